@@ -1,0 +1,141 @@
+"""The environment: each variable read once, typed and checked. A wrong one stops the start."""
+
+import os
+import secrets
+from pathlib import Path
+from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
+
+import dj_database_url
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+VAR_DIR = BASE_DIR / "var"
+
+
+def _split(value: object) -> object:
+    """Read `a, b` as two names, which is how a list is written in an environment."""
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return value
+
+
+def _http_url(value: str) -> str:
+    parts = urlsplit(value)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError("must be an absolute http or https address")
+    if parts.query or parts.fragment or parts.username:
+        raise ValueError("must hold no log-in, query or fragment")
+    return value.rstrip("/")
+
+
+def _origin(value: str) -> str:
+    if urlsplit(value).scheme not in {"http", "https"}:
+        raise ValueError(f"{value} must begin with http:// or https://")
+    return value
+
+
+def _database_url(value: str) -> str:
+    try:
+        known = dj_database_url.parse(value)
+    except ValueError:
+        raise ValueError("must be an address such as postgres://user@host:5432/name") from None
+    if not known.get("NAME"):
+        raise ValueError("must name a database, such as postgres://user@host:5432/name")
+    return value
+
+
+def _cache_url(value: str) -> str:
+    if urlsplit(value).scheme not in {"redis", "rediss"}:
+        raise ValueError("must be an address such as redis://host:6379/0")
+    return value
+
+
+CommaSeparated = Annotated[list[str], NoDecode, BeforeValidator(_split)]
+Origin = Annotated[str, AfterValidator(_origin)]
+HttpUrl = Annotated[str, AfterValidator(_http_url)]
+DatabaseUrl = Annotated[str, AfterValidator(_database_url)]
+CacheUrl = Annotated[str, AfterValidator(_cache_url)]
+
+
+class Environment(BaseSettings):
+    """What Pressroom takes from its environment. Source: DESIGN.md, Running it."""
+
+    model_config = SettingsConfigDict(env_ignore_empty=True, extra="ignore")
+
+    secret_key: str = Field(min_length=50)
+    """Signs sessions and forms; at least 50 characters, the same on every machine."""
+    secret_key_fallbacks: Annotated[CommaSeparated, Field(repr=False)] = []
+    """Keys that were used before: what they signed still holds, nothing new is signed."""
+    allowed_hosts: CommaSeparated = []
+    csrf_trusted_origins: Annotated[list[Origin], NoDecode, BeforeValidator(_split)] = []
+    database_url: DatabaseUrl = f"sqlite:///{VAR_DIR / 'pressroom.sqlite3'}"
+    cache_url: CacheUrl | None = None
+    """`redis://host:port/n`; without it each process keeps a cache of its own."""
+    debug: bool = False
+    secure_cookies: bool = True
+    """Cookies over https alone, http redirected to https. Off in the demo, which speaks http."""
+    behind_proxy: bool = False
+    """A proxy in front sets X-Forwarded-Proto itself and lets no client set it."""
+    environment_name: str = Field(default="Production", max_length=20)
+    environment_colour: Literal["grey", "blue", "purple", "green", "amber", "red"] = "grey"
+    """Stands behind the name on every page, so that one environment is not taken for another."""
+    log_format: Literal["json", "line"] | None = None
+    """How the log is written; unset, as lines on a terminal and as JSON everywhere else."""
+    request_id_header: str | None = Field(default=None, pattern=r"^[A-Za-z][A-Za-z0-9-]*$")
+    """A header, such as X-Request-ID, that the proxy in front sets and lets no client set."""
+    metrics_token: Annotated[str, Field(min_length=16, pattern=r"^[!-~]+$")] | None = Field(
+        default=None, repr=False
+    )
+    """What `/metrics` is asked with; without it there is no such address."""
+    api_calls_per_minute: int = Field(default=6_000, ge=1)
+    """Of one key, at the API carried here."""
+    service_url: HttpUrl | None = None
+    service_api_key: str | None = Field(default=None, repr=False)
+    service_timeout_s: float = Field(default=30.0, gt=0, le=300)
+
+    @model_validator(mode="after")
+    def _service_is_whole(self) -> Self:
+        if (self.service_url is None) != (self.service_api_key is None):
+            missing = "SERVICE_URL" if self.service_url is None else "SERVICE_API_KEY"
+            raise ValueError(f"{missing} is missing: set both for a service, neither for our own")
+        return self
+
+    @model_validator(mode="after")
+    def _hosts_are_named(self) -> Self:
+        if not self.debug and not self.allowed_hosts:
+            raise ValueError("ALLOWED_HOSTS is missing: name the hosts this dashboard answers to")
+        return self
+
+
+def read_environment() -> Environment:
+    """Return the checked environment.
+
+    Raises SystemExit with one sentence that names the variable when one is missing or wrong.
+    """
+    try:
+        return Environment()
+    except ValidationError as failure:
+        problem = failure.errors(include_url=False, include_input=False)[0]
+    except ValueError as failure:
+        raise SystemExit(f"The environment can't be read: {failure}.") from None
+    name = "_".join(str(part) for part in problem["loc"][:1]).upper()
+    said = problem["msg"].removeprefix("Value error, ")
+    if problem["type"] == "missing":
+        said = "is missing"
+    raise SystemExit(f"{name}: {said}." if name else f"{said}.")
+
+
+def use_demo_environment() -> None:
+    """Set what the demo needs and the person has not set; data and secret live in `var/`."""
+    VAR_DIR.mkdir(exist_ok=True)
+    secret = VAR_DIR / "demo-secret"
+    if not secret.exists():
+        secret.write_text(secrets.token_urlsafe(48))
+    os.environ.setdefault("SECRET_KEY", secret.read_text())
+    os.environ.setdefault("ALLOWED_HOSTS", "127.0.0.1,localhost")
+    os.environ.setdefault("DATABASE_URL", f"sqlite:///{VAR_DIR / 'demo.sqlite3'}")
+    os.environ.setdefault("SECURE_COOKIES", "false")
+    os.environ.setdefault("ENVIRONMENT_NAME", "Demo")
+    os.environ.setdefault("ENVIRONMENT_COLOUR", "blue")

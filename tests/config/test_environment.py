@@ -1,0 +1,76 @@
+"""A wrong or missing variable stops the start with one sentence that names it."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from config.environment import BASE_DIR, Environment
+
+GOOD = {
+    "SECRET_KEY": "0123456789" * 5,
+    "ALLOWED_HOSTS": "desk.example",
+    "DATABASE_URL": "sqlite://:memory:",
+}
+SERVICE = {"SERVICE_URL": "https://api.example", "SERVICE_API_KEY": "secret-key"}
+
+
+def start(**variables: str) -> subprocess.CompletedProcess[str]:
+    """Start Django's check command with this environment and nothing else."""
+    environment = {"PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": "config.settings"}
+    return subprocess.run(
+        [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"],
+        cwd=BASE_DIR,
+        env=environment | variables,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_a_whole_environment_passes_djangos_deploy_check() -> None:
+    run = start(**GOOD)
+    assert (run.returncode, run.stderr) == (0, ""), run.stdout
+
+
+@pytest.mark.parametrize(
+    ("variables", "named"),
+    [
+        ({"SECRET_KEY": ""}, "SECRET_KEY"),
+        ({"SECRET_KEY": "short"}, "SECRET_KEY"),
+        ({"ALLOWED_HOSTS": ""}, "ALLOWED_HOSTS"),
+        ({"DEBUG": "perhaps"}, "DEBUG"),
+        ({"SERVICE_URL": "https://api.example"}, "SERVICE_API_KEY"),
+        ({"SERVICE_API_KEY": "secret-key"}, "SERVICE_URL"),
+        (SERVICE | {"SERVICE_URL": "api.example"}, "SERVICE_URL"),
+        (SERVICE | {"SERVICE_URL": "ftp://api.example"}, "SERVICE_URL"),
+        (SERVICE | {"SERVICE_URL": "https://me:pw@api.example"}, "SERVICE_URL"),
+        ({"SERVICE_TIMEOUT_S": "0"}, "SERVICE_TIMEOUT_S"),
+        ({"SERVICE_TIMEOUT_S": "soon"}, "SERVICE_TIMEOUT_S"),
+        ({"DATABASE_URL": "unheard-of://host/name"}, "DATABASE_URL"),
+        ({"DATABASE_URL": "postgres://host:5432"}, "DATABASE_URL"),
+        ({"CACHE_URL": "memcached://x"}, "CACHE_URL"),
+        ({"CSRF_TRUSTED_ORIGINS": "desk.example"}, "CSRF_TRUSTED_ORIGINS"),
+        ({"LOG_FORMAT": "xml"}, "LOG_FORMAT"),
+        ({"ENVIRONMENT_NAME": "x" * 21}, "ENVIRONMENT_NAME"),
+        ({"ENVIRONMENT_COLOUR": "mauve"}, "ENVIRONMENT_COLOUR"),
+        ({"REQUEST_ID_HEADER": "X Request"}, "REQUEST_ID_HEADER"),
+        ({"METRICS_TOKEN": "short"}, "METRICS_TOKEN"),
+        ({"METRICS_TOKEN": "with a blank in it, alas"}, "METRICS_TOKEN"),
+    ],
+)
+def test_a_wrong_value_stops_the_start_with_one_sentence(
+    variables: dict[str, str], named: str
+) -> None:
+    run = start(**GOOD | variables)
+    assert run.returncode != 0
+    (sentence,) = run.stderr.strip().splitlines()
+    assert named in sentence
+
+
+def test_no_sentence_and_no_repr_shows_the_service_key() -> None:
+    run = start(**GOOD | SERVICE | {"SERVICE_URL": "nonsense"})
+    assert "secret-key" not in run.stderr + run.stdout
+    assert "secret-key" not in repr(Environment.model_construct(service_api_key="secret-key"))

@@ -1,0 +1,100 @@
+"""People with names and known rights, and a service under the test's control."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group, User
+from django.core.cache import cache
+from django.test import Client
+from hypothesis import settings as hypothesis_settings
+
+from tests import far_end as far_end_module
+from tests.far_end import FarEnd
+from tests.secrets_watch import no_secret_in_the_log
+
+# How long an example takes says more of the machine, on which many tests run at once.
+hypothesis_settings.register_profile("suite", deadline=None)
+hypothesis_settings.load_profile("suite")
+
+
+@pytest.fixture(autouse=True)
+def _empty_cache() -> Iterator[None]:
+    yield
+    cache.clear()
+
+
+@pytest.fixture(autouse=True)
+def _no_secret_leaves() -> Iterator[None]:
+    with no_secret_in_the_log():
+        yield
+
+
+@pytest.fixture
+def far_end(settings: Any) -> FarEnd:
+    """The service, answering as the test decides, in place of the embedded API."""
+    settings.SERVICE_TRANSPORT = "tests.far_end.FarEndTransport"
+    far_end_module.far_end.__init__()  # type: ignore[misc]
+    return far_end_module.far_end
+
+
+def person(name: str, *groups: str) -> User:
+    """Return a user of that name in those groups, with the name as password."""
+    user = User.objects.create_user(name, password=name)
+    user.groups.set(Group.objects.filter(name__in=groups))
+    return user
+
+
+@pytest.fixture
+def vera(db: None) -> User:
+    """Vera may look."""
+    return person("vera", "Viewers")
+
+
+@pytest.fixture
+def paula(db: None) -> User:
+    """Paula may publish and create pages."""
+    return person("paula", "Publishers")
+
+
+@pytest.fixture
+def ada(db: None) -> User:
+    """Ada may change webhooks."""
+    return person("ada", "Administrators")
+
+
+def logged_in(user: User) -> Client:
+    """Return a browser in which the user is logged in."""
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def as_viewer(vera: User) -> Client:
+    """Vera's browser."""
+    return logged_in(vera)
+
+
+@pytest.fixture
+def as_publisher(paula: User) -> Client:
+    """Paula's browser."""
+    return logged_in(paula)
+
+
+@pytest.fixture
+def as_administrator(ada: User) -> Client:
+    """Ada's browser."""
+    return logged_in(ada)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say how large the matrices were: a test notes its cells by `record_property`."""
+    cells: dict[str, list[int]] = {}
+    for column, outcome in enumerate(("passed", "failed")):
+        for report in terminalreporter.stats.get(outcome, []):
+            for name, count in getattr(report, "user_properties", ()):
+                if name.endswith("matrix"):
+                    cells.setdefault(name, [0, 0])[column] += int(count)
+    for name, (passed, failed) in sorted(cells.items()):
+        terminalreporter.write_line(f"{name}: {passed} cells passed, {failed} failed")

@@ -1,0 +1,111 @@
+"""Real processes for tests: a demo, a dashboard on some service, that service itself."""
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from config.environment import BASE_DIR
+
+PATIENCE_S = 60
+
+
+@dataclass
+class Running:
+    """A process of ours that answers at `url`."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def kill(self) -> None:
+        """End it at once, as a power cut would: its workers too."""
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(10)
+
+
+def free_port() -> int:
+    """Return a port nobody listens on, below those the system gives to whoever asks for any.
+
+    One of those could be taken by another test's server before ours listens.
+    """
+    while True:
+        port = random.randrange(10_240, 32_000)
+        with socket.socket() as listener, suppress(OSError):
+            listener.bind(("127.0.0.1", port))
+            return port
+
+
+@contextmanager
+def running(
+    command: list[str], *, port: int, ready: str, log: Path, env: dict[str, str] | None = None
+) -> Iterator[Running]:
+    """Run a Python command until the block ends; enter once `ready` answers on its port."""
+    bare = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    url = f"http://127.0.0.1:{port}"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, *command],
+            cwd=BASE_DIR,
+            env=bare | (env or {}),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            _wait(url + ready, process, log)
+            yield Running(url, process, log)
+        finally:
+            _stop(process)
+
+
+def demo(folder: Path, *options: str) -> AbstractContextManager[Running]:
+    """Run `manage.py demo` on data of its own in a folder."""
+    port = free_port()
+    return running(
+        ["manage.py", "demo", "--port", str(port), *options],
+        port=port,
+        ready="/health/live",
+        log=folder / "demo.log",
+        env={"DATABASE_URL": f"sqlite:///{folder / 'demo.sqlite3'}"},
+    )
+
+
+def odd_service(folder: Path) -> AbstractContextManager[Running]:
+    """Run the odd service."""
+    port = free_port()
+    script = str(BASE_DIR / "tests" / "conformance" / "odd_service.py")
+    return running([script, str(port)], port=port, ready="/v0/pages", log=folder / "odd.log")
+
+
+def _wait(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            break
+        try:
+            httpx.get(url, timeout=5)
+        except httpx.TransportError:
+            time.sleep(0.05)
+        else:
+            return
+    raise AssertionError(f"Nothing answers at {url}. It said:\n{log.read_text()[-4000:]}")
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(10)

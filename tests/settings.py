@@ -1,0 +1,27 @@
+"""The settings of the suite: production's, with an environment written out here."""
+
+import os
+
+os.environ |= {
+    "SECRET_KEY": "only-for-tests-" + "x" * 50,
+    "ALLOWED_HOSTS": "testserver,localhost,127.0.0.1",
+    "SECURE_COOKIES": "false",
+    "ENVIRONMENT_NAME": "Tests",
+}
+UNSET = ("SERVICE_URL", "SERVICE_API_KEY", "CACHE_URL", "DEBUG")
+for name in (*UNSET, "METRICS_TOKEN", "REQUEST_ID_HEADER", "LOG_FORMAT"):
+    os.environ.pop(name, None)
+os.environ["DATABASE_URL"] = os.environ.get("TEST_DATABASE_URL", "sqlite:///:memory:")
+
+from config.settings import *  # noqa: E402, F403
+
+# A hash that costs a quarter of a second guards people, not tests.
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
+# Static files come from where they are written; nothing is collected, and nothing need be.
+STATIC_ROOT = None  # type: ignore[assignment]
+# Fails the test of which a page holds a key.
+MIDDLEWARE = ["tests.secrets_watch.keeps_secrets", *MIDDLEWARE]  # noqa: F405
