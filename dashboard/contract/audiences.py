@@ -1,0 +1,77 @@
+"""Audiences and their versions: operations 4 and 5."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from dashboard.contract.dates import DateText
+from dashboard.contract.metadata import Metadata
+from dashboard.contract.wire import MAX_SAFE_INTEGER, WireModel
+
+
+class VersionStatus(StrEnum):
+    """The spec's version statuses; transitions are not shown."""
+
+    ARCHIVED = "archived"
+    CANCELLED = "cancelled"
+    DRAFT = "draft"
+    PENDING = "pending"
+    PROCESSING = "processing"
+    PUBLISHED = "published"
+    QUEUED = "queued"
+
+
+class AudienceVersion(WireModel):
+    """One version of an audience. Source: spec, AudienceVersion."""
+
+    archived_at: DateText | None
+    audience_id: str
+    became_draft_at: DateText | None
+    cancelled_at: DateText | None
+    created_at: DateText
+    is_new_page_agent: bool
+    obsolete_at: DateText | None
+    published_at: DateText | None
+    queue_duration_ms: float | None
+    queued_at: DateText | None
+    status: str
+    supplementary_context: str | None
+    tenant_id: str
+    version_id: str
+    version_number: Annotated[int, Field(le=MAX_SAFE_INTEGER)]
+
+
+class Audience(WireModel):
+    """An audience of a page. Required and nullable fields are not shown: each may be absent."""
+
+    action_form_id_override: str | None = None
+    action_form_instructions_override: str | None = None
+    action_url_override: str | None = None
+    archived_at: str | None = None
+    audience_id: str | None = None
+    computed_name: str | None = None
+    created_at: str | None = None
+    custom_name: str | None = None
+    effective_name: str | None = None
+    is_new_page_agent: bool | None = None
+    latest_version: AudienceVersion | None = None
+    published_version: AudienceVersion | None = None
+    page_id: str | None = None
+    prospect_id: str | None = None
+    prospect_route_key: str | None = None
+    supplementary_context: str | None = None
+    tenant_id: str | None = None
+    effective_metadata: Metadata | None = None
+    metadata_override: Metadata | None = None
+
+    @property
+    def name(self) -> str | None:
+        """The first name the service gave: effective, then custom, then computed (our choice)."""
+        return self.effective_name or self.custom_name or self.computed_name
+
+
+class PublishRequest(WireModel):
+    """The body of operation 5."""
+
+    operation_key: str | None = Field(default=None, min_length=1, max_length=128)

@@ -1,0 +1,79 @@
+"""Dates of the wire: text, which may be a TypeID that carries a time, ISO 8601, or neither.
+
+Source: spec, Identifier and timestamp fields (pattern `^accountlog_[a-z0-9]{26}$`); how the text
+is read is our choice (DESIGN.md, What the client accepts).
+"""
+
+import secrets
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+from pydantic import Field
+
+DateText = Annotated[str, Field(min_length=1)]
+"""A date as it came. `read_date` finds the moment in it, where there is one."""
+
+MARK_PREFIX = "accountlog_"
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base32, as TypeIDs write it
+_DIGITS = {letter: value for value, letter in enumerate(_ALPHABET)}
+_PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SECONDS_AND_MILLISECONDS_MEET = 1e11
+
+
+def read_date(text: str | None) -> datetime | None:
+    """Return the moment a date text stands for, in UTC, or None where it names none.
+
+    An ISO 8601 text without a zone is read as UTC.
+    """
+    if not text:
+        return None
+    if text.startswith(MARK_PREFIX):
+        return _time_of_uuid7(text.removeprefix(MARK_PREFIX))
+    try:
+        moment = datetime.fromisoformat(text)
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def is_mark(text: str | None) -> bool:
+    """Tell whether a date text is an `accountlog_…` mark."""
+    return bool(text) and str(text).startswith(MARK_PREFIX)
+
+
+def write_mark(moment: datetime, *, random_bits: Callable[[int], int] = secrets.randbits) -> str:
+    """Return `accountlog_` and a UUIDv7 of that moment: sorts by time, and is never made twice."""
+    milliseconds = (moment - _EPOCH) // timedelta(milliseconds=1)
+    number = milliseconds << 80 | 0x7 << 76 | random_bits(12) << 64
+    number |= 0b10 << 62 | random_bits(62)
+    letters = [_PAIRS[number >> shift & 1023] for shift in range(120, -1, -10)]
+    return MARK_PREFIX + "".join(letters)
+
+
+def read_timestamp(number: float | None) -> datetime | None:
+    """Return the moment of a message's timestamp: milliseconds above 1e11, seconds otherwise.
+
+    Source: spec gives "number"; the unit is our choice (DESIGN.md).
+    """
+    if number is None:
+        return None
+    try:
+        seconds = number / 1000 if abs(number) > _SECONDS_AND_MILLISECONDS_MEET else number
+        return _EPOCH + timedelta(seconds=seconds)
+    except (OverflowError, ValueError):
+        return None
+
+
+def _time_of_uuid7(letters: str) -> datetime | None:
+    if len(letters) != 26 or letters[0] > "7" or not set(letters) <= _DIGITS.keys():
+        return None
+    number = 0
+    for letter in letters:
+        number = number << 5 | _DIGITS[letter]
+    is_version_7 = number >> 76 & 0xF == 0x7 and number >> 62 & 0b11 == 0b10
+    try:
+        return _EPOCH + timedelta(milliseconds=number >> 80) if is_version_7 else None
+    except OverflowError:
+        return None

@@ -1,0 +1,55 @@
+"""The paginated list envelope of operations 1, 4, 7 and 8."""
+
+from typing import Any, Generic, TypeVar, get_args
+
+from pydantic import Field, TypeAdapter, ValidationError, model_validator
+
+from dashboard.contract.wire import Count, WireModel
+
+ItemT = TypeVar("ItemT")
+
+
+class UnreadableItem(WireModel):
+    """An item that is not what the spec says. It costs itself, never the list (our choice)."""
+
+    index: int
+    path: str
+    """Where in the answer, such as `items.3.status`."""
+    problem: str
+    raw: Any = None
+
+
+class ListEnvelope(WireModel, Generic[ItemT]):
+    """One part of a list. Source: spec, Paginated list envelope."""
+
+    has_more: bool
+    items: list[ItemT]
+    total_count: Count
+    next_cursor: str | None = None
+    unreadable: list[UnreadableItem] = Field(default=[], exclude=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _set_unreadable_items_aside(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or not isinstance(data.get("items"), list):
+            return data
+        adapter = TypeAdapter(get_args(cls.model_fields["items"].annotation)[0])
+        readable: list[Any] = []
+        unreadable: list[UnreadableItem] = []
+        for index, item in enumerate(data["items"]):
+            try:
+                readable.append(adapter.validate_python(item))
+            except ValidationError as failure:
+                unreadable.append(_unreadable(index, item, failure))
+        return data | {"items": readable, "unreadable": unreadable}
+
+
+def problem_path(location: tuple[int | str, ...]) -> str:
+    """Return a validation error's place as a path, such as `items.3.status`."""
+    return ".".join(str(part) for part in location) or "(the whole answer)"
+
+
+def _unreadable(index: int, item: Any, failure: ValidationError) -> UnreadableItem:
+    problem = failure.errors(include_url=False, include_input=False)[0]
+    path = problem_path(("items", index, *problem["loc"]))
+    return UnreadableItem(index=index, path=path, problem=problem["msg"], raw=item)

@@ -1,0 +1,148 @@
+"""Pages: operations 1, 2 and 3."""
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from dashboard.contract.dates import DateText
+from dashboard.contract.metadata import Metadata, MetadataRequest
+from dashboard.contract.wire import Count, WireModel
+
+
+class PageType(StrEnum):
+    """The spec's page types. An answer may name another; it is shown by its own name."""
+
+    INBOUND = "inbound"
+    OUTBOUND = "outbound"
+    CALL_FOLLOWUP = "call_followup"
+    SALES_DECK = "sales_deck"
+    CUSTOM = "custom"
+
+
+class PageStatus(StrEnum):
+    """The spec's page statuses; transitions are not shown."""
+
+    ARCHIVED = "archived"
+    DRAFT = "draft"
+    PUBLISHED = "published"
+
+
+class Action(WireModel):
+    """An action button, as returned. Required flags: not shown, so each may be absent."""
+
+    action_id: str | None = None
+    action_index: float | None = None
+    purpose: str | None = None
+    button_title: str | None = None
+    action_type: str | None = None
+    url: str | None = None
+
+
+class Image(WireModel):
+    """The image of a logo."""
+
+    alt_text: str | None = None
+    url: str | None = None
+    file_id: str | None = None
+    asset_id: str | None = None
+
+
+class Logo(WireModel):
+    """One logo of an action card."""
+
+    image: Image | None = None
+
+
+class ActionCardWidget(WireModel):
+    """An action card. Allowed values of `type`: not shown."""
+
+    type: str | None = None
+    title: str | None = None
+    logos: list[Logo] | None = None
+
+
+class FooterLink(WireModel):
+    """One link of a footer group."""
+
+    text: str | None = None
+    url: str | None = None
+    id: str | None = None
+
+
+class FooterLinkGroup(WireModel):
+    """A titled group of footer links."""
+
+    id: str | None = None
+    title: str | None = None
+    links: list[FooterLink] | None = None
+
+
+class Script(WireModel):
+    """A script of a page: text to be shown, never run."""
+
+    content: str | None = None
+    enabled: bool | None = None
+    name: str | None = None
+    description: str | None = None
+
+
+class PageItem(WireModel):
+    """A page as a list has it.
+
+    Whether list items carry `pageType` and `status` is not shown, so both may be absent.
+    """
+
+    actions: list[Action]
+    action_card_widgets: list[ActionCardWidget]
+    archived_at: DateText | None
+    audiences_count: Count
+    brand_id: str
+    created_at: DateText
+    deleted_at: DateText | None
+    footer_links: list[FooterLinkGroup] | None = None
+    name: str
+    page_context: str
+    page_id: str
+    page_type: str | None = None
+    scripts: list[Script]
+    status: str | None = None
+    tenant_id: str
+    title: str
+    updated_at: DateText
+    header_action_id: str | None = None
+    metadata: Metadata | None = None
+
+
+class Page(PageItem):
+    """A page by itself: operations 2 and 3. Source: spec, Page."""
+
+    page_type: str
+    status: str
+
+
+class ActionRequest(WireModel):
+    """An action in a create request: all strings, no `actionIndex`."""
+
+    purpose: str
+    button_title: str
+    action_type: str
+    url: str
+    action_id: str
+
+
+class PageRequest(WireModel):
+    """The body of operation 2.
+
+    The request shape of widgets and scripts is not shown: we send what the service returns.
+    """
+
+    actions: list[ActionRequest]
+    action_card_widgets: list[ActionCardWidget]
+    brand_id: str
+    name: str = Field(min_length=1)
+    page_context: str = Field(min_length=1)
+    page_type: str = PageType.INBOUND.value
+    scripts: list[Script]
+    footer_links: list[FooterLinkGroup] | None = None
+    header_action_id: str | None = None
+    metadata: MetadataRequest | None = None

@@ -1,0 +1,59 @@
+"""The list envelope, and what one unreadable item costs."""
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from dashboard.contract.envelope import ListEnvelope, problem_path
+from dashboard.contract.pages import PageItem
+from dashboard.contract.people import Person
+from tests.contract.examples import PAGE, PERSON
+from tests.wire import envelope
+
+
+def test_a_list_is_read_with_its_cursor() -> None:
+    found = ListEnvelope[Person].model_validate(envelope(PERSON, hasMore=True, nextCursor="c2"))
+    assert (found.has_more, found.total_count, found.next_cursor) == (True, 1, "c2")
+    assert found.items[0].email == "ingrid@halden.example"
+
+
+@pytest.mark.parametrize("cursor", [{}, {"nextCursor": None}])
+def test_a_list_may_have_no_cursor(cursor: dict[str, None]) -> None:
+    assert ListEnvelope[Person].model_validate(envelope(**cursor)).next_cursor is None
+
+
+@pytest.mark.parametrize("name", ["hasMore", "items", "totalCount"])
+@pytest.mark.parametrize("value", ["absent", None])
+def test_a_required_field_of_the_envelope_is_not_forgiven(name: str, value: str | None) -> None:
+    data: dict[str, Any] = envelope(PERSON) | {name: value}
+    if value == "absent":
+        del data[name]
+    with pytest.raises(ValidationError) as caught:
+        ListEnvelope[Person].model_validate(data)
+    assert caught.value.errors()[0]["loc"] == (name,)
+
+
+def test_an_unreadable_item_is_set_aside_and_the_others_are_read() -> None:
+    broken = PAGE | {"pageId": 7}
+    found = ListEnvelope[PageItem].model_validate(envelope(PAGE, broken, PAGE, None))
+    assert [page.page_id for page in found.items] == ["page_1", "page_1"]
+    assert [(item.index, item.path, item.raw) for item in found.unreadable] == [
+        (1, "items.1.pageId", broken),
+        (3, "items.3", None),
+    ]
+
+
+def test_what_was_set_aside_is_no_part_of_the_wire() -> None:
+    found = ListEnvelope[PageItem].model_validate(envelope(None))
+    assert found.to_wire() == envelope(totalCount=1)
+
+
+def test_a_field_of_the_service_named_like_our_own_does_no_harm() -> None:
+    found = ListEnvelope[Person].model_validate(envelope(PERSON, unreadable="yes"))
+    assert (len(found.items), found.unreadable) == (1, [])
+
+
+def test_a_place_is_written_with_dots() -> None:
+    assert problem_path(("items", 3, "status")) == "items.3.status"
+    assert problem_path(()) == "(the whole answer)"
