@@ -1,0 +1,39 @@
+"""One call: what is asked of the service."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from urllib.parse import quote
+
+PREFIX = "/v0"
+"""Every path of the spec begins with it (Versioning)."""
+
+_DOT_SEGMENTS = {".": "%2E", "..": "%2E%2E"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Call:
+    """One of the nine operations, with its arguments. `params` that are None are not sent."""
+
+    operation: str
+    method: Literal["GET", "POST", "PATCH"]
+    path: str
+    params: dict[str, str | int | None] = field(default_factory=dict)
+    body: dict[str, Any] | None = None
+
+    @property
+    def is_read(self) -> bool:
+        """Whether it changes nothing: a GET, or the PATCH of nothing that reads a subscription."""
+        return self.method == "GET" or (self.method == "PATCH" and not self.body)
+
+
+def path(*segments: str) -> str:
+    """Return the path of these segments, each one percent-encoded with nothing held safe.
+
+    Identifiers may be any text (spec), so `/`, `?`, `#`, `%` and `..` must arrive as they are.
+    """
+    return "/".join((PREFIX, *map(_encoded, segments)))
+
+
+def _encoded(segment: str) -> str:
+    # quote() keeps dots, and httpx resolves a segment of dots alone as a step in a directory.
+    return _DOT_SEGMENTS.get(segment) or quote(segment, safe="", errors="surrogatepass")

@@ -1,0 +1,1 @@
+"""The nine operations, by resource."""

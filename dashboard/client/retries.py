@@ -1,0 +1,54 @@
+"""When to call again: pure decisions. Source: our choice; the spec shows no rate limits."""
+
+import re
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from dashboard.client.errors import APIError, NoAnswerError, StatusError
+
+MAX_ATTEMPTS = 3
+FIRST_DELAY_S = 0.2
+_WORTH_A_RETRY = {502, 504}
+_WORTH_A_RETRY_WHEN_TOLD = {429, 503}
+
+
+def wait_before_retry_s(
+    error: APIError, *, method: str, attempt: int, remaining_s: float, jitter: float
+) -> float | None:
+    """Return how many seconds to wait before calling again, or None to give up.
+
+    Only a GET is ever sent twice: a write may have been carried out though no answer came.
+    `attempt` counts from 1; the wait doubles from 0.2 s and `jitter` (0 to 1) takes up to half of
+    it away. A Retry-After is waited in full, or, where it is beyond `remaining_s`, not at all.
+    """
+    if method != "GET" or attempt >= MAX_ATTEMPTS or not _is_worth_a_retry(error):
+        return None
+    wait_s = FIRST_DELAY_S * 2 ** (attempt - 1) * (1 - jitter / 2)
+    if isinstance(error, StatusError) and error.retry_after_s is not None:
+        wait_s = max(wait_s, error.retry_after_s)
+    return wait_s if wait_s < remaining_s else None
+
+
+def read_retry_after_s(value: str | None, *, now: datetime) -> float | None:
+    """Return a Retry-After header in seconds from now; None where there is none to be read.
+
+    Source: RFC 9110, 10.2.3: seconds, or a date.
+    """
+    text = (value or "").strip()
+    if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text):
+        return float(text)
+    try:
+        moment = parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
+        return None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - now).total_seconds())
+
+
+def _is_worth_a_retry(error: APIError) -> bool:
+    if isinstance(error, NoAnswerError):
+        return error.is_passing
+    if not isinstance(error, StatusError):
+        return False
+    told = error.retry_after_s is not None and error.status_code in _WORTH_A_RETRY_WHEN_TOLD
+    return told or error.status_code in _WORTH_A_RETRY

@@ -1,0 +1,154 @@
+"""One session with the service: sends a call, reads the answer, tries again where that is safe."""
+
+import json
+import random
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing, nullcontext
+from datetime import UTC, datetime
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+
+import httpx
+
+from dashboard.client.bodies import head_of_body, whole_body
+from dashboard.client.calls import Call
+from dashboard.client.errors import APIError, StatusError
+from dashboard.client.failures import CONNECT_LIMIT_S, no_answer
+from dashboard.client.network import time_limit
+from dashboard.client.reading import (
+    ReplyT,
+    read_reply,
+    read_text,
+    storable,
+)
+from dashboard.client.refusals import read_refusal
+from dashboard.client.reports import CallReport, Reporter, Trip
+from dashboard.client.retries import read_retry_after_s, wait_before_retry_s
+from dashboard.client.transport import PooledTransport
+
+MIN_KEY_TO_MASK = 8
+"""A shorter key is a word that may well stand in an answer by chance."""
+
+
+def unguarded(call: Call) -> AbstractContextManager[None]:
+    """Let every call through."""
+    return nullcontext()
+
+
+class Session:
+    """Holds the connections and the API key. Threads may share it; processes may not."""
+
+    def __init__(
+        self,
+        *,
+        base_url: str,
+        api_key: str,
+        timeout_s: float,
+        transport: httpx.BaseTransport | None,
+        on_call: Callable[[CallReport], None] | None,
+        more_headers: Callable[[], dict[str, str]],
+        guard: Callable[[Call], AbstractContextManager[None]],
+    ) -> None:
+        if not api_key.isascii() or not api_key.isprintable() or api_key != api_key.strip():
+            raise ValueError("The API key can't be sent in a header: not printable ASCII.")
+        self._timeout_s = timeout_s
+        self._reporter = Reporter(on_call)
+        self._more_headers = more_headers
+        self._guard = guard
+        # As it is, and as JSON may write it: PHP's escapes every slash.
+        spellings = {api_key, json.dumps(api_key)[1:-1], api_key.replace("/", r"\/")}
+        self._masked = spellings if len(api_key) >= MIN_KEY_TO_MASK else set()
+        self._http = httpx.Client(
+            base_url=base_url,
+            headers={
+                "x-api-key": api_key,
+                "Accept": "application/json",
+                # What Brotli unpacks to has no bound that could be kept while reading.
+                "Accept-Encoding": "gzip, deflate",
+                "User-Agent": "Pressroom",
+            },
+            # The key is the only credential; a cookie would be shared by all who use this client.
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+            follow_redirects=False,
+            transport=transport or PooledTransport(),
+        )
+        self.address = str(self._http.base_url.copy_with(userinfo=b""))
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._http.close()
+
+    def answer(self, call: Call, *, reply: type[ReplyT]) -> ReplyT:
+        """Return what the service answers; raises an APIError where it gives no usable answer."""
+        with self._guard(call), self._reporter.reported(call) as trip:
+            status_code, text = self._settled(call, trip)
+            trip.status_code = status_code
+            trip.answer = answer = read_reply(text, status_code=status_code, reply=reply)
+            return answer
+
+    def _settled(self, call: Call, trip: Trip) -> tuple[int, str]:
+        """Send until there is an answer in 2xx or no sense in trying again."""
+        until = time.monotonic() + self._timeout_s
+        while True:
+            trip.attempts += 1
+            try:
+                return self._sent(call, until)
+            except APIError as error:
+                wait_s = wait_before_retry_s(
+                    error,
+                    method=call.method,
+                    attempt=trip.attempts,
+                    remaining_s=until - time.monotonic(),
+                    jitter=random.random(),  # noqa: S311  # spreads retries, guards nothing
+                )
+                if wait_s is None:
+                    raise
+            time.sleep(wait_s)
+
+    def _sent(self, call: Call, until: float) -> tuple[int, str]:
+        """Send once; return the status and text of an answer in 2xx."""
+        try:
+            with time_limit(until), closing(self._open(call, until)) as response:
+                if response.is_success:
+                    return response.status_code, self._text(whole_body(response))
+                error: APIError = self._refusal(response)
+        except (httpx.TransportError, httpx.InvalidURL) as failure:
+            host = self._http.base_url.host
+            error = no_answer(failure, host=host, limit_s=self._timeout_s)
+        # Raised outside the handler: httpx's exception holds the request, and that the API key.
+        raise error
+
+    def _open(self, call: Call, until: float) -> httpx.Response:
+        left_s = max(0.001, until - time.monotonic())
+        request = self._http.build_request(
+            call.method,
+            call.path,
+            params={
+                name: _sendable(value) for name, value in call.params.items() if value is not None
+            },
+            json=call.body,
+            headers=self._more_headers(),
+            timeout=httpx.Timeout(
+                left_s, connect=min(CONNECT_LIMIT_S, left_s), pool=min(CONNECT_LIMIT_S, left_s)
+            ),
+        )
+        return self._http.send(request, stream=True)
+
+    def _refusal(self, response: httpx.Response) -> StatusError:
+        told = read_retry_after_s(response.headers.get("retry-after"), now=datetime.now(UTC))
+        return read_refusal(
+            self._text(head_of_body(response)),
+            status_code=response.status_code,
+            retry_after_s=told,
+        )
+
+    def _text(self, body: bytes) -> str:
+        """Return the body as text, without our key: some services repeat the one they refuse."""
+        text = read_text(body)
+        for spelling in self._masked:
+            text = text.replace(spelling, "[API key]")
+        return text
+
+
+def _sendable(value: str | int) -> str | int:
+    return storable(value) if isinstance(value, str) else value

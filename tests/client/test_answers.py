@@ -1,0 +1,124 @@
+"""Answers in 2xx: read tolerantly, refused with their path where they can't be read."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.client import Arrival, BadAnswerError
+from tests import wire
+from tests.client.clients import WRITES, client_saying
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def refused(*args: Any, **kwargs: Any) -> BadAnswerError:
+    """Return the error that this answer to "Get page" brings."""
+    with pytest.raises(BadAnswerError) as caught:
+        client_saying(*args, **kwargs).pages.get("page_1")
+    return caught.value
+
+
+def test_the_path_of_what_is_wrong_is_named() -> None:
+    data = wire.envelope() | {"totalCount": "many"}
+    with pytest.raises(BadAnswerError, match="totalCount") as caught:
+        client_saying(200, json=data).people.list()
+    assert (caught.value.path, caught.value.status_code) == ("totalCount", 200)
+
+
+def test_a_path_inside_is_named_in_the_wire_s_names() -> None:
+    assert refused(200, json=wire.page(actions=[{}, {"buttonTitle": 3}])).path == (
+        "actions.1.buttonTitle"
+    )
+
+
+def test_one_unreadable_item_costs_itself_alone() -> None:
+    found = client_saying(200, json=wire.envelope(wire.person(), 7)).people.list()
+    assert (len(found.items), found.unreadable[0].path) == (1, "items.1")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"<html>", b"null", b"[]", b'"page"', b"{", b"\xff\xfe{\x00}\x00", b"NaN", b"{}{}"],
+)
+def test_what_is_no_page_at_all_is_a_bad_answer(body: bytes) -> None:
+    error = refused(200, content=body)
+    assert (error.status_code, error.arrival) == (200, Arrival.MAYBE)
+
+
+@pytest.mark.parametrize("status_code", [204, 205, 206, 299])
+def test_any_2xx_without_json_is_a_bad_answer(status_code: int) -> None:
+    error = refused(status_code)
+    assert (error.path, error.problem) == ("(the whole answer)", "not JSON")
+
+
+def test_any_2xx_that_can_be_read_is_taken() -> None:
+    assert client_saying(206, json=wire.page()).pages.get("page_1").page_id == "page_1"
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "9" * 5000])
+def test_a_number_that_is_none_is_refused(number: str) -> None:
+    body = json.dumps(wire.page(colour="#")).replace('"#"', number)
+    assert "number" in refused(200, content=body).problem
+
+
+def test_nul_and_lone_surrogates_are_replaced_everywhere() -> None:
+    body = json.dumps(wire.page(name="a\0b\ud800", **{"ke\0y": ["\udfff"]}))
+    page = client_saying(200, content=body).pages.get("page_1")
+    assert page.name == "a�b�"
+    assert page.model_extra == {"ke�y": ["�"]}
+
+
+def test_a_pair_of_surrogates_is_the_character_it_stands_for() -> None:
+    body = json.dumps(wire.page(name="🙂"))
+    assert r"\ud83d" in body
+    assert client_saying(200, content=body).pages.get("page_1").name == "🙂"
+
+
+def test_bytes_that_are_no_text_are_replaced() -> None:
+    body = json.dumps(wire.page(name="#")).encode().replace(b"#", b"\xff\0")
+    assert client_saying(200, content=body).pages.get("page_1").name == "��"
+
+
+def test_a_byte_order_mark_is_borne() -> None:
+    body = b"\xef\xbb\xbf" + json.dumps(wire.page()).encode()
+    assert client_saying(200, content=body).pages.get("page_1").page_id == "page_1"
+
+
+@pytest.mark.parametrize("depth", [200, 100_000])
+def test_nesting_without_end_is_refused(depth: int) -> None:
+    body = json.dumps(wire.page(deep="#")).replace('"#"', "[" * depth + "]" * depth)
+    assert refused(200, content=body).problem == "nested too deeply"
+
+
+def test_only_the_head_of_a_body_is_kept() -> None:
+    assert len(refused(200, content=b"x" * 10_000).body) == 2000
+
+
+@given(st.binary() | json_values.map(json.dumps))
+def test_no_body_brings_anything_but_a_page_or_a_bad_answer(body: bytes | str) -> None:
+    assert refused(200, content=body).status_code == 200
+
+
+@given(st.sampled_from(sorted(wire.page())), json_values)
+def test_a_bad_answer_names_the_field_that_is_wrong(name: str, value: Any) -> None:
+    body = json.dumps(wire.page(**{name: value}))
+    try:
+        where = name
+        client_saying(200, content=body).pages.get("page_1")
+    except BadAnswerError as error:
+        where = error.path
+    assert where.split(".")[0] in {name, "(the whole answer)"}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_write_whose_answer_can_t_be_read_may_have_been_done(name: str) -> None:
+    with pytest.raises(BadAnswerError) as caught:
+        WRITES[name](client_saying(200, content=b"done"))
+    assert caught.value.arrival is Arrival.MAYBE

@@ -1,0 +1,217 @@
+"""Over real sockets: cut connections, compression, sizes, redirects, and what the user is told."""
+
+import gzip
+import json
+import logging
+import socket
+import zlib
+from concurrent.futures import ThreadPoolExecutor
+
+import brotli
+import pytest
+
+from dashboard.client import (
+    Arrival,
+    BadAnswerError,
+    ConflictError,
+    LostAnswerError,
+    NotFoundError,
+    NotReachedError,
+    ServiceFaultError,
+)
+from tests import wire
+from tests.client.clients import KEY, PAGE_REQUEST, PEOPLE, client_of, facing, raised
+from tests.client.small_server import answer, says, says_and_closes, serving
+
+MIB = 1024 * 1024
+CUTS = {
+    "before the answer": b"",
+    "in the status line": b"HTTP/1.1 20",
+    "in the headers": b"HTTP/1.1 200 OK\r\nContent-Le",
+    "before the body": b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n",
+    "in the body": b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{",
+    "in a chunk": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{",
+}
+
+
+def test_an_answer_comes_over_the_wire() -> None:
+    with facing(says(answer(PEOPLE))) as (client, server):
+        assert client.people.list().items[0].name == "Ada Lovelace"
+    assert f"x-api-key: {KEY}".encode() in server.requests[0]
+
+
+def test_the_key_is_in_no_log_of_the_libraries_below(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    with facing(says(answer(PEOPLE))) as (client, _):
+        client.people.list()
+    assert "send_request_headers.started" in caplog.text
+    assert KEY not in caplog.text
+
+
+def test_connections_are_used_again() -> None:
+    with facing(says(answer(PEOPLE))) as (client, server):
+        for _ in range(3):
+            client.people.list()
+    assert (len(server.requests), server.connections) == (3, 1)
+
+
+def test_a_write_has_a_connection_of_its_own() -> None:
+    version = json.dumps(wire.version()).encode()
+    with facing(says(answer(PEOPLE)), says(answer(version))) as (client, server):
+        client.people.list()
+        for _ in range(2):
+            client.audiences.publish("page_1", "aud_1", "ver_2")
+    assert server.connections == 3
+
+
+def test_an_answer_nobody_asked_for_is_not_taken_for_that_to_a_write() -> None:
+    lie, truth = (
+        json.dumps(wire.version(status=name)).encode() for name in ("published", "queued")
+    )
+    with facing(says(answer(PEOPLE) + answer(lie)), says(answer(truth))) as (client, _):
+        client.people.list()
+        assert client.audiences.publish("page_1", "aud_1", "ver_2").status == "queued"
+
+
+def test_threads_share_a_client() -> None:
+    with facing(says(answer(PEOPLE))) as (client, server), ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: client.people.list().total_count, range(40)))
+    assert (found, len(server.requests)) == ([1] * 40, 40)
+
+
+def test_every_address_of_a_name_is_tried() -> None:
+    # localhost is ::1 too on most machines, and nobody listens there.
+    with serving(says(answer(PEOPLE))) as server:
+        address = f"http://localhost:{server.port}"
+        with client_of(address) as client:
+            assert client.people.list().total_count == 1
+
+
+def test_an_identifier_arrives_as_it_is() -> None:
+    with facing(says(answer(b"{}", status="404 Not Found"))) as (client, server):
+        raised(NotFoundError, client.pages.get, "../a b?c#d%2F")
+    assert server.requests[0].startswith(b"GET /v0/pages/..%2Fa%20b%3Fc%23d%252F HTTP/1.1\r\n")
+
+
+@pytest.mark.parametrize("where", CUTS)
+def test_a_write_whose_connection_is_cut_is_lost_and_not_sent_again(where: str) -> None:
+    with facing(says_and_closes(CUTS[where])) as (client, server):
+        error = raised(LostAnswerError, client.audiences.publish, "page_1", "aud_1", "ver_2")
+    assert str(error) == "The service closed the connection before it answered."
+    assert (error.arrival, len(server.requests)) == (Arrival.MAYBE, 1)
+
+
+@pytest.mark.parametrize("where", CUTS)
+def test_a_read_whose_connection_is_cut_is_tried_again(where: str) -> None:
+    with facing(says_and_closes(CUTS[where]), says(answer(PEOPLE))) as (client, server):
+        assert client.people.list().total_count == 1
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("cut", ["cut", "too large", "bad gzip"])
+def test_a_status_counts_whatever_becomes_of_its_body(cut: str) -> None:
+    bodies = {
+        "cut": b"HTTP/1.1 409 Conflict\r\nContent-Length: 100\r\n\r\n{",
+        "too large": answer(b"x" * MIB, status="409 Conflict"),
+        "bad gzip": answer(b"no", "Content-Encoding: gzip", status="409 Conflict"),
+    }
+    with facing(says_and_closes(bodies[cut])) as (client, _):
+        error = raised(ConflictError, client.audiences.publish, "page_1", "aud_1", "ver_2")
+    assert (error.said, error.arrival) == ("Conflict", Arrival.NO)
+
+
+def test_what_is_not_http_is_said_to_be_so() -> None:
+    with facing(says_and_closes(b"SSH-2.0-OpenSSH_9.2\r\n\r\n")) as (client, _):
+        error = raised(LostAnswerError, client.people.list)
+    assert str(error) == "The service answered with something that is not HTTP."
+
+
+def test_nobody_at_the_port_is_refused() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    with client_of(f"http://127.0.0.1:{port}") as client:
+        error = raised(NotReachedError, client.pages.create, PAGE_REQUEST)
+    assert str(error) == "The service could not be reached: 127.0.0.1 refused the connection."
+    assert error.arrival is Arrival.NO
+
+
+@pytest.mark.parametrize("host", ["pressroom.invalid", "x" * 70 + ".invalid"])
+def test_a_name_nobody_has_is_not_known(host: str) -> None:
+    with client_of(f"http://{host}") as client:
+        error = raised(NotReachedError, client.pages.create, PAGE_REQUEST)
+    assert str(error) == f"The service could not be reached: the name {host} is not known."
+
+
+def test_a_server_without_tls_is_a_tls_failure() -> None:
+    def greet(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.sendall(b"220 Welcome\r\n")
+            connection.recv(65536)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(1) as pool:
+        pool.submit(greet, listener)
+        with client_of(f"https://127.0.0.1:{listener.getsockname()[1]}") as client:
+            error = raised(NotReachedError, client.pages.create, PAGE_REQUEST)
+    assert str(error).startswith("The service could not be reached: TLS failure: ")
+    assert error.arrival is Arrival.NO
+
+
+def test_a_long_address_is_refused_before_it_is_sent() -> None:
+    with facing(says(answer(PEOPLE))) as (client, server):
+        error = raised(NotReachedError, client.pages.get, "x" * 70_000)
+        assert (server.connections, str(error)) == (
+            0,
+            "The service could not be reached: the address to be called is too long.",
+        )
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+def test_a_compressed_answer_is_unpacked(encoding: str) -> None:
+    packed = {"gzip": gzip.compress, "deflate": zlib.compress}[encoding](PEOPLE)
+    with facing(says(answer(packed, f"Content-Encoding: {encoding}"))) as (client, _):
+        assert client.people.list().total_count == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding"),
+    [
+        (b"no gzip at all", "gzip"),
+        (brotli.compress(PEOPLE), "br"),
+        (gzip.compress(gzip.compress(PEOPLE)), "gzip, gzip"),
+        (PEOPLE, "rot13"),
+    ],
+)
+def test_what_was_not_asked_for_or_can_t_be_unpacked_is_refused(body: bytes, encoding: str) -> None:
+    with facing(says(answer(body, f"Content-Encoding: {encoding}"))) as (client, _):
+        error = raised(BadAnswerError, client.people.list)
+    assert error.problem == "its compression can't be undone"
+
+
+def test_half_a_gzip_is_a_bad_answer() -> None:
+    packed = gzip.compress(PEOPLE)[:-40]
+    with facing(says(answer(packed, "Content-Encoding: gzip"))) as (client, _):
+        assert raised(BadAnswerError, client.people.list).problem == "not JSON"
+
+
+@pytest.mark.parametrize("is_packed", [True, False])
+def test_an_answer_above_32_mib_is_refused(*, is_packed: bool) -> None:
+    body = b" " * (33 * MIB)
+    whole = answer(gzip.compress(body), "Content-Encoding: gzip") if is_packed else answer(body)
+    with facing(says(whole), timeout_s=30.0) as (client, _):
+        assert raised(BadAnswerError, client.people.list).problem == "larger than 32 MiB"
+
+
+def test_an_answer_of_32_mib_is_read() -> None:
+    padding = b" " * (32 * MIB - len(PEOPLE))
+    with facing(says(answer(PEOPLE + padding)), timeout_s=30.0) as (client, _):
+        assert client.people.list().total_count == 1
+
+
+@pytest.mark.parametrize("status", ["301 Moved", "302 Found", "307 Temporary", "308 Permanent"])
+def test_a_redirect_is_not_followed_so_the_key_stays(status: str) -> None:
+    with serving(says(answer(PEOPLE))) as other:
+        there = f"Location: {other.url}/v0/persons"
+        with facing(says(answer(b"", there, status=status))) as (client, _):
+            raised(ServiceFaultError, client.people.list)
+        assert other.connections == 0

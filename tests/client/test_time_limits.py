@@ -1,0 +1,89 @@
+"""The time limit of a call holds for the whole of it, whatever the other end does."""
+
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from dashboard.client import APIError, Arrival, LostAnswerError, NotReachedError
+from tests.client.clients import PAGE_REQUEST, PEOPLE, client_of, facing, raised
+from tests.client.small_server import answer, dribbles, says
+
+LIMIT_S = 0.4
+SOON_S = 5.0
+"""Without the limit each of these would take for ever; a busy machine may take a while."""
+SLOW = {
+    "silence": says(),
+    "a byte at a time in the headers": dribbles(b"HTTP/1.1 200 OK\r\n", b"X"),
+    "a header at a time": dribbles(b"HTTP/1.1 200 OK\r\n", b"X-Y: z\r\n"),
+    "one 102 after the other": dribbles(b"", b"HTTP/1.1 102 Processing\r\n\r\n"),
+    "a byte at a time in the body": dribbles(
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", b" "
+    ),
+    "a chunk at a time": dribbles(
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n"
+    ),
+}
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Fail where the block takes longer."""
+    start = time.monotonic()
+    yield
+    assert time.monotonic() - start < seconds
+
+
+@pytest.mark.parametrize("how", SLOW)
+def test_the_limit_holds_against_one_who_answers_slowly(how: str) -> None:
+    with facing(SLOW[how], timeout_s=LIMIT_S) as (client, server), within(SOON_S):
+        error = raised(LostAnswerError, client.people.list)
+    assert str(error) == "The service did not answer within 0.4 s."
+    assert len(server.requests) == 1
+
+
+def test_the_limit_holds_against_one_who_refuses_slowly() -> None:
+    slow_body = dribbles(b"HTTP/1.1 409 Conflict\r\nContent-Length: 1000\r\n\r\n", b" ")
+    with facing(slow_body, timeout_s=LIMIT_S) as (client, _), within(SOON_S):
+        assert raised(APIError, client.pages.get, "page_1").arrival is Arrival.NO
+
+
+def test_the_limit_holds_while_a_request_is_sent() -> None:
+    huge = PAGE_REQUEST.model_copy(update={"page_context": "x" * 20_000_000})
+    # Nobody ever reads here, so the system's buffers fill up and the sending stops.
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        # To write so much out takes a while of its own.
+        with client_of(url, timeout_s=5 * LIMIT_S) as client, within(2 * SOON_S):
+            error = raised(LostAnswerError, client.pages.create, huge)
+    assert error.arrival is Arrival.MAYBE
+
+
+def test_the_limit_holds_over_retries() -> None:
+    bad_gateway = answer(b"", status="502 Bad Gateway")
+    with facing(says(b"", bad_gateway, pause_s=0.25), timeout_s=0.6) as (client, server):
+        with within(SOON_S):
+            raised(APIError, client.people.list)
+        assert len(server.requests) < 3
+
+
+def test_its_end_is_the_end_of_that_connection_alone() -> None:
+    with facing(says(), says(answer(PEOPLE)), timeout_s=LIMIT_S) as (client, _):
+        raised(LostAnswerError, client.people.list)
+        assert client.people.list().total_count == 1
+
+
+def test_a_port_that_accepts_nobody_was_never_reached() -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
+        address = listener.getsockname()
+        # The queue takes one more than its length; who comes after is left without an answer.
+        url = f"http://127.0.0.1:{address[1]}"
+        with (
+            socket.create_connection(address),
+            within(SOON_S),
+            client_of(url, timeout_s=LIMIT_S) as client,
+        ):
+            error = raised(NotReachedError, client.people.list)
+    assert "127.0.0.1 did not accept a connection within 0.4 s" in str(error)
