@@ -1,0 +1,53 @@
+"""Keys in the Django admin: made there, shown once, revoked, never deleted."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from dashboard.embedded_api import keys
+from dashboard.embedded_api.models import ApiKey
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not so at run time
+    """The list of keys by name and first characters. No page shows a key again, or its hash."""
+
+    list_display = ("name", "prefix", "tenant", "created_at", "revoked_at")
+    list_filter = ("tenant",)
+    search_fields = ("name", "prefix")
+    actions = ("revoke_keys",)
+
+    def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:
+        """Ask for a name and a tenant; show the rest of what is kept, but for the hash."""
+        return (
+            ("name", "tenant", "prefix", "created_at", "revoked_at") if obj else ("name", "tenant")
+        )
+
+    def get_readonly_fields(
+        self, request: HttpRequest, obj: ApiKey | None = None
+    ) -> tuple[str, ...]:
+        """Let a key be renamed, and nothing else."""
+        return ("tenant", "prefix", "created_at", "revoked_at") if obj else ()
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """Begin with the tenant whose things the dashboard shows."""
+        return {"tenant": keys.default_tenant().pk}
+
+    def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: Any) -> None:
+        """Save a new name; make a new key and show it this once."""
+        if change:
+            super().save_model(request, obj, form, change)
+            return
+        key = keys.issue(obj)
+        messages.warning(request, f"Copy the key now, it is not shown again: {key}")
+
+    def has_delete_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
+        """Keep every key on record: a revoked one shows who could call, and until when."""
+        return False
+
+    @admin.action(description="Revoke the selected keys", permissions=["change"])
+    def revoke_keys(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
+        """Let the keys open nothing any more, from the next request on."""
+        messages.success(request, f"Keys revoked: {keys.revoke(queryset)}.")

@@ -1,0 +1,11 @@
+"""The embedded API as a Django application."""
+
+from django.apps import AppConfig
+
+
+class EmbeddedApiConfig(AppConfig):
+    """The nine operations on the ORM; its tables exist even where another service is in use."""
+
+    name = "dashboard.embedded_api"
+    label = "embedded_api"
+    verbose_name = "Embedded API"

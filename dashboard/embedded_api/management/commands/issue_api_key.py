@@ -1,0 +1,36 @@
+"""`manage.py issue_api_key`: make a key of the embedded API, or revoke one."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from dashboard.embedded_api import keys
+from dashboard.embedded_api.models import ApiKey
+
+
+class Command(BaseCommand):
+    """Make a key and write it once to standard output, or revoke one by its first characters."""
+
+    help = "Make a key of the embedded API, which is shown once; or revoke one."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Take one of --name and --revoke."""
+        what = parser.add_mutually_exclusive_group(required=True)
+        what.add_argument("--name", help="who or what will use the new key")
+        what.add_argument("--revoke", metavar="PREFIX", help="the first characters of a key")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Do it. Raises CommandError when there is no such key to revoke."""
+        if options["revoke"]:
+            self._revoke(options["revoke"])
+        elif name := options["name"].strip():
+            self.stderr.write("Copy the key now, it is not shown again:")
+            self.stdout.write(keys.issue(ApiKey(name=name, tenant=keys.default_tenant())))
+        else:
+            raise CommandError("--name is empty: say who or what will use the key.")
+
+    def _revoke(self, prefix: str) -> None:
+        # Whole prefixes alone: a part of one could stand for many keys.
+        if not keys.revoke(ApiKey.objects.filter(prefix=prefix[: keys.PREFIX_LENGTH])):
+            raise CommandError(f"No key in use begins with {prefix}.")
+        self.stdout.write(f"Revoked {prefix}.")

@@ -1,0 +1,93 @@
+"""Audiences, their versions, and the keys of the operations on them."""
+
+from django.db import models
+
+from dashboard.embedded_api.lifecycle import Dates
+from dashboard.embedded_api.marks import MARK_LENGTH, mark_now
+from dashboard.embedded_api.models.fields import id_column
+from dashboard.embedded_api.models.pages import Page
+from dashboard.embedded_api.models.tenants import Tenant
+
+
+class Audience(models.Model):
+    """An audience of a page.
+
+    Not kept, because they follow from what is: the effective name (custom, else computed), the
+    effective metadata (the page's, overlaid by the override), the latest and the live version.
+    """
+
+    id = id_column("aud")
+    tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="audiences")
+    page = models.ForeignKey(Page, models.CASCADE, related_name="audiences")
+    computed_name = models.TextField(null=True)
+    custom_name = models.TextField(null=True)
+    is_new_page_agent = models.BooleanField(default=False)
+    action_form_id_override = models.TextField(null=True)
+    action_form_instructions_override = models.TextField(null=True)
+    action_url_override = models.TextField(null=True)
+    prospect_id = models.TextField(null=True)
+    prospect_route_key = models.TextField(null=True)
+    supplementary_context = models.TextField(null=True)
+    metadata_override = models.JSONField(null=True)
+    created_at = models.CharField(max_length=MARK_LENGTH, default=mark_now)
+    archived_at = models.CharField(max_length=MARK_LENGTH, null=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["page", "-created_at", "-id"], name="aud_newest_first")]
+
+    def __str__(self) -> str:
+        return self.custom_name or self.computed_name or self.id
+
+
+class Version(models.Model):
+    """A version of an audience.
+
+    No status is kept: it follows from the dates, of which those to come are a plan (`lifecycle`).
+    To write one by hand: nothing set is `pending`; `became_draft_at` makes a draft; `queued_at`,
+    `processing_at` and `published_at` (all three together) publish; `obsolete_at` with
+    `archived_at` retire it; `cancelled_at` instead of the middle two cancels it.
+    """
+
+    id = id_column("ver")
+    tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="versions")
+    audience = models.ForeignKey(Audience, models.CASCADE, related_name="versions")
+    version_number = models.BigIntegerField()
+    is_new_page_agent = models.BooleanField(default=False)
+    supplementary_context = models.TextField(null=True)
+    created_at = models.CharField(max_length=MARK_LENGTH, default=mark_now)
+    became_draft_at = models.CharField(max_length=MARK_LENGTH, null=True)
+    queued_at = models.CharField(max_length=MARK_LENGTH, null=True)
+    processing_at = models.CharField(max_length=MARK_LENGTH, null=True)
+    """When it leaves the queue; not on the wire but in `queueDurationMs`."""
+    published_at = models.CharField(max_length=MARK_LENGTH, null=True)
+    obsolete_at = models.CharField(max_length=MARK_LENGTH, null=True)
+    archived_at = models.CharField(max_length=MARK_LENGTH, null=True)
+    cancelled_at = models.CharField(max_length=MARK_LENGTH, null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["audience", "version_number"], name="version_number")
+        ]
+
+    def __str__(self) -> str:
+        return f"Version {self.version_number}"
+
+    @property
+    def dates(self) -> Dates:
+        """Return the dates, planned ones included."""
+        return Dates(**{name: getattr(self, name) for name in Dates.names()})
+
+
+class OperationKey(models.Model):
+    """The key of a publish that was carried out. Kept for good, so that none acts twice."""
+
+    tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="operation_keys")
+    key = models.CharField(max_length=128)
+    version = models.ForeignKey(Version, models.CASCADE, related_name="operation_keys")
+    created_at = models.CharField(max_length=MARK_LENGTH, default=mark_now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["tenant", "key"], name="operation_key")]
+
+    def __str__(self) -> str:
+        return self.key

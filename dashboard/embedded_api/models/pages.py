@@ -1,0 +1,45 @@
+"""Pages."""
+
+from django.db import models
+
+from dashboard.contract.pages import PageStatus, PageType
+from dashboard.embedded_api.marks import MARK_LENGTH, mark_now
+from dashboard.embedded_api.models.fields import id_column
+from dashboard.embedded_api.models.tenants import Tenant
+
+
+class Page(models.Model):
+    """A page. Its status is told by its dates; `updated_at` alone leaves `published_at` out."""
+
+    id = id_column("page")
+    tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="pages")
+    brand_id = models.TextField()
+    name = models.TextField()
+    title = models.TextField()
+    page_context = models.TextField()
+    page_type = models.CharField(max_length=40, default=PageType.INBOUND.value)
+    actions = models.JSONField(default=list)
+    action_card_widgets = models.JSONField(default=list)
+    footer_links = models.JSONField(default=list)
+    scripts = models.JSONField(default=list)
+    header_action_id = models.TextField(null=True)
+    metadata = models.JSONField(null=True)
+    created_at = models.CharField(max_length=MARK_LENGTH, default=mark_now)
+    updated_at = models.CharField(max_length=MARK_LENGTH, default=mark_now)
+    published_at = models.CharField(max_length=MARK_LENGTH, null=True)
+    """When a version of its audiences first went live, or will: from then on no draft."""
+    archived_at = models.CharField(max_length=MARK_LENGTH, null=True)
+    deleted_at = models.CharField(max_length=MARK_LENGTH, null=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["tenant", "-created_at", "-id"], name="page_newest_first")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def status_at(self, until: str) -> PageStatus:
+        """Return the status at a moment, given as the last mark of it."""
+        if self.archived_at and self.archived_at <= until:
+            return PageStatus.ARCHIVED
+        is_published = self.published_at and self.published_at <= until
+        return PageStatus.PUBLISHED if is_published else PageStatus.DRAFT

@@ -1,0 +1,23 @@
+"""Webhook subscriptions."""
+
+from django.db import models
+
+from dashboard.embedded_api.marks import MARK_LENGTH, mark_now
+from dashboard.embedded_api.models.fields import id_column
+from dashboard.embedded_api.models.tenants import Tenant
+
+
+class Subscription(models.Model):
+    """A webhook subscription: where events go, which ones, and whether it is on."""
+
+    id = id_column("whs")
+    tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="subscriptions")
+    url = models.TextField()
+    events = models.JSONField(null=True)
+    """A list of event names, or null (the spec does not say what that selects)."""
+    active = models.BooleanField(default=True)
+    created_at = models.CharField(max_length=MARK_LENGTH, default=mark_now)
+    updated_at = models.CharField(max_length=MARK_LENGTH, default=mark_now)
+
+    def __str__(self) -> str:
+        return self.url

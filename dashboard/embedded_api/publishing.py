@@ -1,0 +1,81 @@
+"""Operation 5: publish a version, once for each operation key."""
+
+from dataclasses import asdict
+from datetime import timedelta
+from http import HTTPStatus
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Min
+from django.utils import timezone
+
+from dashboard.contract.pages import PageStatus
+from dashboard.embedded_api import lifecycle
+from dashboard.embedded_api.marks import last_mark_of
+from dashboard.embedded_api.models import OperationKey, Page, Version
+from dashboard.embedded_api.problems import ProblemError, not_found
+
+
+def configured_delays() -> lifecycle.Delays:
+    """Return how long a version is queued and processed, from the settings."""
+    return lifecycle.Delays(
+        queue=timedelta(seconds=settings.EMBEDDED_API_QUEUE_S),
+        processing=timedelta(seconds=settings.EMBEDDED_API_PROCESSING_S),
+    )
+
+
+@transaction.atomic
+def publish_version(
+    *, tenant_id: str, page_id: str, audience_id: str, version_id: str, operation_key: str | None
+) -> Version:
+    """Publish a version and return it as it then is; see `lifecycle` for what changes.
+
+    An operation key that was used for this version does nothing again; one that was used for
+    another is a 409, as is a cancelled version. A key is spent only when its request succeeds.
+    """
+    # One publish at a time on a page: SQLite begins as its only writer, others lock the row.
+    pages = Page.objects.select_for_update().filter(tenant_id=tenant_id, id=page_id)
+    if not (page := pages.first()):
+        raise not_found("There is no such page.")
+    of_audience = Version.objects.filter(audience_id=audience_id, audience__page=page)
+    versions = {version.id: version for version in of_audience}
+    if version_id not in versions:
+        raise not_found("This page has no such version of such an audience.")
+    if _is_first_use(operation_key, versions[version_id]):
+        _carry_out(page, versions, version_id)
+    return versions[version_id]
+
+
+def _is_first_use(operation_key: str | None, version: Version) -> bool:
+    if operation_key is None:
+        return True
+    known, is_new = OperationKey.objects.get_or_create(
+        tenant_id=version.tenant_id, key=operation_key, defaults={"version": version}
+    )
+    if known.version_id != version.id:
+        detail = "This operationKey was used to publish another version."
+        raise ProblemError(HTTPStatus.CONFLICT, detail)
+    return is_new
+
+
+def _carry_out(page: Page, versions: dict[str, Version], version_id: str) -> None:
+    now = timezone.now()
+    dates = {key: version.dates for key, version in versions.items()}
+    try:
+        changes = lifecycle.publish(dates, version_id, now=now, delays=configured_delays())
+    except lifecycle.CancelledVersionError:
+        detail = "This version was cancelled, and a cancelled version can't be published."
+        raise ProblemError(HTTPStatus.CONFLICT, detail) from None
+    for key, changed in changes.items():
+        for name, mark in asdict(changed).items():
+            setattr(versions[key], name, mark)
+    Version.objects.bulk_update([versions[key] for key in changes], lifecycle.Dates.names())
+    if changes and page.status_at(last_mark_of(now)) is PageStatus.DRAFT:
+        _plan_page(page)
+
+
+def _plan_page(page: Page) -> None:
+    """Let a draft page become published when the first of its versions goes live."""
+    planned = Version.objects.filter(audience__page=page).aggregate(first=Min("published_at"))
+    page.published_at = planned["first"]
+    page.save(update_fields=["published_at"])

@@ -1,0 +1,1 @@
+"""The nine operations, one module a resource."""

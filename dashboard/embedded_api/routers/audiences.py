@@ -1,0 +1,131 @@
+"""Operations 4, 5 and 6: list audiences, publish a version, get the conversation."""
+
+from collections.abc import Iterable
+
+from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.http import HttpResponse
+from django.utils import timezone
+from ninja import Router
+
+from dashboard.contract import audiences as contract
+from dashboard.contract.conversations import Conversation as ConversationOnWire
+from dashboard.contract.envelope import ListEnvelope
+from dashboard.embedded_api.cursors import NEWEST_FIRST, Part
+from dashboard.embedded_api.http import ServiceRequest, refusals
+from dashboard.embedded_api.marks import last_mark_of
+from dashboard.embedded_api.models import Audience, Conversation, Page, Version
+from dashboard.embedded_api.problems import not_found
+from dashboard.embedded_api.publishing import publish_version
+from dashboard.embedded_api.requests import Publication
+from dashboard.embedded_api.wire import Wire, answer, answer_list, conversation
+
+MAX_AUDIENCES = 1_000
+router = Router(tags=["Audiences"], by_alias=True)
+
+
+@router.get(
+    "/{any_id:page_id}/audiences",
+    response=ListEnvelope[contract.Audience],
+    operation_id="listAudiences",
+    summary="List audiences",
+    openapi_extra=refusals(404),
+)
+def list_audiences(request: ServiceRequest, page_id: str) -> HttpResponse:
+    """All audiences of a page in one answer, newest first by `createdAt`, then by id.
+
+    At most 1,000: with more, `hasMore` is true and `totalCount` still exact. `latestVersion` has
+    the highest number; `publishedVersion` is the one that is live. `effectiveName` is the custom
+    name, or else the computed one; `effectiveMetadata` is the page's, overlaid by the override.
+    Fields without a value are absent.
+    """
+    page = Page.objects.filter(tenant_id=request.auth, id=page_id).first()
+    if not page:
+        raise not_found("There is no such page.")
+    audiences = page.audiences.all()
+    rows = list(audiences.order_by(*NEWEST_FIRST.columns())[: MAX_AUDIENCES + 1])
+    has_more = len(rows) > MAX_AUDIENCES
+    part = Part(rows[:MAX_AUDIENCES], audiences.count() if has_more else len(rows), has_more)
+    return answer_list(_on_wire(part.rows, page), part)
+
+
+@router.post(
+    "/{any_id:page_id}/audiences/{any_id:audience_id}/versions/{any_id:version_id}/publish",
+    response=contract.AudienceVersion,
+    operation_id="publishAudienceVersion",
+    summary="Publish audience version",
+    openapi_extra=refusals(400, 404, 409, 413, 415, 422),
+)
+def publish(
+    request: ServiceRequest,
+    page_id: str,
+    audience_id: str,
+    version_id: str,
+    publication: Publication | None = None,
+) -> HttpResponse:
+    """Publish any version but a cancelled one, which is a 409.
+
+    It becomes `queued` (`queuedAt`), then `processing` (`queueDurationMs`), then `published`
+    (`publishedAt`) as time passes. At that moment the version live until then becomes `archived`
+    with `obsoleteAt` and `archivedAt`, and a draft page becomes `published`. Another queued
+    version of the audience becomes `cancelled`; one that is processing goes live first. An
+    archived version may be published again: its earlier dates give way to new ones. Publishing
+    what is queued, processing or live changes nothing and returns it.
+
+    The first use of an `operationKey` is carried out. The same key for the same version does
+    nothing again and returns the version as it is now; for another version it is a 409. Keys are
+    kept for good, one that met a refusal is not spent. The body may be left out.
+    """
+    version = publish_version(
+        tenant_id=request.auth,
+        page_id=page_id,
+        audience_id=audience_id,
+        version_id=version_id,
+        operation_key=publication.operation_key if publication else None,
+    )
+    return answer(Wire(timezone.now()).version(version))
+
+
+@router.get(
+    "/{any_id:page_id}/audiences/{any_id:audience_id}/messages",
+    response=ConversationOnWire,
+    operation_id="getAudienceMessages",
+    summary="Get audience messages",
+    openapi_extra=refusals(404),
+)
+def get_messages(request: ServiceRequest, page_id: str, audience_id: str) -> HttpResponse:
+    """The conversation of an audience; an audience that has none is a 404.
+
+    `context` is what is true now of the audience and its page: `currentMetaTitle` and the like
+    are of the effective metadata, keywords joined by a comma. A `timestamp` is in milliseconds.
+    """
+    audience = Audience.objects.filter(tenant_id=request.auth, page_id=page_id, id=audience_id)
+    found = Conversation.objects.select_related("audience__page").filter(audience__in=audience)
+    if row := found.first():
+        return answer(conversation(row))
+    has_audience = audience.exists()
+    raise not_found(
+        "This audience has no conversation." if has_audience else "There is no such audience."
+    )
+
+
+def _on_wire(audiences: list[Audience], page: Page) -> Iterable[contract.Audience]:
+    """Write audiences with their latest and live versions, at the price of one query."""
+    now = timezone.now()
+    wire, latest, live = Wire(now), {}, {}
+    for version in _latest_and_live(page, last_mark_of(now)).order_by("version_number"):
+        latest[version.audience_id] = version
+        if version.dates.status(now) is contract.VersionStatus.PUBLISHED:
+            live[version.audience_id] = version
+    return [
+        wire.audience(row, page, latest=latest.get(row.id), live=live.get(row.id))
+        for row in audiences
+    ]
+
+
+def _latest_and_live(page: Page, until: str) -> QuerySet[Version]:
+    """Return, for each audience of a page, its latest version and the one that is live."""
+    newest = Version.objects.filter(audience=OuterRef("audience")).order_by("-version_number")
+    is_latest = Q(id=Subquery(newest.values("id")[:1]))
+    not_retired = Q(archived_at=None) | Q(archived_at__gt=until)
+    is_live = Q(published_at__lte=until) & not_retired
+    return Version.objects.filter(is_latest | is_live, audience__page=page)

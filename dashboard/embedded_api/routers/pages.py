@@ -1,0 +1,83 @@
+"""Operations 1, 2 and 3: list pages, create a page, get a page."""
+
+from typing import Any
+
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.http import HttpResponse
+from django.utils import timezone
+from ninja import Router
+
+from dashboard.contract import pages as contract
+from dashboard.contract.envelope import ListEnvelope
+from dashboard.embedded_api.creating import create_page
+from dashboard.embedded_api.cursors import NEWEST_FIRST, part_of
+from dashboard.embedded_api.http import ServiceRequest, refusals
+from dashboard.embedded_api.models import Audience, Page
+from dashboard.embedded_api.problems import not_found
+from dashboard.embedded_api.requests import Cursor, Limit, NewPage
+from dashboard.embedded_api.wire import Wire, answer, answer_list
+
+router = Router(tags=["Pages"], by_alias=True)
+
+
+@router.get(
+    "",
+    response=ListEnvelope[contract.Page],
+    operation_id="listPages",
+    summary="List pages",
+    openapi_extra=refusals(400, 422),
+)
+def list_pages(request: ServiceRequest, cursor: Cursor = "", limit: Limit = 50) -> HttpResponse:
+    """Newest first by `createdAt`, then by id. Items carry `pageType` and `status`.
+
+    `totalCount` is exact. `nextCursor` is absent at the end of the list.
+    """
+    part = part_of(_pages_of(request), NEWEST_FIRST, cursor=cursor, limit=limit)
+    wire = Wire(timezone.now())
+    items = [wire.page(page, audiences_count=page.audiences_count) for page in part.rows]
+    return answer_list(items, part)
+
+
+@router.post(
+    "",
+    response={201: contract.Page},
+    operation_id="createPage",
+    summary="Create page",
+    openapi_extra=refusals(400, 413, 415, 422),
+)
+def create(request: ServiceRequest, page: NewPage) -> HttpResponse:
+    """Create a page with the status `draft`.
+
+    `pageType` defaults to `inbound`. `title` is the metadata's title, or else the name.
+    `actionIndex` is the place in the list, from 0. An empty `actionId`, `brandId`, or id of a
+    footer group or link is filled. Null for an optional field is the same as leaving it out.
+    Unknown fields are refused.
+    """
+    row = create_page(page, tenant_id=request.auth)
+    return answer(Wire(timezone.now()).page(row, audiences_count=0), status=201)
+
+
+@router.get(
+    "/{any_id:page_id}",
+    response=contract.Page,
+    operation_id="getPage",
+    summary="Get page",
+    openapi_extra=refusals(404),
+)
+def get_page(request: ServiceRequest, page_id: str) -> HttpResponse:
+    """Get one page."""
+    if not (page := _pages_of(request).filter(id=page_id).first()):
+        raise not_found("There is no such page.")
+    return answer(Wire(timezone.now()).page(page, audiences_count=page.audiences_count))
+
+
+def _pages_of(request: ServiceRequest) -> "QuerySet[Any]":
+    """Return the tenant's pages, each with the number of its audiences.
+
+    A subquery counts for the pages of one part alone; a join would group all there are.
+    """
+    of_page = Audience.objects.filter(page=OuterRef("pk")).values("page")
+    counted = Subquery(of_page.annotate(count=Count("pk")).values("count"))
+    pages = Page.objects.filter(tenant_id=request.auth)
+    return pages.annotate(audiences_count=Coalesce(counted, 0))

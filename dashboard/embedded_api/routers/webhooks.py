@@ -1,0 +1,51 @@
+"""Operation 9: update a webhook subscription."""
+
+from typing import Any
+
+from django.db import transaction
+from django.http import HttpResponse
+from ninja import Router
+
+from dashboard.contract import webhooks as contract
+from dashboard.embedded_api.http import ServiceRequest, refusals
+from dashboard.embedded_api.marks import mark_now
+from dashboard.embedded_api.models import Subscription
+from dashboard.embedded_api.problems import not_found
+from dashboard.embedded_api.requests import SubscriptionChange
+from dashboard.embedded_api.wire import answer, subscription
+
+router = Router(tags=["Webhook subscriptions"], by_alias=True)
+
+
+@router.patch(
+    "/{any_id:subscription_id}",
+    response=contract.WebhookSubscription,
+    operation_id="updateWebhookSubscription",
+    summary="Update webhook subscription",
+    openapi_extra=refusals(400, 404, 413, 415, 422),
+)
+def update(
+    request: ServiceRequest, subscription_id: str, change: SubscriptionChange
+) -> HttpResponse:
+    """Change what is sent, and nothing else.
+
+    `url` is an absolute http or https address with a host; `events` are of the six names, none
+    twice, and may be empty. Null for a field is refused, as are unknown fields. A body that
+    changes nothing, such as `{}`, leaves `updatedAt` as it is.
+    """
+    return answer(
+        subscription(_changed(request.auth, subscription_id, change.model_dump(exclude_unset=True)))
+    )
+
+
+@transaction.atomic
+def _changed(tenant_id: str, subscription_id: str, fields: dict[str, Any]) -> Subscription:
+    rows = Subscription.objects.select_for_update().filter(tenant_id=tenant_id)
+    if not (row := rows.filter(id=subscription_id).first()):
+        raise not_found("There is no such webhook subscription.")
+    if any(getattr(row, name) != value for name, value in fields.items()):
+        for name, value in fields.items():
+            setattr(row, name, value)
+        row.updated_at = mark_now()
+        row.save()
+    return row

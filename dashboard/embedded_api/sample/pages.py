@@ -1,0 +1,215 @@
+"""The sixty pages with everything a page carries: context, actions, cards, links, scripts."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from random import Random
+from typing import Any
+
+from dashboard.contract.pages import PageStatus
+from dashboard.embedded_api.models import DEFAULT_TENANT_ID, Page
+from dashboard.embedded_api.sample.chance import chance, mark, on_a_weekday, sample_id, some
+from dashboard.embedded_api.sample.page_briefs import PAGE_BRIEFS, PageBrief
+
+SITE = "https://kestrel.example"
+BRANDS = ("fleet", "cold chain", "partners")
+_WHO = (
+    "regional carriers with 20 to 200 vehicles who plan on spreadsheets and phone calls today",
+    "fleets over 500 vehicles with a works council and a procurement department",
+    "food distributors who run their own refrigerated trucks",
+    "family hauliers in the second or third generation",
+    "shippers who are asked for numbers by their own customers",
+)
+_RULES = (
+    "Never promise an installation date.",
+    "Never compare with a named competitor.",
+    "If the prospect has refrigerated units, lead with alarms; if not, lead with planned"
+    " against actual arrival.",
+    "Customer quotes may be used only from the approved list: Nordlys Seafood, Moorland"
+    " Dairies, Baltic Timber Lines.",
+    "Prices are in the currency of the prospect and exclude VAT.",
+    "Speak to the person who answers the phone at six in the morning.",
+    "Name the problem before the product: late returns, missed slots, temperature claims.",
+)
+_ACTIONS = (
+    (
+        "Meeting with the regional seller",
+        "Book a walk-through",
+        "calendar",
+        f"{SITE}/book/regional",
+    ),
+    ("Form, asks for fleet size", "Get the price list", "form", ""),
+    (
+        "Case study, new tab",
+        "See the Nordlys pilot",
+        "link",
+        f"{SITE}/stories/nordlys-seafood-cold-chain-pilot",
+    ),
+    ("Call back within the hour", "Call me back", "phone", "tel:+442055501200"),
+    ("Document", "Download the data sheet", "download", f"{SITE}/files/data-sheet.pdf"),
+)
+_CARDS = (
+    (
+        "logo_strip",
+        "Carriers who moved from spreadsheets",
+        ("Nordlys Seafood Export", "Moorland Dairies", ""),
+    ),
+    ("quote", "", ()),
+    ("logo_strip", "Works with what you have", ("Tachograph readers", "Fuel cards")),
+)
+_SCRIPTS = (
+    (
+        "Visit counter", "Counts visits without cookies", True,
+        "// no cookies, no fingerprint: path and hour only\n"
+        "const hit = { path: location.pathname, hour: new Date().getUTCHours() };\n"
+        'navigator.sendBeacon("https://count.kestrel.example/v1/hit", JSON.stringify(hit));',
+    ),
+    ("Chat bubble (old vendor)", "", False, 'window.bubble && window.bubble.start("kst-88213");'),
+    (
+        "Structured data", "For search engines", True,
+        '<script type="application/ld+json">{"@type": "SoftwareApplication", "name": "Kestrel'
+        ' Fleet"}</script>',
+    ),
+)  # fmt: skip
+
+
+def pages(now: datetime) -> Iterator[tuple[Page, PageBrief]]:
+    """Make the pages, the longest-known first."""
+    for number, brief in enumerate(PAGE_BRIEFS):
+        yield _page(number, brief, now), brief
+
+
+def _page(number: int, brief: PageBrief, now: datetime) -> Page:
+    dice = chance("page", number)
+    created = on_a_weekday(dice, now - _age(dice, brief))
+    page = Page(
+        id=sample_id("page", number),
+        tenant_id=DEFAULT_TENANT_ID,
+        brand_id=sample_id("brand", BRANDS[dice.choices((0, 1, 2), (7, 3, 1))[0]]),
+        name=brief.name,
+        title=brief.title,
+        page_type=brief.page_type.value,
+        page_context=_context(dice, brief),
+        actions=_actions(number, dice),
+        action_card_widgets=[_card(number, *card) for card in some(dice, _CARDS, 3)]
+        if dice.random() < 0.6
+        else [],
+        footer_links=_footer(number) if dice.random() < 0.7 or number == 0 else [],
+        scripts=[_script(*script) for script in some(dice, _SCRIPTS, 3)]
+        if dice.random() < 0.5
+        else [],
+        metadata=_metadata(dice, brief) if dice.random() < 0.85 or number == 0 else None,
+        created_at=mark(created, dice),
+    )
+    if page.actions and dice.random() < 0.7:
+        page.header_action_id = page.actions[0]["actionId"]
+    page.updated_at = mark(created + (now - created) * dice.random() ** 0.5 * 0.98, dice)
+    if brief.status is PageStatus.ARCHIVED:
+        page.archived_at = page.updated_at = mark(
+            on_a_weekday(dice, now - timedelta(days=dice.uniform(2, 50))), dice
+        )
+    return page
+
+
+def _age(dice: Random, brief: PageBrief) -> timedelta:
+    days = {
+        PageStatus.DRAFT: dice.uniform(3, 40),
+        PageStatus.PUBLISHED: dice.uniform(20, 300),
+        PageStatus.ARCHIVED: dice.uniform(120, 420),
+    }
+    return timedelta(days=days[brief.status])
+
+
+def _context(dice: Random, brief: PageBrief) -> str:
+    opening = (
+        "Kestrel Fleet shows every truck, trailer and refrigerated unit on one map, and tells"
+        " the dispatcher"
+        f" which of them needs a decision in the next hour. This page is for {dice.choice(_WHO)}."
+    )
+    subject = (
+        f"Its subject: {brief.name.split(':')[-1].strip()}. {brief.title}".strip().removesuffix(".")
+        + "."
+    )
+    rules = " ".join(some(dice, _RULES, 5))
+    return "\n\n".join((opening, subject, rules))
+
+
+def _actions(number: int, dice: Random) -> list[dict[str, Any]]:
+    chosen = some(dice, _ACTIONS, 4) if dice.random() < 0.92 else ()
+    return [
+        {
+            "actionId": sample_id("act", number, index),
+            "actionIndex": index,
+            "purpose": purpose,
+            "buttonTitle": button,
+            "actionType": kind,
+            "url": url,
+        }
+        for index, (purpose, button, kind, url) in enumerate(chosen)
+    ]
+
+
+def _card(number: int, kind: str, title: str, logos: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        "type": kind,
+        "title": title,
+        "logos": [
+            {
+                "image": {
+                    "altText": name,
+                    "url": f"https://cdn.kestrel.example/logos/{sample_id('logo', name)}.svg",
+                    "fileId": sample_id("file", number, name),
+                    "assetId": sample_id("asset", name),
+                }
+            }
+            for name in logos
+        ],
+    }
+
+
+def _footer(number: int) -> list[dict[str, Any]]:
+    groups = {
+        "Product": {
+            "Kestrel Dispatch": f"{SITE}/dispatch",
+            "Cold-chain alarms": f"{SITE}/alarms",
+            "Status": f"{SITE}/status",
+        },
+        "Legal": {"Privacy": f"{SITE}/privacy", "Imprint": ""},
+    }
+    return [
+        {
+            "id": sample_id("group", number, title),
+            "title": title,
+            "links": [
+                {"text": text, "url": url, "id": sample_id("link", number, text)}
+                for text, url in links.items()
+            ],
+        }
+        for title, links in groups.items()
+    ]
+
+
+def _script(name: str, description: str, enabled: bool, content: str) -> dict[str, Any]:  # noqa: FBT001
+    return {"name": name, "description": description, "enabled": enabled, "content": content}
+
+
+def _metadata(dice: Random, brief: PageBrief) -> dict[str, Any]:
+    slug = "-".join("".join(c if c.isalnum() else " " for c in brief.name.lower()).split()[:4])
+    metadata = {
+        "title": f"{brief.name[:60]} | Kestrel",
+        "description": f"{brief.title or brief.name}. Built for the people who plan and drive.",
+        "keywords": ["fleet telematics", "dispatch", *brief.name.lower().split()[:1]],
+        "robots": ["index", "nofollow"],
+        "canonicalUrl": f"https://pages.kestrel.example/{slug}",
+        "ogTitle": brief.title,
+        "ogDescription": f"{brief.title or brief.name}.",
+        "ogImageUrl": f"https://cdn.kestrel.example/og/{slug}.png",
+        "ogSiteName": "Kestrel Freight Software",
+        "ogUrl": f"https://pages.kestrel.example/{slug}",
+        "twitterTitle": brief.title,
+        "twitterSite": "@kestrel",
+        "themeColor": "#1d3b53",
+    }
+    dropped = dice.sample(sorted(metadata), dice.randint(0, 6))
+    return {
+        name: value for name, value in metadata.items() if name not in dropped or name == "title"
+    }

@@ -1,0 +1,165 @@
+"""What a page is told about one audience, and how that text changes from version to version.
+
+A text is written from facts; a new version changes one or two of them, so that two versions
+differ by the words that people would have changed.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from random import Random
+
+from dashboard.embedded_api.sample.chance import some
+from dashboard.embedded_api.sample.companies import Company
+
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
+
+FLEETS = (
+    "refrigerated trucks",
+    "trucks",
+    "articulated lorries",
+    "tankers",
+    "vans",
+    "timber trucks",
+    "car transporters",
+)
+ROLES = (
+    "fleet manager",
+    "operations director",
+    "head of transport",
+    "night-shift planner",
+    "finance director",
+)
+WORRIES = (
+    "temperature alarms", "late returns to the depot", "missed slots at supermarkets",
+    "driver hours",
+    "empty miles", "fuel cost per kilometre", "proof of delivery", "claims after rejected loads",
+    "subcontractors who don't answer the phone", "payback time", "reports for their shippers",
+)  # fmt: skip
+LEADS = (
+    "the cold-chain alarm module", "planned against actual arrival", "the payback table",
+    "the yard board with doors and docks", "the driver hours view", "the subcontractor link",
+    "the map of idle trailers", "the carbon report that shippers accept",
+)  # fmt: skip
+PROOFS = (
+    "Quote the Nordlys pilot: 31% fewer rejected loads in one quarter.",
+    "Quote Moorland Dairies: 22 minutes less waiting at each dock.",
+    "Quote Baltic Timber Lines: 9% fewer empty kilometres in the first winter.",
+    "No customer quote: none from their sector is approved.",
+)
+LIMITS = (
+    "Do not mention driver scoring. Their union objected to it last year and the topic is"
+    " closed until"
+    " the new agreement is signed.",
+    "Never promise an installation date before the IT department has answered the security"
+    " questions.",
+    "Do not compare with their present system. The person who chose it reads this page.",
+    "No word about the merger: it is not public before the general meeting.",
+    "Do not name other customers in the same region.",
+)
+PLANS = (
+    "12-month plan at list price",
+    "24-month plan",
+    "36-month plan",
+    "pilot of 20 vehicles for eight weeks",
+)
+DISCOUNTS = (
+    "No discount has been approved.",
+    "The discount of 8% was approved and is valid until the end of the quarter.",
+    "The discount of 5% holds for fleets over 100 vehicles.",
+    "Installation is free of charge if they sign this quarter.",
+)
+NOTES = (
+    "",
+    "They answer letters faster than e-mails.",
+    "The next call is on Thursday; prepare the answers to the four questions about data ownership.",
+    "A visit to the depot was offered and accepted for the week after Easter.",
+    "Use formal address throughout.",
+    "They asked for everything on one screen, because the planner stands while working.",
+)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a company at one moment."""
+
+    company: str
+    towns: tuple[str, ...]
+    contact: str
+    role: str
+    fleet: int
+    vehicles: str
+    depots: int
+    second_role: str
+    worries: tuple[str, ...]
+    lead: str
+    proof: str
+    limit: str
+    plan: str
+    discount: str
+    note: str
+
+
+def first_facts(dice: Random, company: Company, contact: str) -> Facts:
+    """Return what is known of a company at first."""
+    return Facts(
+        company=company.name,
+        towns=company.land.towns,
+        contact=contact,
+        role=dice.choice(ROLES),
+        fleet=company.fleet,
+        vehicles=dice.choice(FLEETS),
+        depots=dice.randint(1, 3),
+        second_role="",
+        worries=some(dice, WORRIES, 2),
+        lead=dice.choice(LEADS),
+        proof=dice.choice(PROOFS),
+        limit=dice.choice(LIMITS),
+        plan=PLANS[0],
+        discount=DISCOUNTS[0],
+        note="",
+    )
+
+
+_EDITS: tuple[Callable[[Random, Facts], Facts], ...] = (
+    lambda dice, facts: replace(facts, fleet=facts.fleet + dice.randint(2, 12)),
+    lambda dice, facts: replace(facts, depots=min(facts.depots + 1, len(facts.towns))),
+    lambda dice, facts: replace(facts, second_role=dice.choice(ROLES)),
+    lambda dice, facts: replace(facts, worries=some(dice, WORRIES, 3)),
+    lambda dice, facts: replace(facts, lead=dice.choice(LEADS)),
+    lambda dice, facts: replace(facts, proof=dice.choice(PROOFS)),
+    lambda dice, facts: replace(facts, limit=dice.choice(LIMITS)),
+    lambda dice, facts: replace(facts, plan=dice.choice(PLANS), discount=dice.choice(DISCOUNTS)),
+    lambda dice, facts: replace(facts, note=dice.choice(NOTES)),
+)
+
+
+def next_facts(dice: Random, facts: Facts) -> Facts:
+    """Return the facts after one to three of them changed: never the same text again."""
+    after = facts
+    while context(after) == context(facts):
+        for edit in some(dice, _EDITS, 3):
+            after = edit(dice, after)
+    return after
+
+
+def context(facts: Facts) -> str:
+    """Return the supplementary context: four or five paragraphs of plain text."""
+    depots = _listed(facts.towns[: facts.depots])
+    noun = "depot" if facts.depots == 1 else "depots"
+    people = f"Their {facts.role}, {facts.contact},"
+    if facts.second_role and facts.second_role != facts.role:
+        people += f" and their {facts.second_role}"
+    paragraphs = (
+        f"{facts.company} runs {facts.fleet} {facts.vehicles} out of {NUMBERS[facts.depots]}"
+        f" {noun} ({depots})."
+        f" {people} asked mainly about {_listed(facts.worries)}.",
+        f"Lead with {facts.lead}. {facts.proof}",
+        facts.limit,
+        f"Pricing: offer the {facts.plan}. {facts.discount}",
+        facts.note,
+    )
+    return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
+
+
+def _listed(words: tuple[str, ...]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))

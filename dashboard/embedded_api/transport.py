@@ -1,0 +1,98 @@
+"""The way from the dashboard's own client to the embedded API: in process.
+
+A call over TCP would wait for itself on a single worker. Django's own WSGI handler would send
+request signals, which close the outer request's database connection, and would reset the prefix
+its addresses are made with. Both were tried.
+"""
+
+from io import BytesIO
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+import httpx
+from django.core.handlers.base import BaseHandler
+from django.core.handlers.exception import convert_exception_to_response
+from django.core.handlers.wsgi import WSGIRequest
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.urls import ResolverMatch, get_urlconf, resolve, set_urlconf
+
+from dashboard.embedded_api.keys import internal_key
+
+EMBEDDED_BASE_URL = "http://embedded.invalid"
+"""An address no name server knows: should a request ever take the network, it goes nowhere."""
+_URLCONF = "dashboard.embedded_api.urls"
+_UNPREFIXED = {"content-type": "CONTENT_TYPE", "content-length": "CONTENT_LENGTH"}
+
+
+def internal_api_key() -> str:
+    """Return the key by which the dashboard is known to the embedded API."""
+    return internal_key()
+
+
+class InProcessHandler(BaseHandler):
+    """Answers one request: no middleware, no request signals, nothing of the thread's changed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.load_middleware()
+
+    def load_middleware(self, is_async: bool = False) -> None:  # noqa: FBT001, FBT002 (Django's)
+        """Load none: what stands around the dashboard's pages is not the service's."""
+        self._view_middleware: list[Any] = []
+        self._template_response_middleware: list[Any] = []
+        self._exception_middleware: list[Any] = []
+        view: Any = self._get_response  # type: ignore[attr-defined]  # the stubs leave it out
+        self._middleware_chain = convert_exception_to_response(view)
+
+    def resolve_request(self, request: HttpRequest) -> ResolverMatch:
+        """Find the operation among the service's own addresses, wherever they are mounted."""
+        request.resolver_match = resolve(request.path_info, urlconf=_URLCONF)
+        return request.resolver_match
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer. The answer is not closed: that would end the outer request's connection."""
+        outer_urlconf = get_urlconf()
+        try:
+            return self.get_response(request)
+        finally:
+            set_urlconf(outer_urlconf)
+
+
+class EmbeddedTransport(httpx.BaseTransport):
+    """Hands each request of an httpx client to the embedded API."""
+
+    def __init__(self) -> None:
+        self._handler = InProcessHandler()
+
+    @classmethod
+    def for_dashboard(cls) -> "tuple[str, str, EmbeddedTransport]":
+        """Return the base address, the key and the transport for the dashboard's client."""
+        return EMBEDDED_BASE_URL, internal_api_key(), cls()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Answer a request, inside the caller's thread, connection and transaction."""
+        response = self._handler(WSGIRequest(_environ(request)))
+        content = b"".join(response)
+        return httpx.Response(response.status_code, headers=list(response.items()), content=content)
+
+
+def _environ(request: httpx.Request) -> dict[str, Any]:
+    """Return what a WSGI server would hand over. The path is decoded once, as servers do."""
+    path, _, query = request.url.raw_path.partition(b"?")
+    body = request.read()
+    headers = {_environ_name(name): value for name, value in request.headers.items()}
+    return {
+        **headers,
+        "REQUEST_METHOD": request.method,
+        "PATH_INFO": unquote_to_bytes(path).decode("latin-1"),
+        "QUERY_STRING": query.decode("latin-1"),
+        "SERVER_NAME": request.url.host,
+        "SERVER_PORT": str(request.url.port or 80),
+        "wsgi.url_scheme": request.url.scheme,
+        "wsgi.input": BytesIO(body),
+    }
+
+
+def _environ_name(header: str) -> str:
+    return _UNPREFIXED.get(header) or f"HTTP_{header.upper().replace('-', '_')}"

@@ -1,0 +1,103 @@
+"""The client against the embedded API, in process, the way the dashboard calls it."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from dashboard.client import (
+    ConflictError,
+    InvalidRequestError,
+    KeyRefusedError,
+    NotFoundError,
+    PublishingClient,
+)
+from dashboard.contract.pages import PageRequest
+from dashboard.contract.webhooks import SubscriptionPatch
+from dashboard.embedded_api.transport import EmbeddedTransport
+from tests.embedded_api.factories import (
+    PAGE_BODY,
+    ago,
+    make_audience,
+    make_conversation,
+    make_page,
+    make_person,
+    make_subscription,
+    make_version,
+)
+
+pytestmark = pytest.mark.django_db
+ODD_ID = "a/b%2F ü?#.."
+
+
+@pytest.fixture
+def client() -> Iterator[PublishingClient]:
+    """The client, built as the dashboard builds its own."""
+    base_url, api_key, transport = EmbeddedTransport.for_dashboard()
+    with PublishingClient(base_url=base_url, api_key=api_key, transport=transport) as client:
+        yield client
+
+
+def test_a_page_is_created_got_and_listed(client: PublishingClient) -> None:
+    created = client.pages.create(PageRequest.model_validate(PAGE_BODY))
+    assert client.pages.get(created.page_id) == created
+    listed = client.pages.list()
+    assert [page.page_id for page in listed.items] == [created.page_id]
+    assert listed.unreadable == []
+
+
+def test_pages_are_walked_by_cursor(client: PublishingClient) -> None:
+    made = {make_page().id for _ in range(3)}
+    first = client.pages.list(limit=2)
+    rest = client.pages.list(cursor=first.next_cursor, limit=2)
+    assert {page.page_id for page in (*first.items, *rest.items)} == made
+    assert (first.has_more, rest.has_more, rest.next_cursor) == (True, False, None)
+
+
+@pytest.mark.parametrize("odd", [ODD_ID, ".", "..", "a\nb", "%2F", "🎈"])
+def test_audiences_versions_and_messages_are_found_by_any_id(
+    client: PublishingClient, odd: str
+) -> None:
+    audience = make_audience(make_page(id=odd), id=odd)
+    version = make_version(audience, id=odd)
+    make_conversation(audience)
+    assert client.pages.get(odd).page_id == odd
+    assert [item.audience_id for item in client.audiences.list(odd).items] == [odd]
+    published = client.audiences.publish(odd, odd, odd, operation_key="key")
+    assert (published.version_id, published.status) == (version.id, "queued")
+    assert client.audiences.publish(odd, odd, odd, operation_key="key") == published
+    assert client.audiences.messages(odd, odd).conversation.audience_id == odd
+
+
+def test_people_are_listed_and_searched(client: PublishingClient) -> None:
+    ada, _ = make_person("Ada Lovelace"), make_person("Émile Zola")
+    assert client.people.list(limit=1).total_count == 2
+    assert [person.person_id for person in client.people.search(query="LOVE").items] == [ada.id]
+
+
+def test_a_subscription_is_read_by_an_empty_patch_and_changed_by_another(
+    client: PublishingClient,
+) -> None:
+    row = make_subscription()
+    read = client.webhook_subscriptions.update(row.id, SubscriptionPatch())
+    assert (read.updated_at, read.active) == (row.updated_at, True)
+    changed = client.webhook_subscriptions.update(row.id, SubscriptionPatch(active=False))
+    assert changed.active is False
+
+
+def test_refusals_arrive_as_the_errors_that_say_what_to_do(client: PublishingClient) -> None:
+    with pytest.raises(NotFoundError, match="There is no such page"):
+        client.pages.get("nothing")
+    cancelled = make_version(cancelled_at=ago(hours=1))
+    page_id, audience_id = cancelled.audience.page_id, cancelled.audience_id
+    with pytest.raises(ConflictError, match="cancelled"):
+        client.audiences.publish(page_id, audience_id, cancelled.id)
+    with pytest.raises(InvalidRequestError) as refusal:
+        client.webhook_subscriptions.update(make_subscription().id, SubscriptionPatch(url="x"))
+    assert [problem.path for problem in refusal.value.problems] == ["url"]
+
+
+def test_a_wrong_key_is_refused() -> None:
+    base_url, _, transport = EmbeddedTransport.for_dashboard()
+    client = PublishingClient(base_url=base_url, api_key="wrong", transport=transport)
+    with pytest.raises(KeyRefusedError):
+        client.people.list()

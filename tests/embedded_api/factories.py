@@ -1,0 +1,98 @@
+"""Rows to ask the service about, each as small as it can be."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from dashboard.contract.dates import write_mark
+from dashboard.embedded_api.keys import default_tenant
+from dashboard.embedded_api.models import (
+    Audience,
+    Conversation,
+    Page,
+    Person,
+    Subscription,
+    Tenant,
+    Version,
+)
+
+PAGE_BODY: dict[str, Any] = {
+    "actions": [],
+    "actionCardWidgets": [],
+    "brandId": "brand-1",
+    "name": "Acme for banks",
+    "pageContext": "What Acme does.",
+    "scripts": [],
+}
+
+
+def ago(**duration: float) -> str:
+    """Return a mark of that long ago."""
+    return write_mark(timezone.now() - timedelta(**duration))
+
+
+def make_page(**fields: Any) -> Page:
+    """Return a draft page of the default tenant."""
+    given = {"name": "Acme", "title": "Acme", "page_context": "Context", "brand_id": "brand-1"}
+    tenant = fields.pop("tenant", None) or default_tenant()
+    return Page.objects.create(tenant=tenant, **{**given, **fields})
+
+
+def make_audience(page: Page | None = None, **fields: Any) -> Audience:
+    """Return an audience of the page, or of one of its own."""
+    page = page or make_page()
+    return Audience.objects.create(tenant=page.tenant, page=page, **fields)
+
+
+def make_version(audience: Audience | None = None, number: int = 1, **fields: Any) -> Version:
+    """Return a draft version; `became_draft_at=None` makes a pending one."""
+    audience = audience or make_audience()
+    given = {"became_draft_at": ago(days=1), "created_at": ago(days=2)}
+    return Version.objects.create(
+        tenant=audience.tenant, audience=audience, version_number=number, **{**given, **fields}
+    )
+
+
+def make_live_version(audience: Audience | None = None, number: int = 1, **fields: Any) -> Version:
+    """Return a version that is live since an hour."""
+    dates = {"queued_at": ago(hours=2), "processing_at": ago(hours=1.5)}
+    return make_version(audience, number, **dates, published_at=ago(hours=1), **fields)
+
+
+def make_person(name: str = "Ada Lovelace", **fields: Any) -> Person:
+    """Return a person of the default tenant."""
+    return Person.objects.create(
+        tenant=fields.pop("tenant", None) or default_tenant(), name=name, **fields
+    )
+
+
+def make_subscription(**fields: Any) -> Subscription:
+    """Return an active subscription to one event."""
+    given = {"url": "https://acme.example/hook", "events": ["form.submitted"]}
+    tenant = fields.pop("tenant", None) or default_tenant()
+    return Subscription.objects.create(tenant=tenant, **{**given, **fields})
+
+
+def make_conversation(audience: Audience | None = None, **fields: Any) -> Conversation:
+    """Return a conversation of one message."""
+    messages = [{"messageId": "msg_1", "content": "Hello", "timestamp": 1_700_000_000_000}]
+    return Conversation.objects.create(
+        audience=audience or make_audience(), **{"messages": messages, **fields}
+    )
+
+
+def other_tenant() -> Tenant:
+    """Return a tenant whose things the default tenant's keys do not see."""
+    return Tenant.objects.create(name="Somebody else")
+
+
+def publish_path(version: Version) -> str:
+    """Return the path that publishes the version."""
+    audience = version.audience
+    return f"/v0/pages/{audience.page_id}/audiences/{audience.id}/versions/{version.id}/publish"
+
+
+def moment(text: str) -> datetime:
+    """Return an ISO 8601 text's moment."""
+    return datetime.fromisoformat(text)

@@ -1,0 +1,75 @@
+"""The OpenAPI document and the page that shows it."""
+
+import json
+import re
+
+import pytest
+from django.test import Client
+
+from tests.embedded_api.factories import PAGE_BODY
+
+OPERATIONS = {
+    "listPages": "GET /v0/pages",
+    "createPage": "POST /v0/pages",
+    "getPage": "GET /v0/pages/{page_id}",
+    "listAudiences": "GET /v0/pages/{page_id}/audiences",
+    "publishAudienceVersion": (
+        "POST /v0/pages/{page_id}/audiences/{audience_id}/versions/{version_id}/publish"
+    ),
+    "getAudienceMessages": "GET /v0/pages/{page_id}/audiences/{audience_id}/messages",
+    "listPeople": "GET /v0/persons",
+    "searchPeople": "GET /v0/persons/search",
+    "updateWebhookSubscription": "PATCH /v0/webhook_subscriptions/{subscription_id}",
+}
+
+
+@pytest.fixture
+def document(db: None) -> dict[str, object]:
+    """The OpenAPI document as anybody reads it."""
+    return dict(Client().get("/service/openapi.json").json())
+
+
+def test_the_document_has_the_specs_nine_operations_and_no_other(
+    document: dict[str, dict[str, dict[str, dict[str, str]]]],
+) -> None:
+    found = {
+        operation["operationId"]: f"{method.upper()} {path}"
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    }
+    assert found == OPERATIONS
+
+
+def test_every_reference_of_the_document_leads_somewhere(document: dict[str, object]) -> None:
+    text = json.dumps(document)
+    named = set(re.findall(r'"#/components/schemas/([^"]+)"', text))
+    assert named <= document["components"]["schemas"].keys()  # type: ignore[index]
+    assert "Problem" in named
+
+
+def test_fields_are_named_as_on_the_wire(document: dict[str, object]) -> None:
+    schemas = document["components"]["schemas"]  # type: ignore[index]
+    assert set(PAGE_BODY) <= schemas["NewPage"]["properties"].keys()
+    assert schemas["NewPage"]["additionalProperties"] is False
+    assert "pageContext" in schemas["Page"]["required"]
+    assert not [name for name in schemas["Page"]["properties"] if "_" in name]
+
+
+@pytest.mark.django_db
+def test_the_page_shows_each_operation_without_scripts_or_other_hosts() -> None:
+    answer = Client().get("/service/docs")
+    page = answer.content.decode()
+    assert answer.status_code == 200
+    for name, where in OPERATIONS.items():
+        assert f'id="{name}"' in page
+        assert where.split()[1] in page
+    assert not re.search(r"<script|style=|\son\w+=|https?://", page)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "choice", ["RFC 9457", "Keys are kept for good", "above 200", "Every word"]
+)
+def test_choices_where_the_spec_is_silent_are_stated(choice: str) -> None:
+    page = " ".join(Client().get("/service/docs").content.decode().split())
+    assert choice.lower() in page.lower()

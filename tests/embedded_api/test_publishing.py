@@ -1,0 +1,204 @@
+"""Operation 5, as a caller sees it."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from dashboard.contract.audiences import AudienceVersion
+from dashboard.embedded_api.models import OperationKey, Version
+from tests.embedded_api.factories import (
+    ago,
+    make_audience,
+    make_live_version,
+    make_page,
+    make_version,
+    publish_path,
+)
+
+
+def publish(service: Client, version: Version, key: str | None = None) -> Any:
+    """Publish a version over HTTP and return the answer."""
+    body = {} if key is None else {"operationKey": key}
+    return service.post(publish_path(version), body, content_type="application/json")
+
+
+def audience_of(service: Client, version: Version) -> dict[str, Any]:
+    """Read the version's audience over HTTP."""
+    path = f"/v0/pages/{version.audience.page_id}/audiences"
+    return dict(service.get(path).json()["items"][0])
+
+
+def states_until_live(service: Client, version: Version) -> Iterator[str]:
+    """Read the audience until its latest version is live, and yield each status once."""
+    last, deadline = "", time.monotonic() + 5
+    while last != "published" and time.monotonic() < deadline:
+        status = audience_of(service, version)["latestVersion"]["status"]
+        if status != last:
+            last = status
+            yield status
+
+
+def test_a_draft_goes_live_as_time_passes(service: Client, settings: Any) -> None:
+    settings.EMBEDDED_API_QUEUE_S, settings.EMBEDDED_API_PROCESSING_S = 0.15, 0.15
+    before = make_live_version(number=1)
+    version = make_version(before.audience, 2)
+    answer = AudienceVersion.model_validate(publish(service, version).json())
+    assert (answer.status, answer.queue_duration_ms) == ("queued", None)
+    assert answer.queued_at is not None
+    assert list(states_until_live(service, version)) == ["queued", "processing", "published"]
+    live = audience_of(service, version)["publishedVersion"]
+    assert (live["versionId"], live["queueDurationMs"]) == (version.id, 150)
+    assert live["queuedAt"] == answer.queued_at < live["publishedAt"]
+    retired = publish_again_unseen(service, before)
+    assert retired["obsoleteAt"] == retired["archivedAt"] == live["publishedAt"]
+
+
+def publish_again_unseen(service: Client, version: Version) -> dict[str, Any]:
+    """Read a version by a key that was used for it, which changes nothing."""
+    OperationKey.objects.create(tenant=version.tenant, key="look", version=version)
+    return dict(publish(service, version, "look").json())
+
+
+def test_a_draft_page_is_published_with_its_first_version(service: Client, settings: Any) -> None:
+    settings.EMBEDDED_API_QUEUE_S, settings.EMBEDDED_API_PROCESSING_S = 0.1, 0.1
+    version = make_version()
+    path = f"/v0/pages/{version.audience.page_id}"
+    draft = service.get(path).json()
+    publish(service, version)
+    assert service.get(path).json() == draft
+    assert list(states_until_live(service, version))[-1] == "published"
+    live = audience_of(service, version)["publishedVersion"]
+    assert service.get(path).json() == {
+        **draft,
+        "status": "published",
+        "updatedAt": live["publishedAt"],
+    }
+
+
+def test_an_archived_page_stays_archived(service: Client, settings: Any) -> None:
+    settings.EMBEDDED_API_QUEUE_S = settings.EMBEDDED_API_PROCESSING_S = 0
+    version = make_version(make_audience(make_page(archived_at=ago(days=1))))
+    path = f"/v0/pages/{version.audience.page_id}"
+    before = service.get(path).json()
+    assert publish(service, version).json()["status"] == "published"
+    assert service.get(path).json() == before
+
+
+def test_without_delays_it_is_live_in_the_answer(service: Client, settings: Any) -> None:
+    settings.EMBEDDED_API_QUEUE_S = settings.EMBEDDED_API_PROCESSING_S = 0
+    version = make_version()
+    answer = publish(service, version).json()
+    assert (answer["status"], answer["queueDurationMs"]) == ("published", 0)
+    assert audience_of(service, version)["publishedVersion"] == answer
+
+
+def test_a_newer_wish_cancels_what_is_queued(service: Client) -> None:
+    first = make_version(number=1)
+    second = make_version(first.audience, 2)
+    publish(service, first, "one")
+    publish(service, second)
+    cancelled = publish(service, first, "one").json()
+    assert cancelled["status"] == "cancelled"
+    assert cancelled["cancelledAt"] is not None
+    refused = publish(service, first)
+    assert refused.status_code == 409
+    assert "cancelled" in refused.json()["detail"]
+
+
+def test_a_page_follows_the_wish_that_was_not_cancelled(service: Client) -> None:
+    first = make_version(number=1)
+    second = make_version(first.audience, 2)
+    publish(service, first)
+    publish(service, second)
+    second.refresh_from_db()
+    page = first.audience.page
+    page.refresh_from_db()
+    assert page.published_at == second.published_at
+
+
+def test_the_same_key_acts_once(service: Client, settings: Any) -> None:
+    settings.EMBEDDED_API_QUEUE_S = settings.EMBEDDED_API_PROCESSING_S = 0
+    first = make_version(number=1)
+    second = make_version(first.audience, 2)
+    once = publish(service, first, "key").json()
+    publish(service, second)
+    again = publish(service, first, "key")
+    assert again.status_code == 200
+    assert (once["status"], again.json()["status"]) == ("published", "archived")
+    assert audience_of(service, first)["publishedVersion"]["versionId"] == second.id
+
+
+def test_a_key_used_for_another_version_is_a_conflict_and_changes_nothing(service: Client) -> None:
+    first, second = make_version(), make_version()
+    publish(service, first, "key")
+    refused = publish(service, second, "key")
+    assert refused.status_code == 409
+    assert "another version" in refused.json()["detail"]
+    assert audience_of(service, second)["latestVersion"]["status"] == "draft"
+
+
+def test_a_key_that_met_a_refusal_is_not_spent(service: Client) -> None:
+    cancelled = make_version(cancelled_at=ago(hours=1))
+    assert publish(service, cancelled, "key").status_code == 409
+    assert publish(service, make_version(), "key").json()["status"] == "queued"
+
+
+@pytest.mark.parametrize("dates", [{}, {"became_draft_at": None}, {"archived_at": ago(hours=1)}])
+def test_any_version_but_a_cancelled_one_can_be_published(
+    service: Client, dates: dict[str, Any]
+) -> None:
+    assert publish(service, make_version(**dates)).json()["status"] == "queued"
+
+
+@pytest.mark.parametrize("body", ["", "{}"])
+def test_the_body_may_be_left_out(service: Client, body: str) -> None:
+    version = make_version()
+    content_type = "application/json" if body else ""
+    answer = service.generic("POST", publish_path(version), body, content_type=content_type)
+    assert answer.status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [
+        ({"operationKey": ""}, "operationKey"),
+        ({"operationKey": "x" * 129}, "operationKey"),
+        ({"operationKey": None}, "operationKey"),
+        ({"operationKey": 1}, "operationKey"),
+        ({"operationKey": "a\0"}, "operationKey"),
+        ({"operation_key": "x"}, "operation_key"),
+        ({"version": 1}, "version"),
+    ],
+)
+def test_a_body_that_is_not_accepted_publishes_nothing(
+    service: Client, body: dict[str, Any], path: str
+) -> None:
+    version = make_version()
+    refused = service.post(publish_path(version), body, content_type="application/json")
+    assert refused.status_code == 422
+    assert [error["path"] for error in refused.json()["errors"]] == [path]
+    assert audience_of(service, version)["latestVersion"]["status"] == "draft"
+
+
+@pytest.mark.parametrize("key", ["x", "🎈" * 128, " ", "a/b?c#d%00", "'; DROP TABLE"])
+def test_a_key_of_any_characters_is_kept(service: Client, key: str) -> None:
+    version = make_version()
+    answers = [publish(service, version, key).json() for _ in range(2)]
+    assert answers[0] == answers[1]
+    assert OperationKey.objects.get().key == key
+
+
+def test_a_version_is_found_by_its_own_page_and_audience_alone(service: Client) -> None:
+    version, other = make_version(), make_version()
+    page, audience = version.audience.page_id, version.audience_id
+    for wrong in (
+        (other.audience.page_id, audience, version.id),
+        (page, other.audience_id, version.id),
+        (page, audience, other.id),
+        (page, audience, "nothing"),
+    ):
+        path = "/v0/pages/{}/audiences/{}/versions/{}/publish".format(*wrong)
+        assert service.post(path, {}, content_type="application/json").status_code == 404

@@ -1,0 +1,120 @@
+"""What the service says no to, and that it always says it in the same form."""
+
+from http import HTTPStatus
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from dashboard.embedded_api.problems import Problem
+from tests.embedded_api.factories import make_page, make_person
+
+JSON = "application/json"
+MIB = 1 << 20
+
+
+def refused(answer: Any, status: int) -> Problem:
+    """Return the problem an answer holds, once its form is seen to be right."""
+    assert answer.status_code == status, answer.content[:300]
+    assert answer["Content-Type"] == "application/problem+json"
+    problem = Problem.model_validate(answer.json())
+    assert (problem.status, problem.type) == (status, "about:blank")
+    assert problem.title == HTTPStatus(status).phrase
+    assert problem.detail.endswith(".")
+    return problem
+
+
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [((method, path, body, kind), status) for method, path, body, kind, status in (
+        ("GET", "/v0", "", "", 404),
+        ("GET", "/v0/", "", "", 404),
+        ("GET", "/v0/a\nb", "", "", 404),
+        ("GET", "/v0/nothing", "", "", 404),
+        ("GET", "/v0/pages/", "", "", 404),
+        ("GET", "/v0/pages/a/b/c", "", "", 404),
+        ("GET", "/v0/pages/a%00b", "", "", 404),
+        ("GET", "/v0/pages/%FF", "", "", 404),
+        ("GET", "/v0/persons/somebody", "", "", 404),
+        ("GET", "/v0/pages/nothing/audiences", "", "", 404),
+        ("PATCH", "/v0/webhook_subscriptions/nothing", "{}", JSON, 404),
+        ("DELETE", "/v0/pages", "", "", 405),
+        ("PUT", "/v0/pages/x", "", "", 405),
+        ("GET", "/v0/webhook_subscriptions/x", "", "", 405),
+        ("GET", "/v0/pages/a/audiences/b/versions/c/publish", "", "", 405),
+        ("POST", "/v0/pages", "{}", "text/plain", 415),
+        ("POST", "/v0/pages", "{}", "application/x-www-form-urlencoded", 415),
+        ("POST", "/v0/pages", "{}", "", 415),
+        ("POST", "/v0/pages", "{}", "application/jsonp", 415),
+        ("POST", "/v0/pages", "{}", "application/json; charset=utf-8", 422),
+        ("POST", "/v0/pages", "", JSON, 422),
+        ("POST", "/v0/pages", "{", JSON, 400),
+        ("POST", "/v0/pages", '{"name": NaN}', JSON, 400),
+        ("POST", "/v0/pages", '"\\ud800"', JSON, 400),
+        ("POST", "/v0/pages", b"\xff\xfe", JSON, 400),
+        ("POST", "/v0/pages", "[" * 100_000, JSON, 400),
+        ("POST", "/v0/pages", "9" * 5_000, JSON, 400),
+        ("POST", "/v0/pages", '{"metadata": {"robots": [1e999]}}', JSON, 422),
+        ("POST", "/v0/pages", '{"a\\u0000": {"b": 1}}', JSON, 422),
+        ("POST", "/v0/pages", " " * (MIB + 1), JSON, 413),
+        ("POST", "/v0/pages", " " * (3 * MIB), JSON, 413),
+        ("GET", "/v0/pages?cursor=nonsense", "", "", 400),
+        ("GET", "/v0/pages?cursor=%00", "", "", 400),
+        ("GET", "/v0/persons/search?query=a%00b", "", "", 422),
+        *[
+            ("GET", f"/v0/persons?limit={limit}", "", "", 422)
+            for limit in ("0", "-1", "0.5", "NaN", "nan", "inf", "-inf", "1e999", "ten", "", "null")
+        ],
+    )],
+)  # fmt: skip
+def test_every_refusal_is_a_problem(
+    service: Client, asked: tuple[str, str, Any, str], status: int
+) -> None:
+    method, path, body, content_type = asked
+    refused(service.generic(method, path, body, content_type=content_type), status)
+
+
+def test_the_problem_of_a_body_of_one_mebibyte_is_not_its_size(service: Client) -> None:
+    refused(service.generic("POST", "/v0/pages", " " * MIB, content_type=JSON), 400)
+
+
+def test_a_method_that_is_not_there_is_told_from_those_that_are(service: Client) -> None:
+    answer = service.delete("/v0/pages")
+    refused(answer, 405)
+    assert answer["Allow"] == "GET, POST"
+
+
+def test_a_body_without_its_length_is_refused_rather_than_lost(service: Client) -> None:
+    headers = {"Transfer-Encoding": "chunked"}
+    answer = service.generic("POST", "/v0/pages", "", content_type=JSON, headers=headers)
+    refused(answer, 411)
+
+
+def test_each_field_that_is_wrong_is_named_in_words_for_a_person(service: Client) -> None:
+    answer = service.post("/v0/pages", {"actions": [{"x": 1}], "name": ""}, content_type=JSON)
+    errors = {error.path: error.message for error in refused(answer, 422).errors or []}
+    assert errors["actions.0.url"] == "is required"
+    assert errors["actions.0.x"] == "is no field of this request"
+    assert "brandId" in errors
+
+
+@pytest.mark.parametrize(("limit", "size"), [("1", 1), ("2.9", 2), ("200", 200), ("1e6", 200)])
+def test_a_limit_is_any_number_from_one_on(service: Client, limit: str, size: int) -> None:
+    for number in range(201):
+        make_person(f"Person {number}")
+    answer = service.get("/v0/persons", {"limit": limit}).json()
+    assert (len(answer["items"]), answer["totalCount"]) == (size, 201)
+
+
+def test_a_failure_of_ours_is_a_problem_without_details(
+    service: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    make_page(actions=["no action at all"])  # what no release of ours would write
+    problem = refused(service.get("/v0/pages"), 500)
+    assert "action" not in problem.detail
+    assert "Traceback" in caplog.text
+
+
+def test_no_answer_may_be_kept_by_a_cache(service: Client) -> None:
+    for path in ("/v0/pages", "/v0/nothing"):
+        assert service.get(path)["Cache-Control"] == "no-store"
