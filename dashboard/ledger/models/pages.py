@@ -1,0 +1,47 @@
+"""Pages as last seen, and how many the service says there are."""
+
+from django.db import models
+
+from dashboard.contract.pages import PageItem
+from dashboard.ledger.models.seen import SeenRecord
+
+
+class PageRecord(SeenRecord):
+    """A page as last seen. Columns repeat what is searched, filtered and sorted by."""
+
+    page_id = models.TextField(unique=True)
+    name = models.TextField()
+    title = models.TextField()
+    status = models.TextField(blank=True)
+    """Empty where no answer ever carried it."""
+    page_type = models.TextField(blank=True)
+    brand_id = models.TextField()
+    audiences_count = models.BigIntegerField()
+    created_at = models.DateTimeField(null=True)
+    """The moment in the service's date text, where it names one."""
+    updated_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["-updated_at"]),
+            models.Index(fields=["name"]),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def page(self) -> PageItem:
+        """The page as last seen."""
+        return PageItem.model_validate_json(self.body)
+
+
+class ListTotal(models.Model):
+    """The total a list of the service last gave, to say how much of it is known."""
+
+    list_name = models.CharField(max_length=32, primary_key=True)
+    total_count = models.BigIntegerField()
+    seen_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.list_name}: {self.total_count}"

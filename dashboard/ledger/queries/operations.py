@@ -1,0 +1,92 @@
+"""Operations on record: those that match, those about one thing, those that need a person."""
+
+from datetime import datetime
+
+from django.db.models import Count, Max, Q, QuerySet
+
+from dashboard.ledger.models import Operation
+from dashboard.ledger.models.operations import Kind, Outcome
+from dashboard.ledger.operations import OPEN
+
+
+def operation_by_key(operation_key: str) -> Operation | None:
+    """Return the operation with this key, or None."""
+    if "\0" in operation_key:  # PostgreSQL takes none even to look for.
+        return None
+    return Operation.objects.filter(operation_key=operation_key).first()
+
+
+def find_operations(
+    *,
+    kind: str = "",
+    outcome: str = "",
+    actor: str = "",
+    since: datetime | None = None,
+    target: str = "",
+) -> QuerySet[Operation]:
+    """Return operations newest first; `actor` is a name, `target` an id of the thing.
+
+    Values that name nothing find nothing.
+    """
+    found = Operation.objects.all()
+    if kind:
+        found = found.filter(kind=kind)
+    if outcome:
+        found = found.filter(outcome=outcome)
+    if actor:
+        found = found.filter(actor_name=actor)
+    if since:
+        found = found.filter(requested_at__gte=since)
+    if target:
+        found = found.filter(
+            Q(page_id=target)
+            | Q(audience_id=target)
+            | Q(version_id=target)
+            | Q(subscription_id=target)
+        )
+    return found
+
+
+def operations_after(found: QuerySet[Operation], last: Operation) -> QuerySet[Operation]:
+    """Return those of the found that follow `last` in the order of the list, newest first."""
+    same_moment = Q(requested_at=last.requested_at, pk__lt=last.pk)
+    return found.filter(Q(requested_at__lt=last.requested_at) | same_moment)
+
+
+def publishes_of(page_id: str, audience_id: str) -> QuerySet[Operation]:
+    """Return the publish operations of one audience, newest first."""
+    return Operation.objects.filter(
+        kind=Kind.PUBLISH_VERSION, page_id=page_id, audience_id=audience_id
+    )
+
+
+def publishes_of_page(page_id: str) -> QuerySet[Operation]:
+    """Return the last 1,000 publish operations of a page's audiences, newest first."""
+    publishes = Operation.objects.filter(kind=Kind.PUBLISH_VERSION, page_id=page_id)
+    return publishes.only("audience_id", "version_id", "outcome")[:1000]
+
+
+def troubled_pages(page_ids: list[str]) -> dict[str, Operation]:
+    """Return the last publish on each of these pages, where it failed or its outcome is unknown."""
+    publishes = Operation.objects.filter(kind=Kind.PUBLISH_VERSION, page_id__in=page_ids)
+    last = publishes.order_by().values("page_id").annotate(last=Max("pk")).values("last")
+    troubled = Operation.objects.filter(
+        pk__in=last, outcome__in=(Outcome.REJECTED, Outcome.UNKNOWN)
+    )
+    return {operation.page_id: operation for operation in troubled}
+
+
+def open_operations() -> QuerySet[Operation]:
+    """Return what is in flight or of unknown outcome, newest first."""
+    return Operation.objects.filter(outcome__in=OPEN)
+
+
+def count_open() -> dict[str, int]:
+    """Return how many operations are in flight, and how many of unknown outcome."""
+    counted = open_operations().order_by().values_list("outcome").annotate(Count("pk"))
+    return {outcome.value: 0 for outcome in OPEN} | dict(counted)
+
+
+def actors() -> list[str]:
+    """Return the names on record, for a filter."""
+    return sorted(Operation.objects.order_by().values_list("actor_name", flat=True).distinct())

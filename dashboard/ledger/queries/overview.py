@@ -1,0 +1,155 @@
+"""What the overview tells, from the ledger alone: a fixed number of queries, whatever its size."""
+
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models.functions import TruncDate
+from django.utils import timezone
+
+from dashboard.ledger.models import (
+    Attempt,
+    AudienceRecord,
+    ListTotal,
+    Operation,
+    PageRecord,
+    SubscriptionRecord,
+)
+from dashboard.ledger.models.operations import Kind, Outcome
+from dashboard.ledger.queries.audiences import IN_FLIGHT
+from dashboard.ledger.recording import PAGES_LIST
+
+ATTENTION_SHOWN = 20
+WENT_LIVE_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class PageCounts:
+    """Pages known here by status, and how many the service said there are, where it did."""
+
+    by_status: dict[str, int]
+    total: int | None
+    audiences: int
+    """How many audiences these pages have, by the service's own count."""
+    first_seen: int
+    """Those seen here for the first time since the moment asked for."""
+    changed: int
+    """Those seen before, and seen to differ since."""
+
+    @property
+    def known(self) -> int:
+        """How many are known."""
+        return sum(self.by_status.values())
+
+
+@dataclass(frozen=True)
+class AudienceCounts:
+    """Audiences known here; the last three since the moment asked for."""
+
+    known: int
+    live: int
+    """Those with a live version."""
+    in_flight: int
+    first_seen: int
+    changed: int
+    went_live: int
+
+
+@dataclass(frozen=True)
+class DayCount:
+    """How many operations of one kind and outcome were asked for on one day."""
+
+    day: date
+    kind: str
+    outcome: str
+    count: int
+
+
+def count_pages(since: datetime) -> PageCounts:
+    """Count the pages known here, and what became of them since then."""
+    first_seen, changed = _differences(since)
+    rows = (
+        PageRecord.objects.order_by()
+        .values("status")
+        .annotate(
+            known=Count("pk"),
+            audiences=Sum("audiences_count"),
+            first_seen=first_seen,
+            changed=changed,
+        )
+    )
+    total = ListTotal.objects.filter(list_name=PAGES_LIST).values_list("total_count", flat=True)
+    sums = {name: sum(row[name] for row in rows) for name in ("audiences", "first_seen", "changed")}
+    return PageCounts({row["status"]: row["known"] for row in rows}, total.first(), **sums)
+
+
+def count_audiences(since: datetime) -> AudienceCounts:
+    """Count the audiences known here, and what became of them since then; from one index."""
+    first_seen, changed = _differences(since)
+    return AudienceCounts(
+        **AudienceRecord.objects.aggregate(
+            known=Count("pk"),
+            live=Count("pk", filter=Q(live_version_number__isnull=False)),
+            in_flight=Count("pk", filter=Q(latest_status__in=IN_FLIGHT)),
+            first_seen=first_seen,
+            changed=changed,
+            went_live=Count("pk", filter=Q(live_since__gt=since)),
+        )
+    )
+
+
+def went_live(since: datetime) -> QuerySet[AudienceRecord]:
+    """Return some audiences whose live version went live since then, the last first."""
+    found = AudienceRecord.objects.filter(live_since__gt=since).order_by("-live_since")
+    return found.defer("body")[:WENT_LIVE_SHOWN]
+
+
+def count_outcomes(since: datetime) -> dict[str, int]:
+    """Return how many operations were asked for since then, by outcome."""
+    asked = Operation.objects.filter(requested_at__gt=since).order_by()
+    return dict(asked.values_list("outcome").annotate(Count("pk")))
+
+
+def count_operations_by_day(since: datetime) -> list[DayCount]:
+    """Count operations by the reader's day, kind and outcome; unknown ones however old."""
+    rows = (
+        Operation.objects.filter(Q(requested_at__gte=since) | Q(outcome=Outcome.UNKNOWN))
+        .order_by()
+        .annotate(day=TruncDate("requested_at", tzinfo=timezone.get_current_timezone()))
+        .values_list("day", "kind", "outcome")
+        .annotate(count=Count("pk"))
+    )
+    return [DayCount(*row) for row in rows]
+
+
+def operations_needing_attention(now: datetime) -> list[Operation]:
+    """Return operations of unknown outcome, and those of the last day that failed for good.
+
+    Each carries `said`, the words of its last attempt. A failed one is left out once the same
+    was accepted later; a page that was not created is the same by its name.
+    """
+    last_attempt = Attempt.objects.filter(operation=OuterRef("pk")).order_by("-number")
+    ids = {name: OuterRef(name) for name in ("page_id", "audience_id", "subscription_id")}
+    is_create = Q(kind=Kind.CREATE_PAGE)
+    same = is_create & Q(target_name=OuterRef("target_name")) | ~is_create & Q(**ids)
+    mended = Operation.objects.filter(
+        same,
+        kind=OuterRef("kind"),
+        outcome=Outcome.ACCEPTED,
+        requested_at__gt=OuterRef("requested_at"),
+    )
+    failed = Q(outcome=Outcome.REJECTED, requested_at__gte=now - timedelta(days=1))
+    found = Operation.objects.filter(Q(outcome=Outcome.UNKNOWN) | failed & ~Exists(mended))
+    return list(found.annotate(said=Subquery(last_attempt.values("said")[:1]))[:ATTENTION_SHOWN])
+
+
+def knows_subscriptions() -> bool:
+    """Whether any subscription was added here."""
+    return SubscriptionRecord.objects.exists()
+
+
+def _differences(since: datetime) -> tuple[Count, Count]:
+    """Return the counts of those seen for the first time since then, and of those that differ."""
+    first_seen = Q(first_seen_at__gt=since)
+    changed = Q(changed_at__gt=since) & ~first_seen
+    return Count("pk", filter=first_seen), Count("pk", filter=changed)

@@ -1,0 +1,125 @@
+"""Pages as last seen: one, or those that match."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Case, Count, Exists, F, Max, OuterRef, Q, QuerySet, Sum, When
+from django.db.models.expressions import OrderBy
+
+from dashboard.ledger.models import AudienceRecord, ListTotal, PageRecord
+from dashboard.ledger.queries.audiences import STANDINGS, standing_as_any
+from dashboard.ledger.recording import PAGES_LIST
+
+PAGE_SORTS: dict[str, list[str | OrderBy]] = {
+    "-updated": [F("updated_at").desc(nulls_last=True), "-pk"],
+    "updated": [F("updated_at").asc(nulls_last=True), "pk"],
+    "name": ["name", "pk"],
+    "-name": ["-name", "-pk"],
+    "-audiences": ["-audiences_count", "-pk"],
+    "audiences": ["audiences_count", "pk"],
+}
+DEFAULT_PAGE_SORT = "-updated"
+NOT_GIVEN = "none"
+"""The filter value for "the service never said"."""
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How much of a list is known here."""
+
+    known: int
+    total: int | None
+    """As the service last said; None where the list was never read."""
+    as_of: datetime | None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether everything the service has is known, so that zero results are final."""
+        return self.total is not None and self.known >= self.total
+
+    @property
+    def missing(self) -> int:
+        """How many the service has beyond those known."""
+        return max(0, (self.total or 0) - self.known)
+
+
+def page_last_known(page_id: str) -> PageRecord | None:
+    """Return a page as last seen, or None."""
+    return PageRecord.objects.filter(page_id=page_id).first()
+
+
+def find_pages(
+    *,
+    words: str = "",
+    statuses: list[str] | None = None,
+    types: list[str] | None = None,
+    standings: list[str] | None = None,
+) -> QuerySet[PageRecord]:
+    """Return the pages whose name, title, id or type hold every word, narrowed by the filters.
+
+    `standings` are keys of STANDINGS: a page stays that has an audience standing so.
+    """
+    found = PageRecord.objects.all()
+    for word in words.split():
+        found = found.filter(
+            Q(name__icontains=word)
+            | Q(title__icontains=word)
+            | Q(page_id__icontains=word)
+            | Q(page_type__icontains=word)
+        )
+    if statuses:
+        found = found.filter(status__in=_values(statuses))
+    if types:
+        found = found.filter(page_type__in=_values(types))
+    if standings:
+        of_page = AudienceRecord.objects.filter(page_id=OuterRef("page_id"))
+        found = found.filter(Exists(of_page.filter(standing_as_any(standings))))
+    return found
+
+
+def sort_pages(found: QuerySet[PageRecord], sort: str) -> QuerySet[PageRecord]:
+    """Order by one of PAGE_SORTS; an unknown name is the default's."""
+    return found.order_by(*PAGE_SORTS.get(sort, PAGE_SORTS[DEFAULT_PAGE_SORT]))
+
+
+def count_by(found: QuerySet[PageRecord], field: str) -> dict[str, int]:
+    """Return how many of them have each value of a field; "none" counts those without."""
+    rows = found.order_by().values_list(field).annotate(Count("pk"))
+    return {value or NOT_GIVEN: count for value, count in rows}
+
+
+def count_standings(found: QuerySet[PageRecord]) -> dict[str, int]:
+    """Return how many of the pages have an audience standing in each way; one query."""
+    ways = {name.replace("-", "_"): condition for name, condition in STANDINGS.items()}
+    by_page = (
+        AudienceRecord.objects.filter(page_id__in=found.order_by().values("page_id"))
+        .order_by()
+        .values("page_id")
+        .annotate(**{name: Max(Case(When(way, then=1), default=0)) for name, way in ways.items()})
+    )
+    sums = by_page.aggregate(**{f"pages_{name}": Sum(name) for name in ways})
+    return {name: sums[f"pages_{name.replace('-', '_')}"] or 0 for name in STANDINGS}
+
+
+def pages_coverage() -> Coverage:
+    """Return how many pages are known of how many there are."""
+    known = PageRecord.objects.aggregate(count=Count("pk"), as_of=Max("last_seen_at"))
+    total = ListTotal.objects.filter(list_name=PAGES_LIST).first()
+    return Coverage(
+        known=known["count"], total=total.total_count if total else None, as_of=known["as_of"]
+    )
+
+
+def page_names(page_ids: list[str]) -> dict[str, str]:
+    """Return the names of pages by their ids, for lists that hold only ids."""
+    return dict(PageRecord.objects.filter(page_id__in=page_ids).values_list("page_id", "name"))
+
+
+def brands_seen() -> list[str]:
+    """Return the brand ids seen on pages, the most used first."""
+    rows = PageRecord.objects.values_list("brand_id").annotate(uses=Count("pk"))
+    return [brand for brand, _ in rows.order_by("-uses", "brand_id")[:20]]
+
+
+def _values(chosen: list[str]) -> list[str]:
+    return ["" if value == NOT_GIVEN else value for value in chosen]

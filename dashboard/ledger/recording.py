@@ -1,0 +1,289 @@
+"""Writing down what was seen in answers. Only what changed is written anew.
+
+A list of 50 costs at most three queries: what is known, what changed, and the list's total
+(pages) or the versions (audiences); one more where versions were replaced by others.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from dashboard.contract.audiences import Audience, AudienceVersion
+from dashboard.contract.dates import read_date
+from dashboard.contract.envelope import ListEnvelope
+from dashboard.contract.pages import PageItem
+from dashboard.contract.webhooks import WebhookSubscription
+from dashboard.contract.wire import WireModel
+from dashboard.ledger.models import (
+    AudienceRecord,
+    ListTotal,
+    PageRecord,
+    SubscriptionRecord,
+    VersionRecord,
+)
+from dashboard.ledger.models.seen import SeenRecord
+
+PAGES_LIST = "pages"
+NAME_KEPT_CHARACTERS = 500
+"""PostgreSQL takes no more than 2,704 bytes into an index."""
+
+RecordT = TypeVar("RecordT", bound=SeenRecord)
+
+
+def remember_pages(found: ListEnvelope[Any]) -> None:
+    """Write down one part of the list of pages, and the total it gave."""
+    now = timezone.now()
+    _remember_page_items(found.items, now)
+    ListTotal.objects.bulk_create(
+        [ListTotal(list_name=PAGES_LIST, total_count=found.total_count, seen_at=now)],
+        update_conflicts=True,
+        unique_fields=["list_name"],
+        update_fields=["total_count", "seen_at"],
+    )
+
+
+def remember_page(page: PageItem) -> None:
+    """Write down one page."""
+    _remember_page_items([page], timezone.now())
+
+
+def remember_audiences(page_id: str, audiences: Iterable[Audience]) -> None:
+    """Write down the audiences of a page, and the versions seen with them."""
+    now = timezone.now()
+    named = {audience.audience_id: audience for audience in audiences if audience.audience_id}
+    known = AudienceRecord.objects.filter(page_id=page_id, audience_id__in=named)
+    changed = _remember(
+        known,
+        key="audience_id",
+        records=[_audience_record(page_id, audience, now) for audience in named.values()],
+    )
+    _remember_version_rows(
+        page_id,
+        (
+            version
+            for audience_id in changed
+            for version in (named[audience_id].latest_version, named[audience_id].published_version)
+            if version
+        ),
+        now,
+    )
+    _date_the_last_look(page_id, named, changed)
+
+
+def remember_version(page_id: str, version: AudienceVersion) -> None:
+    """Write down one version, such as the answer to a publish; its audience moves along."""
+    now = timezone.now()
+    _remember_version_rows(page_id, [version], now)
+    _move_audience(page_id, version, now)
+
+
+def remember_subscription(
+    subscription: WebhookSubscription,
+    *,
+    label: str | None = None,
+    added_by: User | None = None,
+) -> SubscriptionRecord:
+    """Write down a subscription; `label` and `added_by` are kept from the first time."""
+    now = timezone.now()
+    body = subscription.model_dump_json(by_alias=True, exclude_unset=True)
+    seen: dict[str, Any] = {
+        "body": body,
+        "digest": _digest(body),
+        "url": subscription.url,
+        "active": subscription.active,
+        "last_seen_at": now,
+    }
+    if label is not None:
+        seen["label"] = label
+    record, created = SubscriptionRecord.objects.get_or_create(
+        subscription_id=subscription.subscription_id,
+        defaults=seen | {"first_seen_at": now, "changed_at": now, "added_by": added_by},
+    )
+    if not created:
+        if record.digest != seen["digest"]:
+            seen["changed_at"] = now
+        for field, value in seen.items():
+            setattr(record, field, value)
+        record.save(update_fields=list(seen))
+    return record
+
+
+def _move_audience(page_id: str, version: AudienceVersion, now: datetime) -> None:
+    """Let an audience whose latest version this is have it as it is now; nothing else was seen."""
+    record = AudienceRecord.objects.filter(
+        page_id=page_id, audience_id=version.audience_id, latest_version_id=version.version_id
+    ).first()
+    if record is None:
+        return
+    record.body = _body(record.audience.model_copy(update={"latest_version": version}))
+    digest = _digest(record.body)
+    if digest == record.digest:
+        return
+    record.digest, record.latest_status, record.changed_at = digest, version.status, now
+    record.save(update_fields=["body", "digest", "latest_status", "changed_at"])
+
+
+def _remember_page_items(pages: Iterable[PageItem], now: datetime) -> None:
+    by_id = {page.page_id: page for page in pages}
+    known = PageRecord.objects.filter(page_id__in=by_id)
+    _remember(known, key="page_id", records=[_page_record(page, now) for page in by_id.values()])
+
+
+def _date_the_last_look(
+    page_id: str, named: Mapping[str, Audience], changed: Mapping[str, AudienceRecord | None]
+) -> None:
+    """Note of versions that an audience names no more when it was last seen to name them.
+
+    A look that finds an audience unchanged touches the audience alone. Most looks drop no version,
+    and those dropped were mostly seen by the same look: one query for each such look.
+    """
+    dropped: dict[datetime, list[str]] = {}
+    for audience_id, before in changed.items():
+        audience = named[audience_id]
+        now = {v.version_id for v in (audience.latest_version, audience.published_version) if v}
+        if before and (gone := {before.latest_version_id, before.live_version_id} - now - {""}):
+            dropped.setdefault(before.last_seen_at, []).extend(gone)
+    for last_look, version_ids in dropped.items():
+        VersionRecord.objects.filter(
+            page_id=page_id,
+            audience_id__in=changed,
+            version_id__in=version_ids,
+            last_seen_at__lt=last_look,
+        ).update(last_seen_at=last_look)
+
+
+def _remember(
+    known: QuerySet[RecordT], *, key: str, records: Sequence[RecordT]
+) -> Mapping[str, RecordT | None]:
+    """Write the records that are new or differ, touch the others.
+
+    Return the keys that differ, each with the record as it was before: None where it is new.
+
+    Where some differ, all are written by the one statement; where none does, only the time is.
+    """
+    model = known.model
+    before = {getattr(old, key): old for old in known.defer("body")}
+    changed = {
+        getattr(record, key): record
+        for record in records
+        if _complete(record, before.get(getattr(record, key)))
+    }
+    if changed:
+        fixed = {"id", "first_seen_at"}
+        fields = [field.name for field in model._meta.concrete_fields if field.name not in fixed]
+        unique = ["page_id", "audience_id"] if model is AudienceRecord else [key]
+        model._default_manager.bulk_create(
+            records,
+            update_conflicts=True,
+            unique_fields=unique,
+            update_fields=[name for name in fields if name not in unique],
+        )
+    elif records:
+        known.update(last_seen_at=records[0].last_seen_at)
+    return {name: before.get(name) for name in changed}
+
+
+def _complete(record: SeenRecord, before: SeenRecord | None) -> bool:
+    """Take over what the answer left out, and tell whether the record is new or differs."""
+    if before is None:
+        return True
+    if isinstance(record, PageRecord) and isinstance(before, PageRecord):
+        _keep_what_lists_leave_out(record, before)
+    if record.digest != before.digest:
+        return True
+    record.changed_at = before.changed_at
+    return False
+
+
+def _keep_what_lists_leave_out(record: PageRecord, before: PageRecord) -> None:
+    """Items of a list may lack type and status (spec: not shown); what was seen once stays."""
+    if (record.page_type or not before.page_type) and (record.status or not before.status):
+        return
+    record.page_type = record.page_type or before.page_type
+    record.status = record.status or before.status
+    kept = {"page_type": record.page_type or None, "status": record.status or None}
+    record.body = _body(record.page.model_copy(update=kept))
+    record.digest = _digest(record.body)
+
+
+def _page_record(page: PageItem, now: datetime) -> PageRecord:
+    return PageRecord(
+        **_seen(page, now),
+        page_id=page.page_id,
+        name=page.name,
+        title=page.title,
+        status=page.status or "",
+        page_type=page.page_type or "",
+        brand_id=page.brand_id,
+        audiences_count=page.audiences_count,
+        created_at=read_date(page.created_at),
+        updated_at=read_date(page.updated_at),
+    )
+
+
+def _audience_record(page_id: str, audience: Audience, now: datetime) -> AudienceRecord:
+    latest, live = audience.latest_version, audience.published_version
+    return AudienceRecord(
+        **_seen(audience, now),
+        page_id=page_id,
+        audience_id=audience.audience_id or "",
+        name=(audience.name or "")[:NAME_KEPT_CHARACTERS],
+        prospect_id=audience.prospect_id or "",
+        latest_version_id=latest.version_id if latest else "",
+        latest_version_number=latest.version_number if latest else None,
+        latest_status=latest.status if latest else "",
+        live_version_id=live.version_id if live else "",
+        live_version_number=live.version_number if live else None,
+        live_since=read_date(live.published_at) if live else None,
+        archived=bool(audience.archived_at),
+        created_at=read_date(audience.created_at),
+    )
+
+
+def _remember_version_rows(
+    page_id: str, versions: Iterable[AudienceVersion], now: datetime
+) -> None:
+    rows = {
+        (version.audience_id, version.version_id): VersionRecord(
+            page_id=page_id,
+            audience_id=version.audience_id,
+            version_id=version.version_id,
+            version_number=version.version_number,
+            status=version.status,
+            body=_body(version),
+            first_seen_at=now,
+            last_seen_at=now,
+        )
+        for version in versions
+    }
+    if rows:
+        VersionRecord.objects.bulk_create(
+            rows.values(),
+            update_conflicts=True,
+            unique_fields=["page_id", "audience_id", "version_id"],
+            update_fields=["version_number", "status", "body", "last_seen_at"],
+        )
+
+
+def _seen(thing: WireModel, now: datetime) -> dict[str, Any]:
+    body = _body(thing)
+    return {
+        "body": body,
+        "digest": _digest(body),
+        "first_seen_at": now,
+        "last_seen_at": now,
+        "changed_at": now,
+    }
+
+
+def _body(thing: WireModel) -> str:
+    return thing.model_dump_json(by_alias=True, exclude_unset=True)
+
+
+def _digest(body: str) -> str:
+    return hashlib.blake2b(body.encode(), digest_size=16).hexdigest()

@@ -1,0 +1,194 @@
+"""An operation is on record before it is sent, sent once, and settled once, on evidence."""
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.ledger.models import Attempt, Installation, Operation
+from dashboard.ledger.models.operations import Kind, Outcome
+from dashboard.ledger.operations import (
+    OPEN,
+    Ending,
+    Target,
+    begin,
+    begin_again,
+    end,
+    give_up_on_interrupted,
+    outcome_of,
+    publish_key,
+    settle,
+)
+
+pytestmark = pytest.mark.django_db
+
+INTENT = ("page_1", "aud_1", "ver_2")
+SETTLED = [outcome for outcome in Outcome if outcome not in OPEN]
+LIMIT = timedelta(seconds=60)
+
+
+def begun(actor: User, key: str | None = None) -> tuple[Operation, Attempt | None]:
+    page_id, audience_id, version_id = INTENT
+    return begin(
+        operation_key=key or publish_key(*INTENT),
+        kind=Kind.PUBLISH_VERSION,
+        actor=actor,
+        target=Target(page_id=page_id, audience_id=audience_id, version_id=version_id),
+        body={},
+    )
+
+
+def sent(actor: User) -> tuple[Operation, Attempt]:
+    operation, attempt = begun(actor)
+    assert attempt is not None
+    return operation, attempt
+
+
+def sent_again(operation: Operation, actor: User) -> Attempt:
+    attempt = begin_again(operation, actor=actor)
+    assert attempt is not None
+    return attempt
+
+
+def long_ago(*attempts: Attempt) -> None:
+    numbers = [attempt.pk for attempt in attempts]
+    Attempt.objects.filter(pk__in=numbers).update(sent_at=timezone.now() - 2 * LIMIT)
+
+
+def outcome_now(operation: Operation) -> str:
+    operation.refresh_from_db()
+    return operation.outcome
+
+
+def test_everyone_who_asks_for_the_same_gets_the_same_key() -> None:
+    assert publish_key(*INTENT) == publish_key(*INTENT)
+
+
+def test_ids_that_run_together_alike_have_keys_of_their_own() -> None:
+    assert publish_key("page_1", "a", "bc") != publish_key("page_1", "ab", "c")
+
+
+def test_another_installation_has_other_keys() -> None:
+    before = publish_key(*INTENT)
+    Installation.objects.all().delete()
+    assert publish_key(*INTENT) != before
+
+
+def test_a_key_is_of_a_length_that_the_service_takes() -> None:
+    assert 1 <= len(publish_key("p" * 5_000, "a", "v")) <= 128
+
+
+@pytest.mark.parametrize("outcome", SETTLED)
+def test_what_is_settled_gives_the_next_intent_a_key_of_its_own(
+    outcome: Outcome, paula: User
+) -> None:
+    before = publish_key(*INTENT)
+    end(sent(paula)[1], Ending(outcome))
+    assert publish_key(*INTENT) != before
+
+
+@pytest.mark.parametrize("outcome", OPEN)
+def test_what_is_open_keeps_its_key(outcome: Outcome, paula: User) -> None:
+    before = publish_key(*INTENT)
+    end(sent(paula)[1], Ending(outcome))
+    assert publish_key(*INTENT) == before
+
+
+def test_a_key_on_record_is_not_sent_by_anyone_else(paula: User, ada: User) -> None:
+    operation, _ = begun(paula)
+    found, attempt = begun(ada, operation.operation_key)
+    assert (found.pk, attempt, found.actor_name) == (operation.pk, None, "paula")
+
+
+@pytest.mark.parametrize("outcome", SETTLED)
+def test_only_what_is_unknown_is_sent_again(outcome: Outcome, paula: User) -> None:
+    operation, attempt = sent(paula)
+    assert begin_again(operation, actor=paula) is None, "it is under way"
+    end(attempt, Ending(Outcome.UNKNOWN))
+    end(sent_again(operation, paula), Ending(outcome))
+    settle(operation, Outcome.ACCEPTED, found="")
+    assert begin_again(operation, actor=paula) is None
+
+
+def test_of_two_who_send_again_one_does(paula: User, ada: User) -> None:
+    operation, attempt = sent(paula)
+    end(attempt, Ending(Outcome.UNKNOWN))
+    assert [begin_again(operation, actor=who) is None for who in (paula, ada)] == [False, True]
+
+
+@pytest.mark.parametrize("outcome", [Outcome.REJECTED, Outcome.NOT_SENT])
+def test_a_refusal_of_the_repeat_does_not_settle_what_was_lost(
+    outcome: Outcome, paula: User
+) -> None:
+    operation, attempt = sent(paula)
+    end(attempt, Ending(Outcome.UNKNOWN))
+    end(sent_again(operation, paula), Ending(outcome, "Refused."))
+    assert outcome_now(operation) == Outcome.UNKNOWN
+
+
+def test_an_answer_that_comes_late_counts(paula: User) -> None:
+    operation, attempt = sent(paula)
+    long_ago(attempt)
+    give_up_on_interrupted(limit=LIMIT)
+    assert outcome_now(operation) == Outcome.UNKNOWN
+    end(attempt, Ending(Outcome.ACCEPTED))
+    assert outcome_now(operation) == Outcome.ACCEPTED
+
+
+def test_a_late_refusal_waits_for_the_repeat_that_is_under_way(paula: User) -> None:
+    operation, attempt = sent(paula)
+    long_ago(attempt)
+    give_up_on_interrupted(limit=LIMIT)
+    repeat = sent_again(operation, paula)
+    end(attempt, Ending(Outcome.REJECTED))
+    assert outcome_now(operation) == Outcome.SENDING
+    end(repeat, Ending(Outcome.REJECTED))
+    assert outcome_now(operation) == Outcome.REJECTED
+
+
+def test_what_was_just_sent_is_not_given_up(paula: User) -> None:
+    operation, _ = sent(paula)
+    assert give_up_on_interrupted(limit=LIMIT) == 0
+    assert outcome_now(operation) == Outcome.SENDING
+
+
+def test_a_repeat_under_way_is_not_given_up_with_the_first(paula: User) -> None:
+    operation, attempt = sent(paula)
+    end(attempt, Ending(Outcome.UNKNOWN))
+    sent_again(operation, paula)
+    long_ago(attempt)
+    assert give_up_on_interrupted(limit=LIMIT) == 0
+    assert outcome_now(operation) == Outcome.SENDING
+
+
+def test_what_is_settled_stays_so(paula: User) -> None:
+    operation, attempt = sent(paula)
+    end(attempt, Ending(Outcome.ACCEPTED))
+    settle(operation, Outcome.REJECTED, found="Looked again.")
+    end(attempt, Ending(Outcome.REJECTED))
+    assert outcome_now(operation) == Outcome.ACCEPTED
+    assert operation.look_found == "Looked again."
+
+
+def test_a_look_that_tells_nothing_leaves_the_outcome(paula: User) -> None:
+    operation, attempt = sent(paula)
+    end(attempt, Ending(Outcome.UNKNOWN))
+    found = settle(operation, Outcome.UNKNOWN, found="Still draft.")
+    assert (found.outcome, found.settled_at, found.look_found) == (
+        Outcome.UNKNOWN,
+        None,
+        "Still draft.",
+    )
+
+
+@given(st.lists(st.sampled_from(list(Outcome)), min_size=1))
+def test_no_lost_attempt_is_called_failed(attempts: list[Outcome]) -> None:
+    outcome = outcome_of(attempts)
+    assert outcome in attempts
+    if Outcome.UNKNOWN in attempts:
+        assert outcome not in (Outcome.REJECTED, Outcome.NOT_SENT)
+    if Outcome.ACCEPTED in attempts:
+        assert outcome is Outcome.ACCEPTED

@@ -1,0 +1,176 @@
+"""Any filter and sort of the pages gives what plain Python over the same rows gives."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.ledger.models import AudienceRecord, PageRecord
+from dashboard.ledger.queries.audiences import IN_FLIGHT, STANDINGS
+from dashboard.ledger.queries.pages import (
+    NOT_GIVEN,
+    PAGE_SORTS,
+    count_by,
+    count_standings,
+    find_pages,
+    sort_pages,
+)
+
+pytestmark = pytest.mark.django_db
+DAY = datetime(2026, 11, 1, tzinfo=UTC)
+WORDS = ("fleet", "Fleet", "100%", "a_b", "ab", "deck")
+STATUSES = ("draft", "published", "")
+TYPES = ("inbound", "sales_deck", "")
+
+
+@dataclass(frozen=True)
+class Audience:
+    """What of an audience decides how it stands."""
+
+    live: str
+    latest: str
+    status: str
+
+    @property
+    def standings(self) -> set[str]:
+        ways = {
+            "live": self.live,
+            "not-live": not self.live,
+            "changed": self.live and self.latest and self.live != self.latest,
+            "in-flight": self.status in IN_FLIGHT,
+        }
+        return {way for way, is_so in ways.items() if is_so}
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page, and its audiences."""
+
+    name: str
+    title: str
+    status: str
+    type: str
+    count: int
+    days: int | None
+    audiences: tuple[Audience, ...]
+
+    @property
+    def standings(self) -> set[str]:
+        return {way for audience in self.audiences for way in audience.standings}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A search with filters and a sort."""
+
+    words: str
+    statuses: list[str]
+    types: list[str]
+    standings: list[str]
+    sort: str
+
+
+versions = st.sampled_from(["", "ver_1", "ver_2"])
+audiences = st.builds(Audience, versions, versions, st.sampled_from(["draft", "queued", ""]))
+texts = st.lists(st.sampled_from(WORDS), max_size=3).map(" ".join)
+pages = st.builds(
+    Page,
+    texts,
+    texts,
+    st.sampled_from(STATUSES),
+    st.sampled_from(TYPES),
+    st.integers(0, 3),
+    st.none() | st.integers(0, 3),
+    st.lists(audiences, max_size=3).map(tuple),
+)
+asked = st.builds(
+    Asked,
+    texts,
+    st.lists(st.sampled_from([*STATUSES[:2], NOT_GIVEN]), unique=True),
+    st.lists(st.sampled_from([*TYPES[:2], NOT_GIVEN]), unique=True),
+    st.lists(st.sampled_from([*STANDINGS]), unique=True),
+    st.sampled_from([*PAGE_SORTS]),
+)
+
+
+def remember(known: list[Page]) -> list[PageRecord]:
+    """Write the pages down as last seen."""
+    now = timezone.now()
+    seen = {"body": "{}", "first_seen_at": now, "last_seen_at": now, "changed_at": now}
+    records = PageRecord.objects.bulk_create(
+        PageRecord(
+            page_id=f"id-{number}",
+            name=page.name,
+            title=page.title,
+            status=page.status,
+            page_type=page.type,
+            brand_id="brand_1",
+            audiences_count=page.count,
+            updated_at=None if page.days is None else DAY + timedelta(days=page.days),
+            **seen,
+        )
+        for number, page in enumerate(known)
+    )
+    AudienceRecord.objects.bulk_create(
+        AudienceRecord(
+            page_id=f"id-{number}",
+            audience_id=f"aud_{place}",
+            live_version_id=audience.live,
+            latest_version_id=audience.latest,
+            latest_status=audience.status,
+            **seen,
+        )
+        for number, page in enumerate(known)
+        for place, audience in enumerate(page.audiences)
+    )
+    return records
+
+
+def fits(page: Page, page_id: str, query: Asked) -> bool:
+    """Tell whether a page matches, in plain Python."""
+    fields = [field.lower() for field in (page.name, page.title, page_id, page.type)]
+    return (
+        all(any(word.lower() in field for field in fields) for word in query.words.split())
+        and (not query.statuses or (page.status or NOT_GIVEN) in query.statuses)
+        and (not query.types or (page.type or NOT_GIVEN) in query.types)
+        and (not query.standings or bool(page.standings & {*query.standings}))
+    )
+
+
+def in_order(known: dict[int, Page], found: list[int], sort: str) -> list[int]:
+    """Return primary keys in the order of a sort: those without a value last, either way."""
+    column, turned = sort.removeprefix("-"), sort.startswith("-")
+
+    def value(pk: int) -> Any:
+        page = known[pk]
+        return {"name": page.name, "audiences": page.count, "updated": page.days}[column]
+
+    with_one = [pk for pk in sorted(found, reverse=turned) if value(pk) is not None]
+    without = [pk for pk in sorted(found, reverse=turned) if value(pk) is None]
+    return sorted(with_one, key=value, reverse=turned) + without
+
+
+@given(known=st.lists(pages, max_size=6), query=asked)
+def test_a_search_of_pages_is_that_of_plain_python(known: list[Page], query: Asked) -> None:
+    with transaction.atomic():
+        records = remember(known)
+        by_pk = {record.pk: page for record, page in zip(records, known, strict=True)}
+        expected = [r.pk for r in records if fits(by_pk[r.pk], r.page_id, query)]
+        found = find_pages(
+            words=query.words,
+            statuses=query.statuses,
+            types=query.types,
+            standings=query.standings,
+        )
+        ordered = [record.pk for record in sort_pages(found, query.sort)]
+        assert sorted(ordered) == expected
+        assert ordered == in_order(by_pk, expected, query.sort)
+        standings = [way for pk in expected for way in by_pk[pk].standings]
+        assert count_standings(found) == {way: standings.count(way) for way in STANDINGS}
+        assert sum(count_by(found, "status").values()) == len(expected)
+        transaction.set_rollback(True)

@@ -1,0 +1,126 @@
+"""Old operations may go; what nobody knows the end of, what was seen, and every key stay."""
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+from django.db.models import F
+from django.utils import timezone
+
+from dashboard.contract.audiences import Audience
+from dashboard.ledger.models import (
+    Attempt,
+    AudienceRecord,
+    Operation,
+    PageDraft,
+    VersionRecord,
+)
+from dashboard.ledger.models.operations import Kind, Outcome
+from dashboard.ledger.operations import Ending, Target, begin, end, publish_key
+from dashboard.ledger.pruning import AT_ONCE, Prunable, prunable, prune
+from dashboard.ledger.recording import remember_audiences
+from tests import wire
+
+pytestmark = pytest.mark.django_db
+
+INTENT = ("page_1", "aud_1", "ver_2")
+LONG_AGO = timedelta(days=100)
+
+
+def operation(actor: User, kind: Kind, outcome: Outcome | None, key: str) -> Operation:
+    """Return an operation of a hundred days ago, ended so; None where it never ended."""
+    made, attempt = begin(
+        operation_key=key, kind=kind, actor=actor, target=Target(*INTENT), body={"key": key}
+    )
+    assert attempt
+    if outcome:
+        end(attempt, Ending(outcome, "said", 200, '{"versionId": "ver_2"}'))
+    Operation.objects.filter(pk=made.pk).update(
+        requested_at=F("requested_at") - LONG_AGO, settled_at=F("settled_at") - LONG_AGO
+    )
+    return made
+
+
+def test_settled_operations_go_with_their_attempts(paula: User) -> None:
+    for outcome in (Outcome.ACCEPTED, Outcome.REJECTED, Outcome.NOT_SENT):
+        operation(paula, Kind.UPDATE_SUBSCRIPTION, outcome, outcome)
+    now = timezone.now()
+    assert prune(now - timedelta(days=101)) == Prunable(0, 0)
+    assert prune(now - timedelta(days=99)) == Prunable(3, 0)
+    assert (Operation.objects.count(), Attempt.objects.count()) == (0, 0)
+
+
+@pytest.mark.parametrize("outcome", [Outcome.UNKNOWN, None])
+@pytest.mark.parametrize("kind", list(Kind))
+def test_what_has_no_outcome_stays_as_it_is(
+    paula: User, kind: Kind, outcome: Outcome | None
+) -> None:
+    operation(paula, kind, outcome, "k")
+    Operation.objects.update(settled_at=timezone.now() - LONG_AGO)
+    before = list(Attempt.objects.values())
+    assert prune(timezone.now()) == Prunable(0, 0)
+    assert list(Attempt.objects.values()) == before
+
+
+def test_a_publish_stays_without_its_answer_and_its_key_never_comes_again(paula: User) -> None:
+    keys = []
+    for _ in range(3):
+        keys.append(publish_key(*INTENT))
+        operation(paula, Kind.PUBLISH_VERSION, Outcome.ACCEPTED, keys[-1])
+    following = publish_key(*INTENT)
+    assert prune(timezone.now()) == Prunable(0, 3)
+    assert publish_key(*INTENT) == following not in keys
+    assert set(Attempt.objects.values_list("actor_name", "answer")) == {("paula", "")}
+
+
+def test_an_operation_that_a_draft_was_sent_as_stays(paula: User) -> None:
+    operation(paula, Kind.CREATE_PAGE, Outcome.REJECTED, "k")
+    PageDraft.objects.create(
+        person=paula, key="f", operation_key="k", typed="{}", saved_at=timezone.now()
+    )
+    assert prune(timezone.now()) == Prunable(0, 0)
+
+
+def test_what_was_seen_stays() -> None:
+    remember_audiences("page_1", [Audience.model_validate(wire.audience())])
+    VersionRecord.objects.update(last_seen_at=timezone.now() - LONG_AGO)
+    seen = (AudienceRecord.objects.count(), VersionRecord.objects.count())
+    prune(timezone.now())
+    assert (AudienceRecord.objects.count(), VersionRecord.objects.count()) == seen != (0, 0)
+
+
+def test_more_than_one_turn_s_worth_goes_whole(paula: User) -> None:
+    ago = timezone.now() - LONG_AGO
+    Operation.objects.bulk_create(
+        Operation(
+            operation_key=f"k{number}",
+            kind=Kind.CREATE_PAGE,
+            outcome=Outcome.ACCEPTED,
+            requested_at=ago,
+            settled_at=ago,
+        )
+        for number in range(AT_ONCE + 1)
+    )
+    assert prune(timezone.now()).operations == AT_ONCE + 1
+    assert Operation.objects.count() == 0
+
+
+def test_a_dry_run_says_what_would_go_and_removes_nothing(
+    paula: User, capsys: pytest.CaptureFixture[str]
+) -> None:
+    operation(paula, Kind.CREATE_PAGE, Outcome.ACCEPTED, "k")
+    call_command("prune", "--older-than", "90", "--dry-run")
+    said = capsys.readouterr().out
+    assert said.startswith("Would go")
+    assert "attempts: 1; " in said
+    assert prunable(timezone.now()) == Prunable(1, 0)
+    call_command("prune", "--older-than", "90")
+    assert capsys.readouterr().out.startswith("Gone")
+    assert Operation.objects.count() == 0
+
+
+@pytest.mark.parametrize("days", ["29", "0", "-1", "soon"])
+def test_too_short_a_time_is_refused(days: str) -> None:
+    with pytest.raises(CommandError):
+        call_command("prune", "--older-than", days)

@@ -1,0 +1,188 @@
+"""What was seen is written down once, and again only where it changed."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from dashboard.contract.audiences import Audience, AudienceVersion
+from dashboard.contract.envelope import ListEnvelope
+from dashboard.contract.pages import PageItem
+from dashboard.contract.webhooks import WebhookSubscription
+from dashboard.ledger import recording
+from dashboard.ledger.models import AudienceRecord, ListTotal, PageRecord, VersionRecord
+from dashboard.ledger.queries.pages import pages_coverage
+from tests import wire
+
+pytestmark = pytest.mark.django_db
+
+Queries = Callable[[int], Any]
+
+
+def pages(*items: dict[str, Any], **differs: Any) -> ListEnvelope[PageItem]:
+    return ListEnvelope[PageItem].model_validate(wire.envelope(*items, **differs))
+
+
+def audiences(*items: dict[str, Any]) -> list[Audience]:
+    return [Audience.model_validate(item) for item in items]
+
+
+def fifty_pages(**differs: Any) -> list[dict[str, Any]]:
+    return [wire.page(pageId=f"page_{n}", **differs) for n in range(50)]
+
+
+def fifty_audiences(**differs: Any) -> list[dict[str, Any]]:
+    return [
+        wire.audience(
+            audienceId=f"aud_{n}",
+            latestVersion=wire.version(audienceId=f"aud_{n}"),
+            publishedVersion=wire.live_version(audienceId=f"aud_{n}"),
+            **differs,
+        )
+        for n in range(50)
+    ]
+
+
+def test_fifty_new_pages_cost_three_queries(django_assert_max_num_queries: Queries) -> None:
+    with django_assert_max_num_queries(3):
+        recording.remember_pages(pages(*fifty_pages()))
+    assert PageRecord.objects.count() == 50
+
+
+@pytest.mark.parametrize("changed", [0, 1, 50])
+def test_fifty_known_pages_cost_three_queries_however_many_changed(
+    changed: int, django_assert_max_num_queries: Queries
+) -> None:
+    recording.remember_pages(pages(*fifty_pages()))
+    again = fifty_pages(title="New")[:changed] + fifty_pages()[changed:]
+    with django_assert_max_num_queries(3):
+        recording.remember_pages(pages(*again))
+    assert PageRecord.objects.filter(title="New").count() == changed
+
+
+@pytest.mark.parametrize("changed", [0, 1, 50])
+def test_fifty_known_audiences_cost_three_queries_however_many_changed(
+    changed: int, django_assert_max_num_queries: Queries
+) -> None:
+    recording.remember_audiences("page_1", audiences(*fifty_audiences()))
+    again = fifty_audiences(effectiveName="New")[:changed] + fifty_audiences()[changed:]
+    with django_assert_max_num_queries(3):
+        recording.remember_audiences("page_1", audiences(*again))
+    assert AudienceRecord.objects.filter(name="New").count() == changed
+
+
+def test_the_versions_seen_with_an_audience_are_kept_when_it_moves_on() -> None:
+    recording.remember_audiences("page_1", audiences(wire.audience()))
+    third = wire.version(versionId="ver_3", versionNumber=3)
+    recording.remember_audiences("page_1", audiences(wire.audience(latestVersion=third)))
+    numbers = VersionRecord.objects.values_list("version_number", flat=True)
+    assert sorted(numbers) == [1, 2, 3]
+
+
+def test_a_version_that_was_replaced_was_last_seen_by_the_last_look_that_named_it() -> None:
+    """Looks that find an audience as it was touch none of its versions."""
+    recording.remember_audiences("page_1", audiences(wire.audience()))
+    long_ago, lately = (timezone.now() - timedelta(days=days) for days in (9, 1))
+    VersionRecord.objects.update(first_seen_at=long_ago, last_seen_at=long_ago)
+    AudienceRecord.objects.update(last_seen_at=lately)
+    third = wire.version(versionId="ver_3", versionNumber=3)
+    recording.remember_audiences("page_1", audiences(wire.audience(latestVersion=third)))
+    replaced = VersionRecord.objects.get(version_id="ver_2")
+    assert replaced.last_seen_at == lately
+    assert replaced.first_seen_at == long_ago
+
+
+def test_fifty_replaced_versions_cost_one_query_more(
+    django_assert_max_num_queries: Queries,
+) -> None:
+    recording.remember_audiences("page_1", audiences(*fifty_audiences()))
+    with django_assert_max_num_queries(4):
+        recording.remember_audiences(
+            "page_1",
+            audiences(*(one | {"publishedVersion": None} for one in fifty_audiences())),
+        )
+
+
+def test_an_unchanged_page_keeps_the_time_of_its_last_change() -> None:
+    recording.remember_pages(pages(wire.page()))
+    PageRecord.objects.update(changed_at=timezone.now() - timedelta(days=3))
+    recording.remember_pages(pages(wire.page(), wire.page(pageId="page_2")))
+    unchanged = PageRecord.objects.get(page_id="page_1")
+    assert unchanged.last_seen_at - unchanged.changed_at > timedelta(days=2)
+
+
+def test_first_seen_stays_when_a_page_changes() -> None:
+    recording.remember_pages(pages(wire.page()))
+    first = PageRecord.objects.get().first_seen_at
+    recording.remember_pages(pages(wire.page(title="Another")))
+    assert PageRecord.objects.get().first_seen_at == first
+
+
+def test_a_list_without_type_and_status_does_not_wipe_what_the_page_itself_said() -> None:
+    recording.remember_pages(pages(wire.page()))
+    item = wire.page()
+    del item["pageType"], item["status"]
+    recording.remember_pages(pages(item))
+    record = PageRecord.objects.get()
+    assert (record.page_type, record.status) == ("outbound", "published")
+    assert (record.page.page_type, record.page.status) == ("outbound", "published")
+
+
+def test_what_the_service_sends_beyond_the_spec_is_kept() -> None:
+    recording.remember_pages(pages(wire.page(colour="green")))
+    assert PageRecord.objects.get().page.to_wire()["colour"] == "green"
+
+
+def test_the_same_page_twice_in_a_list_is_one_record() -> None:
+    recording.remember_pages(pages(wire.page(), wire.page(title="Later")))
+    assert PageRecord.objects.get().title == "Later"
+
+
+def test_an_audience_without_an_id_is_passed_over() -> None:
+    recording.remember_audiences("page_1", audiences(wire.audience(audienceId=None)))
+    assert not AudienceRecord.objects.exists()
+
+
+def test_one_audience_id_on_two_pages_is_two_audiences() -> None:
+    for page_id in ("page_1", "page_2"):
+        recording.remember_audiences(page_id, audiences(wire.audience()))
+    assert AudienceRecord.objects.count() == 2
+
+
+def test_coverage_counts_what_is_known_of_what_there_is() -> None:
+    recording.remember_pages(pages(wire.page(), hasMore=True, totalCount=240))
+    coverage = pages_coverage()
+    assert (coverage.known, coverage.total, coverage.missing) == (1, 240, 239)
+    assert not coverage.is_full
+
+
+def test_before_any_look_nothing_is_known_to_be_complete() -> None:
+    assert not pages_coverage().is_full
+    assert not ListTotal.objects.exists()
+
+
+def test_a_subscription_keeps_its_label_when_it_is_read_again() -> None:
+    seen = WebhookSubscription.model_validate(wire.subscription())
+    recording.remember_subscription(seen, label="CRM")
+    record = recording.remember_subscription(seen.model_copy(update={"active": False}))
+    assert (record.label, record.active) == ("CRM", False)
+    assert record.subscription.active is False
+
+
+def test_the_answer_to_a_publish_moves_the_audience_along() -> None:
+    recording.remember_audiences("page_1", [Audience.model_validate(wire.audience())])
+    queued = AudienceVersion.model_validate(wire.version(status="queued"))
+    recording.remember_version("page_1", queued)
+    record = AudienceRecord.objects.get()
+    assert record.latest_status == "queued"
+    assert record.audience.latest_version == queued
+    assert record.changed_at > record.first_seen_at
+
+
+def test_a_version_that_is_not_the_latest_leaves_the_audience_as_it_is() -> None:
+    recording.remember_audiences("page_1", [Audience.model_validate(wire.audience())])
+    before = AudienceRecord.objects.get().digest
+    recording.remember_version("page_1", AudienceVersion.model_validate(wire.live_version()))
+    assert AudienceRecord.objects.get().digest == before
