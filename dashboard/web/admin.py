@@ -1,0 +1,51 @@
+"""Django's admin, for users, groups and keys: one log-in for both, and no way up for oneself."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+
+OF_SUPERUSERS = ("is_superuser", "user_permissions")
+"""Fields that give every right there is; who may change users must not take them so."""
+
+
+def enter(request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+    """Stand in for the admin's own log-in: the dashboard's has been passed already."""
+    if admin.site.has_permission(request):
+        return redirect("admin:index")
+    raise PermissionDenied("Users, groups and keys are for staff accounts.")
+
+
+admin.site.site_header = "Pressroom"
+admin.site.site_title = "Pressroom"
+admin.site.index_title = "Users, groups and keys"
+admin.site.login = enter  # type: ignore[method-assign]  # no subclass needed for one function
+
+admin.site.unregister(User)
+
+
+@admin.register(User)
+class PersonAdmin(UserAdmin):  # type: ignore[type-arg]  # generic in the stubs alone
+    """Users; only a superuser changes a superuser, or makes one."""
+
+    list_display = ("username", "email", "is_active", "is_staff", "last_login")
+    list_filter = ("groups", "is_active", "is_staff")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
+        """Lock what a superuser alone may give."""
+        locked = super().get_readonly_fields(request, obj)
+        return locked if _is_superuser(request) else (*locked, *OF_SUPERUSERS)
+
+    def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        """Let nobody below a superuser change one, the password included."""
+        if obj and obj.is_superuser and not _is_superuser(request):
+            return False
+        return super().has_change_permission(request, obj)
+
+
+def _is_superuser(request: HttpRequest) -> bool:
+    return bool(request.user.is_authenticated and request.user.is_superuser)

@@ -1,0 +1,257 @@
+"""The audiences of a page as rows: filtered, sorted, each with the next step it offers."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import QueryDict
+
+from dashboard.contract.audiences import Audience, VersionStatus
+from dashboard.contract.dates import read_date
+from dashboard.ledger.models import Operation
+from dashboard.ledger.models.operations import Outcome
+from dashboard.ledger.queries.audiences import STANDINGS
+from dashboard.web.audience_head import AudienceHead
+from dashboard.web.list_headings import Heading, heading
+from dashboard.web.page_filters import Choice, choices
+from dashboard.web.page_lists import WORDS_KEPT
+
+PART = 50
+SORTS = ("name", "-latest", "-published")
+"""The columns that can be sorted by, each as it is sorted first."""
+TURNED_SORTS = ("-name", "latest", "published")
+
+
+class Step(StrEnum):
+    """What a row offers next."""
+
+    PUBLISH = "publish"
+    WATCH = "watch"
+    CHECK = "check"
+    RETRY = "retry"
+    UP_TO_DATE = "up to date"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True)
+class AudienceRow:
+    """One audience of a page."""
+
+    head: AudienceHead
+    last_publish: Outcome | None = None
+    """How the last publish of its latest version went that was asked for here."""
+
+    @property
+    def name(self) -> str:
+        """Its name, or its id where the service gave none."""
+        return self.head.audience.name or self.head.audience_id or "Name not given"
+
+    @property
+    def name_source(self) -> str:
+        """Which of its names this is."""
+        audience = self.head.audience
+        if not audience.name:
+            return "No name sent"
+        if audience.name == audience.custom_name:
+            return "Custom name"
+        return "Computed name" if audience.name == audience.computed_name else "Effective name"
+
+    @property
+    def computed_name(self) -> str:
+        """The computed name where another is shown; a filter finds by it too."""
+        computed = self.head.audience.computed_name or ""
+        return computed if computed != self.name else ""
+
+    @property
+    def standings(self) -> list[str]:
+        """How it stands: those of STANDINGS that are so."""
+        head = self.head
+        ways = {
+            "live": head.live,
+            "not-live": not head.live,
+            "changed": head.live and head.newer,
+            "in-flight": head.in_flight,
+        }
+        return [way for way, is_so in ways.items() if is_so]
+
+    @property
+    def step(self) -> Step:
+        """The next step, from its versions and from what was asked for here."""
+        if self.last_publish == Outcome.UNKNOWN and self.head.newer:
+            return Step.CHECK
+        if self.head.in_flight or (self.last_publish == Outcome.SENDING and self.head.newer):
+            return Step.WATCH
+        # An archived version can be published again, from its own page: that is a roll back.
+        if self.head.candidate and self.head.candidate.status != VersionStatus.ARCHIVED:
+            return Step.RETRY if self.last_publish == Outcome.REJECTED else Step.PUBLISH
+        return Step.UP_TO_DATE if self.head.latest and not self.head.newer else Step.NOTHING
+
+
+@dataclass(frozen=True)
+class AudienceQuery:
+    """What a page's audiences are narrowed and sorted by: `?q= status= standing= sort= show=`."""
+
+    words: str = ""
+    status: str = ""
+    """Of the latest version."""
+    standing: str = ""
+    """One of STANDINGS, or empty."""
+    sort: str = ""
+    show: int = PART
+
+    @classmethod
+    def of(cls, address: QueryDict) -> "AudienceQuery":
+        """Read the address; what is not known there is left out."""
+        sort, show = address.get("sort", ""), address.get("show", "")
+        standing = address.get("standing", "")
+        return cls(
+            words=address.get("q", "").replace("\0", "")[:WORDS_KEPT].strip(),
+            status=address.get("status", "")[:WORDS_KEPT],
+            standing=standing if standing in STANDINGS else "",
+            sort=sort if sort in (*SORTS, *TURNED_SORTS) else "",
+            show=max(int(show), PART) if show.isdecimal() and len(show) < 7 else PART,
+        )
+
+    @property
+    def narrows(self) -> bool:
+        """Whether audiences are left out."""
+        return bool(self.words or self.status or self.standing)
+
+    @property
+    def address(self) -> str:
+        """The query string that asks for this."""
+        said = {
+            "q": self.words,
+            "status": self.status,
+            "standing": self.standing,
+            "sort": self.sort,
+        }
+        given: dict[str, Any] = {name: value for name, value in said.items() if value}
+        return "?" + urlencode(given | ({"show": self.show} if self.show > PART else {}))
+
+    @property
+    def more_address(self) -> str:
+        """The query string that shows another part."""
+        return replace(self, show=self.show + PART).address
+
+    @property
+    def headings(self) -> dict[str, Heading]:
+        """The columns that can be sorted by: `name`, `latest`, `published`."""
+
+        def sorted_by(sort: str) -> str:
+            return replace(self, sort=sort).address
+
+        return {sort.removeprefix("-"): heading(self.sort, sort, sorted_by) for sort in SORTS}
+
+
+@dataclass(frozen=True)
+class AudienceTable:
+    """The rows to show, and how many there are."""
+
+    rows: list[AudienceRow]
+    matching: int
+    sent: int
+    """How many the service sent."""
+    total: int
+    """How many the service says there are."""
+    statuses: list[Choice]
+    standings: list[Choice]
+
+    @property
+    def not_sent(self) -> int:
+        """How many the service has beyond those it sent."""
+        return max(self.total - self.sent, 0)
+
+    @property
+    def hidden(self) -> int:
+        """How many match beyond those shown."""
+        return self.matching - len(self.rows)
+
+
+def audience_table(
+    page_id: str,
+    audiences: Iterable[Audience],
+    query: AudienceQuery,
+    *,
+    total: int,
+    publishes: Mapping[tuple[str, str], Outcome],
+) -> AudienceTable:
+    """Return the audiences that match, in order, at most `query.show` of them."""
+    rows = [audience_row(page_id, audience, publishes) for audience in audiences]
+    named = [row for row in rows if _has_words(row, query.words)]
+    statuses = Counter(_status(row) for row in named if _stands(row, query.standing))
+    standings = Counter(
+        way for row in named if _has_status(row, query.status) for way in row.standings
+    )
+    matching = [
+        row for row in named if _has_status(row, query.status) and _stands(row, query.standing)
+    ]
+    return AudienceTable(
+        rows=_sorted(matching, query.sort)[: query.show],
+        matching=len(matching),
+        sent=len(rows),
+        total=max(total, len(rows)),
+        statuses=choices(VersionStatus, statuses, [query.status] if query.status else []),
+        standings=[Choice(way, standings[way], way == query.standing) for way in STANDINGS],
+    )
+
+
+def audience_row(
+    page_id: str, audience: Audience, publishes: Mapping[tuple[str, str], Outcome]
+) -> AudienceRow:
+    """Return one row; an audience need not carry an id, then nothing leads to it."""
+    head = AudienceHead(page_id, audience.audience_id or "", audience, "", 0)
+    latest = head.latest
+    asked = publishes.get((head.audience_id, latest.version_id)) if latest else None
+    return AudienceRow(head, asked)
+
+
+def last_outcomes(publishes: Iterable[Operation]) -> dict[tuple[str, str], Outcome]:
+    """Return the outcome of the last publish of each version; `publishes` come newest first."""
+    outcomes: dict[tuple[str, str], Outcome] = {}
+    for operation in publishes:
+        key = (operation.audience_id, operation.version_id)
+        outcomes.setdefault(key, Outcome(operation.outcome))
+    return outcomes
+
+
+def _has_words(row: AudienceRow, words: str) -> bool:
+    audience = row.head.audience
+    names = (audience.effective_name, audience.custom_name, audience.computed_name)
+    known = " ".join(filter(None, (*names, audience.audience_id))).casefold()
+    return all(word in known for word in words.casefold().split())
+
+
+def _has_status(row: AudienceRow, status: str) -> bool:
+    return not status or _status(row) == status
+
+
+def _stands(row: AudienceRow, standing: str) -> bool:
+    return not standing or standing in row.standings
+
+
+def _status(row: AudienceRow) -> str:
+    return row.head.latest.status if row.head.latest else "none"
+
+
+def _sorted(rows: list[AudienceRow], sort: str) -> list[AudienceRow]:
+    """Return the rows in order; those without a value come last either way."""
+    column = sort.removeprefix("-")
+    if not column:
+        return rows
+    known = [row for row in rows if _sort_value(row, column) is not None]
+    unknown = [row for row in rows if _sort_value(row, column) is None]
+    known.sort(key=lambda row: _sort_value(row, column), reverse=sort.startswith("-"))
+    return known + unknown
+
+
+def _sort_value(row: AudienceRow, column: str) -> Any:
+    head = row.head
+    if column == "name":
+        return row.name.casefold()
+    if column == "latest":
+        return head.latest.version_number if head.latest else None
+    return read_date(head.live.published_at) if head.live else None

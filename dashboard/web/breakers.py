@@ -1,0 +1,132 @@
+"""The breakers of this dashboard: one for each operation that reads, kept in the cache.
+
+Where processes share a cache they share what they learnt. A tally may be lost between two of them;
+then a breaker opens one silence later. Without a cache nothing is held back.
+"""
+
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from threading import Lock
+
+from django.conf import settings
+from django.core.cache import cache
+from redis.exceptions import RedisError
+
+from dashboard.client import APIError, Call, NoAnswerError, NotReachedError
+from dashboard.web.breaker import Line, is_hanging
+
+READS = (
+    "List pages",
+    "Get page",
+    "List audiences",
+    "Get audience messages",
+    "List people",
+    "Search people",
+    "Update webhook subscription",
+)
+"""The last one by its empty change, which is how a subscription is read."""
+KEPT_S = 10 * 60
+
+_waiting: dict[str, list[float]] = defaultdict(list)
+"""When each call of this process that is under way began, on the monotonic clock."""
+_counting = Lock()
+
+
+@contextmanager
+def guarded(call: Call) -> Iterator[None]:
+    """Let a call through, or raise NotReachedError at once. A write always goes through."""
+    if not call.is_read:
+        yield
+        return
+    _let_pass(call.operation)
+    try:
+        with _counted(call.operation):
+            yield
+    except NoAnswerError:
+        _note_silence(call.operation)
+        raise
+    except APIError:
+        _note_answer(call.operation)
+        raise
+    _note_answer(call.operation)
+
+
+def broken_lines() -> list[str]:
+    """Return the operations that are held back now."""
+    try:
+        kept = cache.get_many([_key(operation) for operation in READS])
+    except RedisError:
+        return []
+    return [each for each in READS if kept.get(_key(each), Line()).is_broken]
+
+
+def _let_pass(operation: str) -> None:
+    line, now = _line(operation), time.time()
+    if line.is_broken:
+        rest_s = line.rest_s(now)
+        if rest_s or not _is_first_to_look(operation):
+            again = f"in {rest_s:.0f} s" if rest_s >= 1 else "in a moment"
+            raise NotReachedError(
+                f"The service was not asked: it gave no answer {line.silences} times in a row. "
+                f"It is asked again {again}."
+            )
+    elif is_hanging(_waited_s(operation), time_limit_s=settings.SERVICE_TIMEOUT_S):
+        raise NotReachedError(
+            "The service was not asked: others have been waiting for its answer for a while."
+        )
+
+
+def _note_silence(operation: str) -> None:
+    with suppress(RedisError):
+        line = _line(operation).after_silence(time.time())
+        cache.set(_key(operation), line, timeout=KEPT_S)
+        cache.delete(_look(operation))
+
+
+def _note_answer(operation: str) -> None:
+    with suppress(RedisError):
+        if cache.get(_key(operation)):
+            cache.delete_many([_key(operation), _look(operation)])
+
+
+def _is_first_to_look(operation: str) -> bool:
+    # Forgotten after a while, as a process that was killed never says how its look ended.
+    try:
+        return bool(cache.add(_look(operation), 1, timeout=settings.SERVICE_TIMEOUT_S + 5))
+    except RedisError:
+        return True
+
+
+def _line(operation: str) -> Line:
+    try:
+        return cache.get(_key(operation)) or Line()
+    except RedisError:
+        return Line()
+
+
+def _waited_s(operation: str) -> list[float]:
+    now = time.monotonic()
+    with _counting:
+        return [now - since for since in _waiting[operation]]
+
+
+@contextmanager
+def _counted(operation: str) -> Iterator[None]:
+    since = time.monotonic()
+    with _counting:
+        _waiting[operation].append(since)
+    try:
+        yield
+    finally:
+        with _counting:
+            _waiting[operation].remove(since)
+
+
+def _key(operation: str) -> str:
+    return f"service:line:{operation.replace(' ', '-')}"
+
+
+def _look(operation: str) -> str:
+    return f"service:look:{operation.replace(' ', '-')}"

@@ -1,0 +1,1 @@
+"""What `manage.py demo` puts around the sample data: accounts, and a ledger in use for weeks."""

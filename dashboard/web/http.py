@@ -1,0 +1,38 @@
+"""Requests and answers of this house: typed requests, and pages that htmx may take in part."""
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.cache import patch_vary_headers
+from django_htmx.middleware import HtmxDetails
+
+
+class Request(HttpRequest):
+    """A request after the middleware: someone is logged in, and htmx is known."""
+
+    user: User
+    htmx: HtmxDetails
+
+
+def render_part(
+    request: Request,
+    template: str,
+    context: dict[str, Any],
+    *,
+    parts: tuple[str, ...] = (),
+    **options: Any,
+) -> HttpResponse:
+    """Render a page, or the named partial of it that htmx aims at.
+
+    A partial has the same name as the id of its target. Only the target tells a request for a
+    part from a boosted link or a restored page, which send HX-Request too.
+    """
+    target = request.htmx.target or ""
+    wants_part = target in parts and not request.htmx.history_restore_request
+    response = render(
+        request, f"{template}#{target}" if wants_part else template, context, **options
+    )
+    patch_vary_headers(response, ["HX-Target", "HX-History-Restore-Request"])
+    return response

@@ -1,0 +1,48 @@
+"""`manage.py prune`: let old operations go from the ledger."""
+
+from argparse import ArgumentTypeError
+from datetime import timedelta
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+from django.utils import timezone
+
+from dashboard.ledger.pruning import prunable, prune
+
+SHORTEST_DAYS = 30
+"""The overview counts the operations of 14 days, and drafts and forms may be that old."""
+
+
+class Command(BaseCommand):
+    """Forget settled operations. What was seen, and what nobody knows the end of, stays."""
+
+    help = "Let operations go that were settled long ago. What was seen of the service stays."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Take the age."""
+        parser.add_argument(
+            "--older-than",
+            type=_days,
+            required=True,
+            metavar="DAYS",
+            help=f"how long ago they were settled, at least {SHORTEST_DAYS}",
+        )
+        parser.add_argument("--dry-run", action="store_true", help="say what would go")
+
+    def handle(self, *, older_than: int, dry_run: bool, **options: Any) -> None:
+        """Do it, or say what would be done."""
+        before = timezone.now() - timedelta(days=older_than)
+        found = prunable(before) if dry_run else prune(before)
+        verb = "Would go" if dry_run else "Gone"
+        self.stdout.write(
+            f"{verb}, of what was settled before {before:%Y-%m-%d %H:%M} UTC: "
+            f"operations with all their attempts: {found.operations}; "
+            f"answers to publishes, which stay on record: {found.answers}."
+        )
+
+
+def _days(text: str) -> int:
+    days = int(text)
+    if days < SHORTEST_DAYS:
+        raise ArgumentTypeError(f"must be at least {SHORTEST_DAYS} days")
+    return days

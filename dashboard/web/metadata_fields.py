@@ -1,0 +1,54 @@
+"""The fields of a Metadata object, each with what is known of it."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from dashboard.contract.metadata import Metadata
+
+FIELDS = (
+    *("title", "description", "keywords", "author", "robots", "canonicalUrl"),
+    *("ogTitle", "ogDescription", "ogImageUrl", "ogImageFileId", "ogImageAlt", "ogSiteName"),
+    *("ogUrl", "twitterTitle", "twitterDescription", "twitterImageUrl", "twitterImageFileId"),
+    *("twitterImageAlt", "twitterSite", "twitterCreator", "themeColor"),
+)
+"""In the order of the spec, Metadata object."""
+LINKS = {name for name in FIELDS if name.endswith("Url")}
+
+_COLOUR = re.compile(r"#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class MetadataField:
+    """One field: its name on the wire and what the service sent for it."""
+
+    name: str
+    value: Any
+    was_sent: bool
+
+    @property
+    def is_set(self) -> bool:
+        """Whether it holds anything."""
+        return self.value not in (None, "", [])
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it holds several values."""
+        return isinstance(self.value, list)
+
+    @property
+    def is_link(self) -> bool:
+        """Whether it is an address by its name."""
+        return self.name in LINKS
+
+    @property
+    def colour(self) -> str:
+        """A colour that is safe to draw; empty where it is none."""
+        is_colour = self.name == "themeColor" and _COLOUR.fullmatch(str(self.value))
+        return str(self.value) if is_colour else ""
+
+
+def metadata_fields(metadata: Metadata | None) -> list[MetadataField]:
+    """Return every field of the spec in its order, those that were not sent included."""
+    sent = metadata.to_wire() if metadata else {}
+    return [MetadataField(name, sent.get(name), name in sent) for name in FIELDS]

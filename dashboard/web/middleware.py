@@ -1,0 +1,104 @@
+"""What stands around every page: log-in, the reader's time zone, and the service's failures."""
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.contrib.auth.middleware import LoginRequiredMiddleware
+from django.contrib.auth.views import redirect_to_login
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import resolve_url
+from django.utils import timezone
+from django_htmx.http import HttpResponseClientRedirect
+
+from dashboard.client import APIError
+from dashboard.web.http import Request
+from dashboard.web.page_drafts import asks_quietly, keep_what_was_posted
+from dashboard.web.request_notes import note_person
+from dashboard.web.time_zones import zone_of
+from dashboard.web.views.errors import service_error
+
+Handler = Callable[[HttpRequest], HttpResponse]
+
+
+class LoginRequired(LoginRequiredMiddleware):
+    """Ask for a log-in everywhere but where a view says otherwise."""
+
+    def process_view(
+        self, request: HttpRequest, view_func: Any, view_args: Any, view_kwargs: Any
+    ) -> HttpResponseBase | None:
+        """Let the person in, or ask who it is; note who came in."""
+        refused = super().process_view(request, view_func, view_args, view_kwargs)
+        if refused is None and getattr(view_func, "login_required", True):
+            note_person(request.user.get_username())
+        return refused
+
+    def handle_no_permission(  # type: ignore[override]  # any redirect will do
+        self, request: HttpRequest, view_func: object
+    ) -> HttpResponse:
+        """Send the whole page to the log-in; htmx would put it into a part of the page.
+
+        What was typed into a form that has a draft is kept, and is there after the log-in.
+        """
+        htmx = getattr(request, "htmx", None)
+        ticket = keep_what_was_posted(request)
+        if ticket and asks_quietly(request):
+            return HttpResponse(status=204)
+        page = ticket.address if ticket else _page_of(request)
+        login = redirect_to_login(page, resolve_url(settings.LOGIN_URL))
+        return HttpResponseClientRedirect(login.url) if htmx else login
+
+
+def probes_by_address(get_response: Handler) -> Handler:
+    """Answer a load balancer, which asks a machine by its address, whatever ALLOWED_HOSTS names.
+
+    Nothing in these answers is made from the host's name.
+    """
+    host = next((name for name in settings.ALLOWED_HOSTS if name != "*"), "localhost").lstrip(".")
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        if request.path.startswith("/health/") or request.path == "/metrics":
+            request.META["HTTP_HOST"] = host
+        return get_response(request)
+
+    return middleware
+
+
+def readers_time_zone(get_response: Handler) -> Handler:
+    """Show times in the zone of who reads them."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        with timezone.override(zone_of(request)):
+            return get_response(request)
+
+    return middleware
+
+
+class ServiceErrors:
+    """Turn a call's failure that no view dealt with into a page that says what to do."""
+
+    def __init__(self, get_response: Handler) -> None:
+        """Keep the next handler."""
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Pass the request on; failures come to process_exception."""
+        return self.get_response(request)
+
+    def process_exception(self, request: Request, exception: Exception) -> HttpResponse | None:
+        """Answer an APIError with its page; anything else is Django's to report."""
+        return service_error(request, exception) if isinstance(exception, APIError) else None
+
+
+def _page_of(request: HttpRequest) -> str:
+    """Return the page a request was made on; the address of a form may be no page itself."""
+    htmx = getattr(request, "htmx", None)
+    if not htmx and request.method in {"GET", "HEAD"}:
+        return request.get_full_path()
+    page = htmx.current_url if htmx else request.headers.get("Referer")
+    parts = urlsplit(page or "")
+    if parts.netloc != request.get_host():
+        return resolve_url(settings.LOGIN_REDIRECT_URL)
+    return parts._replace(scheme="", netloc="", fragment="").geturl()

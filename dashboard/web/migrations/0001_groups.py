@@ -1,0 +1,46 @@
+"""The three groups of people and what each may do. Source: DESIGN.md, Rights."""
+
+from typing import Any
+
+from django.apps import apps as installed_apps
+from django.contrib.auth.management import create_permissions
+from django.db import migrations
+
+GROUPS = {
+    "Viewers": [],
+    "Publishers": ["ledger.publish_version", "ledger.create_page"],
+    "Administrators": [
+        "ledger.update_subscription",
+        "auth.add_user",
+        "auth.change_user",
+        "auth.view_user",
+        "auth.view_group",
+        "embedded_api.add_apikey",
+        "embedded_api.change_apikey",
+        "embedded_api.view_apikey",
+    ],
+}
+
+
+def make_groups(apps: Any, schema_editor: Any) -> None:
+    # Permissions are made after all migrations; the groups need theirs now.
+    for label in ("auth", "ledger", "embedded_api"):
+        create_permissions(installed_apps.get_app_config(label), verbosity=0)
+    groups, permissions = apps.get_model("auth", "Group"), apps.get_model("auth", "Permission")
+    for name, wanted in GROUPS.items():
+        group, _ = groups.objects.get_or_create(name=name)
+        for permission in wanted:
+            label, codename = permission.split(".")
+            group.permissions.add(
+                permissions.objects.get(content_type__app_label=label, codename=codename)
+            )
+
+
+class Migration(migrations.Migration):
+    dependencies = [
+        ("auth", "0012_alter_user_first_name_max_length"),
+        ("contenttypes", "0002_remove_content_type_name"),
+        ("ledger", "0001_initial"),
+        ("embedded_api", "0001_initial"),
+    ]
+    operations = [migrations.RunPython(make_groups, migrations.RunPython.noop)]

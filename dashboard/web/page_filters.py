@@ -1,0 +1,52 @@
+"""The filters over the list of pages: what can be chosen, and how many each choice leaves."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from dashboard.contract.pages import PageStatus, PageType
+from dashboard.ledger.queries.audiences import STANDINGS
+from dashboard.ledger.queries.pages import NOT_GIVEN, count_by, count_standings
+from dashboard.web.page_lists import PageQuery
+
+STATUSES = [PageStatus.PUBLISHED, PageStatus.DRAFT, PageStatus.ARCHIVED]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One value of a filter."""
+
+    value: str
+    count: int | None
+    """How many pages seen here have it, the other filters applied; None where not counted."""
+    is_chosen: bool
+
+    @property
+    def is_not_given(self) -> bool:
+        """Whether it stands for pages whose value the service never said."""
+        return self.value == NOT_GIVEN
+
+
+def status_choices(query: PageQuery) -> list[Choice]:
+    """Return the statuses to filter by; one query."""
+    return choices(STATUSES, count_by(query.found(without="statuses"), "status"), query.statuses)
+
+
+def type_choices(query: PageQuery) -> list[Choice]:
+    """Return the page types to filter by; one query."""
+    return choices(PageType, count_by(query.found(without="types"), "page_type"), query.types)
+
+
+def standing_choices(query: PageQuery, *, counted: bool) -> list[Choice]:
+    """Return how the audiences of a page may stand; one query where they are counted.
+
+    To count them reads what is known of every audience: the page asks when the menu is opened.
+    """
+    counts = count_standings(query.found(without="standings")) if counted else {}
+    return [Choice(way, counts.get(way), way in query.standings) for way in STANDINGS]
+
+
+def choices(known: Iterable[str], counts: Mapping[str, int], chosen: Iterable[str]) -> list[Choice]:
+    """Return the spec's values, then others that were seen or chosen, "not given" last."""
+    values = dict.fromkeys([*map(str, known), *sorted(counts), *chosen])
+    ordered = sorted(values, key=lambda value: value == NOT_GIVEN)
+    return [Choice(value, counts.get(value, 0), value in {*chosen}) for value in ordered]

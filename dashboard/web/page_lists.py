@@ -1,0 +1,225 @@
+"""The list of pages: live as the service gives it, or searched and sorted in what was seen.
+
+The service's list takes no filters and promises no order (spec, List pages), so whatever
+narrows or sorts is answered from the ledger, and says how much of the list that knows.
+"""
+
+from dataclasses import dataclass, field, replace
+from urllib.parse import urlencode
+
+from django.db.models import QuerySet
+from django.http import QueryDict
+from django.utils import timezone
+
+from dashboard.client import APIError, InvalidRequestError, NotFoundError
+from dashboard.contract.envelope import ListEnvelope, UnreadableItem
+from dashboard.contract.pages import PageItem
+from dashboard.ledger.models import PageRecord
+from dashboard.ledger.queries.audiences import STANDINGS
+from dashboard.ledger.queries.pages import (
+    DEFAULT_PAGE_SORT,
+    PAGE_SORTS,
+    find_pages,
+    pages_coverage,
+    sort_pages,
+)
+from dashboard.web.list_headings import Heading, heading
+from dashboard.web.readings import Reading, read_pages
+
+PART = 50
+"""Rows a part of the list has."""
+READ_PART = 200
+"""Pages asked for at once when the rest is read."""
+WORDS_KEPT = 200
+
+
+@dataclass(frozen=True)
+class PageQuery:
+    """What a list of pages is narrowed and sorted by, as its address says it."""
+
+    words: str = ""
+    statuses: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    standings: tuple[str, ...] = ()
+    """Of its audiences: keys of STANDINGS."""
+    sort: str = ""
+    """One of PAGE_SORTS, or empty."""
+
+    @classmethod
+    def of(cls, address: QueryDict) -> "PageQuery":
+        """Read `?q= status= type= standing= sort=`; what is not known there is left out."""
+        sort = address.get("sort", "")
+        return cls(
+            # PostgreSQL takes no NUL in a text.
+            words=address.get("q", "").replace("\0", "")[:WORDS_KEPT].strip(),
+            statuses=_chosen(address, "status"),
+            types=_chosen(address, "type"),
+            standings=tuple(one for one in _chosen(address, "standing") if one in STANDINGS),
+            sort=sort if sort in PAGE_SORTS else "",
+        )
+
+    @property
+    def narrows(self) -> bool:
+        """Whether pages are left out, so that the count is one of matches."""
+        return bool(self.words or self.statuses or self.types or self.standings)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the service's own list answers it."""
+        return not self.narrows and not self.sort
+
+    def address(self, **more: str | int) -> str:
+        """Return the query string that asks for this, such as `?q=fleet&status=draft`."""
+        said = {
+            "q": self.words,
+            "status": self.statuses,
+            "type": self.types,
+            "standing": self.standings,
+            "sort": self.sort,
+        }
+        given = {name: value for name, value in (said | more).items() if value not in ("", ())}
+        return "?" + urlencode(given, doseq=True)
+
+    @property
+    def chips(self) -> list["Chip"]:
+        """Everything the list is narrowed by, each with the address that is without it."""
+        chips = [Chip("words", self.words, replace(self, words="").address())] if self.words else []
+        for status in self.statuses:
+            rest = replace(self, statuses=tuple(one for one in self.statuses if one != status))
+            chips.append(Chip("status", status, rest.address()))
+        for kind in self.types:
+            rest = replace(self, types=tuple(one for one in self.types if one != kind))
+            chips.append(Chip("type", kind, rest.address()))
+        for way in self.standings:
+            rest = replace(self, standings=tuple(one for one in self.standings if one != way))
+            chips.append(Chip("standing", way, rest.address()))
+        return chips
+
+    def found(self, *, without: str = "") -> QuerySet[PageRecord]:
+        """Return the pages seen here that match, the filter `without` set aside."""
+        chosen = {"statuses": self.statuses, "types": self.types, "standings": self.standings}
+        kept = {name: [*values] for name, values in chosen.items() if name != without}
+        return find_pages(words=self.words, **kept)
+
+    @property
+    def headings(self) -> dict[str, Heading]:
+        """The columns that can be sorted by: `name`, `audiences`, `updated`."""
+
+        def sorted_by(sort: str) -> str:
+            return replace(self, sort=sort).address()
+
+        first = ("name", "-audiences", "-updated")
+        return {sort.removeprefix("-"): heading(self.sort, sort, sorted_by) for sort in first}
+
+
+@dataclass(frozen=True)
+class Chip:
+    """One thing a list is narrowed by; `address` is the list without it."""
+
+    kind: str
+    """`words`, `status`, `type` or `standing`."""
+    value: str
+    address: str
+
+
+@dataclass(frozen=True)
+class PageRows:
+    """One part of a list of pages."""
+
+    items: list[PageItem]
+    total: int
+    """How many the list has, or how many match."""
+    before: int = 0
+    """How many rows come before these."""
+    next_address: str = ""
+    """Where the next part is; empty where there is none."""
+    is_cut: bool = False
+    """Whether there is more, and the service gave no way to ask for it."""
+    unreadable: list[UnreadableItem] = field(default_factory=list)
+
+    @property
+    def shown(self) -> int:
+        """How many rows are shown once these are, those before them included."""
+        return self.before + len(self.items) + len(self.unreadable)
+
+    @property
+    def next_count(self) -> int:
+        """How many rows the next part brings at most."""
+        return min(PART, max(self.total - self.shown, 1))
+
+
+def rows_as_listed(found: ListEnvelope[PageItem], *, before: int) -> PageRows:
+    """Return the rows of one part of the service's own list."""
+    rows = PageRows(
+        items=found.items, total=found.total_count, before=before, unreadable=found.unreadable
+    )
+    if not found.has_more:
+        return rows
+    if not found.next_cursor:
+        return replace(rows, is_cut=True)
+    return replace(
+        rows, next_address=PageQuery().address(cursor=found.next_cursor, after=rows.shown)
+    )
+
+
+def rows_as_seen(query: PageQuery, *, before: int) -> PageRows:
+    """Return one part of the pages seen here that match; two queries."""
+    found = query.found()
+    records = sort_pages(found, query.sort)[before : before + PART]
+    rows = PageRows(items=[record.page for record in records], total=found.count(), before=before)
+    if rows.shown >= rows.total or not rows.items:
+        return rows
+    return replace(rows, next_address=query.address(after=rows.shown))
+
+
+def listed(cursor: str, *, before: int) -> Reading[PageRows]:
+    """Return one part of the service's list, or the pages last known where it does not answer.
+
+    Raises APIError where nothing was ever seen, and where the service refuses the cursor.
+    """
+    try:
+        found = read_pages(cursor=cursor or None, limit=PART)
+        return Reading(rows_as_listed(found, before=before), timezone.now())
+    except APIError as error:
+        as_of = pages_coverage().as_of
+        is_refused = cursor and isinstance(error, InvalidRequestError | NotFoundError)
+        if as_of is None or is_refused:
+            raise
+        known = rows_as_seen(PageQuery(sort=DEFAULT_PAGE_SORT), before=before)
+        return Reading(known, as_of, error)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far the reading of the whole list has come."""
+
+    done: int
+    total: int | None
+    cursor: str
+    """Where to read on; empty at the start and at the end."""
+    error: APIError | None = None
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the next part can be asked for at once."""
+        return bool(self.cursor) and self.error is None
+
+
+def read_on(cursor: str, *, done: int) -> Progress:
+    """Read and remember one more part of the whole list.
+
+    It ends where the service says so, and where a part is empty or gives its own cursor again.
+    """
+    try:
+        found = read_pages(cursor=cursor or None, limit=READ_PART)
+    except APIError as error:
+        return Progress(done, None, cursor, error)
+    brought = len(found.items) + len(found.unreadable)
+    next_cursor = found.next_cursor or ""
+    ends = not (found.has_more and brought) or next_cursor == cursor
+    return Progress(done + brought, found.total_count, "" if ends else next_cursor)
+
+
+def _chosen(address: QueryDict, name: str) -> tuple[str, ...]:
+    values = (value.replace("\0", "")[:WORDS_KEPT] for value in address.getlist(name))
+    return tuple(dict.fromkeys(value for value in values if value))[:PART]

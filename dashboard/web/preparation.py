@@ -1,0 +1,220 @@
+"""Before a version is published: all that is known at the moment of asking, read at that moment."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from dashboard.client import APIError, NotFoundError
+from dashboard.contract.audiences import Audience, AudienceVersion
+from dashboard.contract.conversations import Conversation
+from dashboard.contract.pages import PageItem
+from dashboard.ledger import recording
+from dashboard.ledger.models import Operation
+from dashboard.ledger.models.operations import Kind, Outcome
+from dashboard.ledger.operations import OPEN, publish_key
+from dashboard.ledger.queries.audiences import version_last_known
+from dashboard.ledger.queries.operations import publishes_of
+from dashboard.ledger.queries.pages import page_last_known
+from dashboard.web.differences import TextDifference, compare_texts
+from dashboard.web.parallel import started
+from dashboard.web.preflight import Finding, Situation, asks_for_number, findings, is_off
+from dashboard.web.readings import (
+    FoundAudience,
+    Reading,
+    read_audience,
+    read_conversation,
+)
+from dashboard.web.service import publishing_client
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The version that an address names."""
+
+    page_id: str
+    audience_id: str
+    version_id: str
+
+    @property
+    def ids(self) -> tuple[str, str, str]:
+        """The three ids, as an address and an operation key take them."""
+        return self.page_id, self.audience_id, self.version_id
+
+    def on_record(self) -> list[Operation]:
+        """Return the open publishes of the audience and the last of this version, newest first."""
+        publishes = publishes_of(self.page_id, self.audience_id)
+        last = publishes.filter(version_id=self.version_id)[:1]
+        return [*publishes.filter(outcome__in=OPEN), *last]
+
+    def is_of(self, operation: Operation) -> bool:
+        """Tell whether an operation is a publish of this version."""
+        of = (operation.page_id, operation.audience_id, operation.version_id)
+        return operation.kind == Kind.PUBLISH_VERSION and of == self.ids
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """How many changes wait in the conversation."""
+
+    count: int | None = None
+    """None where the conversation was not read."""
+    problem: str = ""
+    """Why it can't be read."""
+    has_conversation: bool = True
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """All that is known at the moment of asking whether to publish."""
+
+    subject: Subject
+    operation_key: str
+    reading: Reading[FoundAudience]
+    version: AudienceVersion | None
+    is_named: bool
+    """Whether the service named the version just now."""
+    page: PageItem | None
+    waiting: Waiting
+    last: Operation | None
+    """The last publish of this version, whatever its outcome."""
+    live_since: Operation | None
+    """The publish that brought the live version here."""
+    findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def audience(self) -> Audience:
+        """The audience, as read."""
+        return self.reading.value.audience
+
+    @property
+    def live(self) -> AudienceVersion | None:
+        """The version that is live now."""
+        return self.audience.published_version
+
+    @property
+    def difference(self) -> TextDifference:
+        """What changes in the supplementary context."""
+        live, version = self.live, self.version
+        return compare_texts(
+            live.supplementary_context if live else None,
+            version.supplementary_context if version else None,
+        )
+
+    @property
+    def is_off(self) -> bool:
+        """Whether publishing is off."""
+        return is_off(self.findings)
+
+    @property
+    def asks_for_number(self) -> bool:
+        """Whether the version number has to be typed."""
+        return asks_for_number(self.findings)
+
+    @property
+    def is_rollback(self) -> bool:
+        """Whether an earlier version than the live one would go live."""
+        version, live = self.version, self.live
+        return bool(version and live and version.version_number < live.version_number)
+
+
+def prepare(subject: Subject, *, with_conversation: bool) -> Preparation:
+    """Read the audience and its page now, and the conversation where wanted.
+
+    A conversation that can't be read is a finding. Raises APIError where the audience can't be
+    read and was never seen.
+    """
+    operation_key = publish_key(*subject.ids)
+    page_asked = started(lambda: publishing_client().pages.get(subject.page_id))
+    conversation_asked = _conversation(subject) if with_conversation else None
+    reading = read_audience(subject.page_id, subject.audience_id)
+    found = reading.value
+    named = _named(found.audience, subject.version_id) if found.is_as_listed else None
+    # A service that just gave no answer is not waited for two times more.
+    page = _page(subject.page_id, page_asked if reading.is_live else None)
+    waiting = _waiting(conversation_asked if reading.is_live else None)
+    version, on_record = named or _last_known(subject), subject.on_record()
+    others = _others(subject, on_record)
+    return Preparation(
+        subject=subject,
+        operation_key=operation_key,
+        reading=reading,
+        version=version,
+        is_named=named is not None and reading.is_live,
+        page=page,
+        waiting=waiting,
+        last=next((operation for operation in on_record if subject.is_of(operation)), None),
+        live_since=_publish_of(subject, found.audience.published_version),
+        findings=findings(_situation(reading, version, page, others, waiting)),
+    )
+
+
+def _situation(
+    reading: Reading[FoundAudience],
+    version: AudienceVersion | None,
+    page: PageItem | None,
+    others_under_way: tuple[int | None, ...],
+    waiting: Waiting,
+) -> Situation:
+    found = reading.value
+    return Situation(
+        version=version,
+        latest=found.audience.latest_version,
+        live=found.audience.published_version,
+        page=page,
+        is_last_known=not reading.is_live,
+        is_listed=found.listed,
+        is_readable=found.unreadable is None,
+        is_archived=bool(found.audience.archived_at),
+        others_under_way=others_under_way,
+        pending_changes=waiting.count,
+        conversation_problem=waiting.problem,
+    )
+
+
+def _named(audience: Audience, version_id: str) -> AudienceVersion | None:
+    named = (audience.published_version, audience.latest_version)
+    return next(
+        (version for version in named if version and version.version_id == version_id), None
+    )
+
+
+def _last_known(subject: Subject) -> AudienceVersion | None:
+    record = version_last_known(*subject.ids)
+    return record.version if record else None
+
+
+def _page(page_id: str, asked: Callable[[], PageItem] | None) -> PageItem | None:
+    if asked:
+        with suppress(APIError):
+            recording.remember_page(page := asked())
+            return page
+    record = page_last_known(page_id)
+    return record.page if record else None
+
+
+def _conversation(subject: Subject) -> Callable[[], Conversation]:
+    return started(lambda: read_conversation(subject.page_id, subject.audience_id))
+
+
+def _waiting(asked: Callable[[], Conversation] | None) -> Waiting:
+    if asked is None:
+        return Waiting()
+    try:
+        conversation = asked()
+    except NotFoundError:
+        return Waiting(0, has_conversation=False)
+    except APIError as error:
+        return Waiting(problem=str(error))
+    return Waiting(len(conversation.pending_changes))
+
+
+def _others(subject: Subject, on_record: list[Operation]) -> tuple[int | None, ...]:
+    others = (o for o in on_record if o.is_open and o.version_id != subject.version_id)
+    return tuple(operation.version_number for operation in others)
+
+
+def _publish_of(subject: Subject, version: AudienceVersion | None) -> Operation | None:
+    if version is None:
+        return None
+    publishes = publishes_of(subject.page_id, subject.audience_id)
+    return publishes.filter(version_id=version.version_id, outcome=Outcome.ACCEPTED).first()

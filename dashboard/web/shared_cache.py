@@ -1,0 +1,83 @@
+"""The cache in Redis that processes share, without which the dashboard still works.
+
+Nothing that must not be lost is kept in it: sessions stand in the database too. So where Redis is
+away, what is asked for was not kept, and what is given is not kept; `/health/ready` says so.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from django.core.cache.backends.redis import RedisCache
+from redis.exceptions import RedisError
+
+T = TypeVar("T")
+
+QUIET_S = 10.0
+"""Of many failures in a row, one in this time is told."""
+
+_logger = logging.getLogger(__name__)
+_told_at = -QUIET_S
+
+
+class SharedCache(RedisCache):
+    """Django's own, for which a Redis that does not answer is an empty one."""
+
+    def get(self, key: Any, default: Any = None, version: int | None = None) -> Any:
+        """Return what was kept."""
+        return _or(lambda: super(SharedCache, self).get(key, default, version), instead=default)
+
+    def get_many(self, keys: Any, version: int | None = None) -> dict[Any, Any]:
+        """Return what was kept of these."""
+        return _or(lambda: super(SharedCache, self).get_many(keys, version), instead={})
+
+    def has_key(self, key: Any, version: int | None = None) -> bool:
+        """Whether anything was kept."""
+        return _or(lambda: super(SharedCache, self).has_key(key, version), instead=False)
+
+    def add(self, key: Any, value: Any, *args: Any, **kwargs: Any) -> bool:
+        """Keep what was not kept before, and return whether that was so."""
+        return _or(lambda: super(SharedCache, self).add(key, value, *args, **kwargs), instead=False)
+
+    def set(self, key: Any, value: Any, *args: Any, **kwargs: Any) -> None:
+        """Keep it."""
+        _or(lambda: super(SharedCache, self).set(key, value, *args, **kwargs), instead=None)
+
+    def set_many(self, data: Any, *args: Any, **kwargs: Any) -> list[Any]:
+        """Keep them, and return the keys that were not kept."""
+        return _or(
+            lambda: super(SharedCache, self).set_many(data, *args, **kwargs), instead=list(data)
+        )
+
+    def delete(self, key: Any, version: int | None = None) -> bool:
+        """Drop it, and return whether it was there."""
+        return _or(lambda: super(SharedCache, self).delete(key, version), instead=False)
+
+    def delete_many(self, keys: Any, version: int | None = None) -> None:
+        """Drop them."""
+        _or(lambda: super(SharedCache, self).delete_many(keys, version), instead=None)
+
+    def incr(self, key: Any, delta: int = 1, version: int | None = None) -> int:
+        """Count on. Raises ValueError where the count was not kept, as Django's caches do."""
+        counted = _or(lambda: super(SharedCache, self).incr(key, delta, version), instead=None)
+        if counted is None:
+            raise ValueError(f"Key {key!r} not found")
+        return counted
+
+
+def _or(ask: Callable[[], T], *, instead: T) -> T:
+    """Return what Redis says, or `instead` where it does not answer."""
+    try:
+        return ask()
+    except (RedisError, OSError) as error:
+        _tell(error)
+        return instead
+
+
+def _tell(error: Exception) -> None:
+    global _told_at  # noqa: PLW0603  # two threads at once tell twice, which is no harm
+    now = time.monotonic()
+    if now - _told_at >= QUIET_S:
+        _told_at = now
+        _logger.warning("The cache does not answer: %s", error)

@@ -1,0 +1,32 @@
+"""Tags of the templates under people/."""
+
+from django import template
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from dashboard.web.people_matches import Marked, Piece
+
+register = template.Library()
+
+LABELS = {"domain": "Domain", "slug": "Slug", "phone_number": "Phone"}
+"""Fields that a row shows at some widths or at none, as they are called."""
+
+
+@register.simple_tag
+def marked(found: Marked, name: str) -> SafeString:
+    """Draw a field with what was found in it marked; nothing where it is empty."""
+    return _draw(found.fields[name])
+
+
+@register.filter
+def found_beyond(found: Marked, shown: str) -> list[tuple[str, str]]:
+    """Name the fields that hold a word which none of the shown ones, set off by blanks, holds."""
+    return [(name, LABELS[name]) for name in found.found_beyond(*shown.split())]
+
+
+def _draw(pieces: list[Piece]) -> SafeString:
+    drawn = (
+        (format_html("<mark>{}</mark>", piece.text) if piece.is_match else piece.text,)
+        for piece in pieces
+    )
+    return format_html("<bdi>{}</bdi>", format_html_join("", "{}", drawn))

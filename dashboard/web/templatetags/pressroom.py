@@ -1,0 +1,187 @@
+"""Tags of every page: icons, statuses, moments, ids. Built in: no template loads them."""
+
+from datetime import datetime, timedelta
+from functools import cache
+from typing import Any
+
+from django import template
+from django.template.defaultfilters import date as format_date
+from django.templatetags.static import static
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from dashboard.contract.dates import is_mark, read_date
+from dashboard.ledger.models.operations import Outcome
+
+register = template.Library()
+
+# A status is a word, a shape and a tone. Source: DESIGN-LANGUAGE.md, Status vocabulary.
+STATUSES = {
+    "draft": ("Draft", "st-draft", "plain"),
+    "pending": ("Pending", "st-pending", "info"),
+    "queued": ("Queued", "st-queued", "info"),
+    "processing": ("Processing", "st-processing", "work"),
+    "published": ("Published", "st-published", "ok"),
+    "live": ("Live now", "st-live", "ok"),
+    "obsolete": ("Obsolete", "st-obsolete", "plain"),
+    "cancelled": ("Cancelled", "st-cancelled", "plain"),
+    "archived": ("Archived", "st-archived", "plain"),
+    "active": ("Active", "st-published", "ok"),
+    "paused": ("Paused", "st-off", "plain"),
+    "unreadable": ("Unreadable", "st-unread", "warn"),
+    Outcome.SENDING.value: ("In flight", "st-processing", "work"),
+    Outcome.ACCEPTED.value: ("Done", "st-published", "ok"),
+    Outcome.REJECTED.value: ("Failed", "st-failed", "bad"),
+    Outcome.UNKNOWN.value: ("Outcome unknown", "st-unknown", "warn"),
+    Outcome.NOT_SENT.value: ("Not sent", "st-off", "plain"),
+}
+PAGE_TYPES = {
+    "inbound": "Inbound",
+    "outbound": "Outbound",
+    "call_followup": "Call follow-up",
+    "sales_deck": "Sales deck",
+    "custom": "Custom",
+}
+SPINNING = "st-processing"
+ID_HEAD, ID_TAIL = 9, 4
+
+
+@cache
+def _sprite() -> str:
+    return static("icons.svg")
+
+
+@register.simple_tag
+def icon(name: str, extra: str = "") -> SafeString:
+    """Draw an icon of our sprite; `extra` holds more classes, such as `l` for a large one."""
+    classes = f"i {extra}".strip()
+    return format_html(
+        '<svg class="{}" aria-hidden="true"><use href="{}#{}"/></svg>', classes, _sprite(), name
+    )
+
+
+@register.simple_tag
+def status_badge(status: str | None, label: str = "", *, pill: bool = False) -> SafeString:
+    """Draw a status of a page, version, subscription or operation: a shape and a word.
+
+    One we do not know keeps its own name, in neutral; one not given says so.
+    """
+    if not status:
+        return format_html('<span class="none">{}</span>', "Not given")
+    word, shape, tone = STATUSES.get(status, (status, "st-todo", "plain"))
+    return format_html(
+        '<span class="badge{}" data-tone="{}">{}{}</span>',
+        " pill" if pill else "",
+        tone,
+        icon(shape, "spin" if shape == SPINNING else ""),
+        label or word,
+    )
+
+
+@register.inclusion_tag("components/pin.html", takes_context=True)
+def pin_button(context: template.Context, page_id: str, audience_id: str = "") -> dict[str, Any]:
+    """Draw the button that pins a page or an audience, or takes its pin away."""
+    is_pinned = (page_id, audience_id) in context["preferences"].pins
+    shown = {"page_id": page_id, "audience_id": audience_id, "is_pinned": is_pinned}
+    return shown | {name: context.get(name) for name in ("request", "csrf_token")}
+
+
+@register.filter
+def page_type(value: str | None) -> str:
+    """Name a page type; one we do not know keeps its own name."""
+    return PAGE_TYPES.get(value or "", value or "Not given")
+
+
+@register.simple_tag
+def moment(value: datetime | None, empty: str = "—") -> SafeString:
+    """Draw a moment in the reader's zone: today the time, this year the day, older the year too."""
+    if value is None:
+        return _nothing(empty)
+    local, today = timezone.localtime(value), timezone.localdate()
+    if local.date() == today:
+        pattern = "H:i:s"
+    else:
+        pattern = "j M H:i" if local.year == today.year else "j M Y"
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>',
+        value.isoformat(timespec="seconds"),
+        format_date(local, "l j F Y, H:i:s e"),
+        format_date(local, pattern),
+    )
+
+
+@register.simple_tag
+def date_text(text: str | None, empty: str = "—") -> SafeString:
+    """Draw a date of the wire: the moment in it, or the text as it came."""
+    found = read_date(text)
+    if found is not None or not text:
+        return moment(found, empty)
+    label = "A mark, not a time" if is_mark(text) else "Not a date we can read"
+    return format_html('<span class="none" title="{}">{}</span>', text, label)
+
+
+@register.simple_tag
+def short_id(identifier: str | None, what: str = "id") -> SafeString:
+    """Draw an identifier: its first nine and last four characters, whole in the title, to copy."""
+    if not identifier:
+        return _nothing("—")
+    short = identifier
+    if len(identifier) > ID_HEAD + ID_TAIL + 1:
+        short = f"{identifier[:ID_HEAD]}…{identifier[-ID_TAIL:]}"
+    return format_html(
+        '<span class="id"><span title="{0}">{1}</span><button type="button" data-copy="{0}" '
+        'aria-label="Copy {2} {3}">{4}</button></span>',
+        identifier,
+        short,
+        what,
+        identifier[-ID_TAIL:],
+        icon("copy"),
+    )
+
+
+@register.filter
+def duration(value: timedelta | float | None) -> str:
+    """Name a length of time, a timedelta or seconds: `0.4 s`, `18 min 04 s`, `3 days 4 h`."""
+    if value is None:
+        return "—"
+    seconds = value.total_seconds() if isinstance(value, timedelta) else float(value)
+    if seconds < 10:
+        return f"{max(seconds, 0):.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, days = minutes // 60, minutes // (24 * 60)
+    if minutes == 0:
+        return f"{rest} s"
+    if hours == 0:
+        return f"{minutes} min {rest:02} s" if rest else f"{minutes} min"
+    if days == 0:
+        return f"{hours} h {minutes % 60:02} min"
+    return f"{days} day{'s' if days != 1 else ''} {hours % 24} h"
+
+
+@register.filter
+def milliseconds(value: float | None) -> str:
+    """Name a length of time given in milliseconds."""
+    return duration(None if value is None else value / 1000)
+
+
+@register.simple_tag
+def value_or_none(value: Any, empty: str = "—") -> Any:
+    """Return a value, or a dash that is read aloud as "empty"."""
+    return _nothing(empty) if value in (None, "", [], {}) else value
+
+
+def _nothing(shown: str) -> SafeString:
+    if shown != "—":
+        return format_html('<span class="none">{}</span>', shown)
+    return format_html(
+        '<span class="none"><span aria-hidden="true">{}</span>{}</span>',
+        "—",
+        format_html('<span class="vh">{}</span>', "empty"),
+    )
+
+
+@register.simple_tag
+def now_moment() -> SafeString:
+    """Draw the present moment: when this page was made."""
+    return moment(timezone.now())

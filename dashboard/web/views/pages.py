@@ -1,0 +1,178 @@
+"""Pages: the list, and one page with its audiences."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+from django_htmx.http import replace_url, reswap, retarget
+
+from dashboard.client import APIError, InvalidRequestError, NotFoundError
+from dashboard.contract.audiences import Audience
+from dashboard.contract.envelope import ListEnvelope
+from dashboard.contract.pages import PageItem
+from dashboard.ledger.queries.operations import publishes_of_page, troubled_pages
+from dashboard.ledger.queries.pages import Coverage, pages_coverage
+from dashboard.web.audience_rows import AudienceQuery, audience_table, last_outcomes
+from dashboard.web.http import Request, render_part
+from dashboard.web.metadata_fields import metadata_fields
+from dashboard.web.page_filters import standing_choices, status_choices, type_choices
+from dashboard.web.page_lists import PageQuery, PageRows, Progress, listed, read_on, rows_as_seen
+from dashboard.web.page_parts import (
+    actions_in_order,
+    curl_line,
+    header_action,
+    paragraphs,
+    search_result,
+    social_card,
+)
+from dashboard.web.parallel import started
+from dashboard.web.readings import Reading, read_audiences, read_page
+from dashboard.web.service import publishing_client
+
+LIST = "pages/list.html"
+FARTHEST = 1_000_000
+
+
+@require_GET
+def page_list(request: Request) -> HttpResponse:
+    """List pages: live by `?cursor=`, or those seen here by `?q= status= type= standing= sort=`."""
+    query = PageQuery.of(request.GET)
+    if request.htmx.target == "f-standing":
+        counts = {"standings": standing_choices(query, counted=True)}
+        return render_part(request, LIST, counts, parts=("f-standing",))
+    if "read" in request.GET:
+        return _read_the_rest(request, query)
+    if not query.is_plain:
+        return _show(request, _seen(query, before=_number(request, "after")))
+    cursor = request.GET.get("cursor", "")
+    try:
+        reading = listed(cursor, before=_number(request, "after"))
+    except (InvalidRequestError, NotFoundError):
+        if not cursor:
+            raise
+        start = _context(query, listed("", before=0), restarted=True)
+        return _show_all_results(request, start) if request.htmx else _show(request, start)
+    return _show(request, _context(query, reading))
+
+
+def _read_the_rest(request: Request, query: PageQuery) -> HttpResponse:
+    """Read one more part of the whole list; the page asks on until all of it is known."""
+    progress = read_on(request.GET.get("cursor", ""), done=_number(request, "read"))
+    is_done = not (progress.goes_on or progress.error)
+    context = _seen(query, progress=None if is_done else progress)
+    if not is_done:
+        return _show(request, context)
+    return (
+        _show_all_results(request, context) if request.htmx else redirect(context["whole_address"])
+    )
+
+
+def _seen(query: PageQuery, *, before: int = 0, progress: Progress | None = None) -> dict[str, Any]:
+    """Return the context of a list answered from what was seen here."""
+    coverage = pages_coverage()
+    rows = rows_as_seen(query, before=before)
+    reading = Reading(rows, coverage.as_of or timezone.now())
+    return _context(query, reading, coverage=coverage, progress=progress)
+
+
+def _context(
+    query: PageQuery,
+    reading: Reading[PageRows],
+    *,
+    coverage: Coverage | None = None,
+    progress: Progress | None = None,
+    restarted: bool = False,
+) -> dict[str, Any]:
+    done, cursor = (progress.done, progress.cursor) if progress else (0, "")
+    return {
+        "here": "pages",
+        "query": query,
+        "whole_address": reverse("page-list") + query.address().removesuffix("?"),
+        "read_address": query.address(read=done, cursor=cursor),
+        "reading": reading,
+        "rows": reading.value,
+        "troubles": troubled_pages([page.page_id for page in reading.value.items]),
+        "coverage": coverage or pages_coverage(),
+        "statuses": status_choices(query),
+        "types": type_choices(query),
+        "standings": standing_choices(query, counted=False),
+        "progress": progress,
+        "restarted": restarted,
+    }
+
+
+def _show(request: Request, context: dict[str, Any]) -> HttpResponse:
+    response = render_part(request, LIST, context, parts=("results", "rows", "coverage"))
+    if request.htmx.target == "results":
+        # A form sends its empty fields too; the address is to be one worth keeping.
+        return replace_url(response, context["whole_address"])
+    return response
+
+
+def _show_all_results(request: Request, context: dict[str, Any]) -> HttpResponse:
+    """Answer with all results, where htmx asked for a smaller part of them."""
+    response = render(request, f"{LIST}#results", context)
+    return reswap(retarget(response, "#results"), "outerHTML")
+
+
+def _number(request: Request, name: str) -> int:
+    """Return a count in the address; what is none is 0."""
+    text = request.GET.get(name, "")
+    return min(int(text), FARTHEST) if text.isdecimal() and len(text) < 12 else 0
+
+
+@require_GET
+def page_detail(request: Request, page_id: str) -> HttpResponse:
+    """Show one page with everything it has, and its audiences by `?q= status= sort= show=`."""
+    client = publishing_client()
+    listing = started(lambda: client.audiences.list(page_id))
+    reading = read_page(page_id)
+    query = AudienceQuery.of(request.GET)
+    context = _page_context(request, reading) | _audiences_context(page_id, listing, query)
+    return render_part(request, "pages/detail.html", context, parts=("audience-results",))
+
+
+def _page_context(request: Request, reading: Reading[PageItem]) -> dict[str, Any]:
+    page = reading.value
+    service = settings.SERVICE_URL or request.build_absolute_uri("/")
+    return {
+        "here": "pages",
+        "reading": reading,
+        "page": page,
+        "actions": actions_in_order(page),
+        "header_action": header_action(page),
+        "paragraphs": paragraphs(page.page_context),
+        "metadata": metadata_fields(page.metadata),
+        "search_result": search_result(page.metadata, title=page.title),
+        "social_card": social_card(page.metadata, title=page.title),
+        "curl": curl_line(service, "pages", page.page_id),
+    }
+
+
+def _audiences_context(
+    page_id: str, listing: Callable[[], ListEnvelope[Audience]], query: AudienceQuery
+) -> dict[str, Any]:
+    """Return the table of audiences, or why there is none: the page itself is read by now."""
+    try:
+        audiences = read_audiences(page_id, listing=listing)
+    except APIError as error:
+        return {"audiences_error": error}
+    found = audiences.value
+    table = audience_table(
+        page_id,
+        found.items,
+        query,
+        total=found.total_count,
+        publishes=last_outcomes(publishes_of_page(page_id)),
+    )
+    return {
+        "audience_query": query,
+        "audiences": audiences,
+        "table": table,
+        "unreadable": found.unreadable,
+    }

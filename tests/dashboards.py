@@ -1,0 +1,138 @@
+"""Dashboards as processes of their own, on a service of the test's.
+
+Nothing here touches the ORM: what a dashboard remembers is asked of it over HTTP.
+"""
+
+import re
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import httpx
+
+from config.environment import BASE_DIR
+from tests.far_end import Answer
+from tests.processes import Running, free_port, running
+from tests.web.html import text
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+
+@contextmanager
+def over_http(service: Answer) -> Iterator[str]:
+    """Let the service answer on a port of this machine; a transport error cuts the connection."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def handle_any(self) -> None:
+            body = self.rfile.read(int(self.headers.get("content-length", 0)))
+            request = httpx.Request(self.command, f"http://service{self.path}", content=body)
+            try:
+                answer = service(request)
+            except httpx.TransportError:
+                return  # The connection ends without an answer.
+            with suppress(OSError):  # Nobody may be left to hear it.
+                self.send_response(answer.status_code)
+                self.send_header("content-length", str(len(answer.content)))
+                self.end_headers()
+                self.wfile.write(answer.content)
+
+        do_GET = do_POST = do_PATCH = handle_any  # noqa: N815  # named by http.server
+
+        def log_message(self, *args: Any) -> None:
+            pass
+
+    server = _Server(("127.0.0.1", 0), Handler)
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+class Dashboard:
+    """A dashboard with a database of its own, that can be started again and again."""
+
+    def __init__(
+        self,
+        folder: Path,
+        service_url: str,
+        *,
+        database_url: str = "",
+        cache_url: str = "",
+        timeout_s: int = 30,
+    ) -> None:
+        self.folder = folder
+        self.database = folder / "dashboard.sqlite3"
+        self.starts = 0
+        self.env = {
+            "SECRET_KEY": "only-for-tests-" + "x" * 50,
+            "ALLOWED_HOSTS": "127.0.0.1",
+            "SECURE_COOKIES": "false",
+            "DATABASE_URL": database_url or f"sqlite:///{self.database}",
+            "CACHE_URL": cache_url,
+            "SERVICE_URL": service_url,
+            "SERVICE_API_KEY": "a-key-of-the-tests",
+            "SERVICE_TIMEOUT_S": str(timeout_s),
+            "DJANGO_SUPERUSER_PASSWORD": "root",
+        }
+
+    def prepare(self) -> None:
+        """Make the tables, and the account of root, who may do everything."""
+        self._manage("migrate")
+        self._manage(
+            "createsuperuser", "--noinput", "--username=root", "--email=root@kestrel.example"
+        )
+
+    def started(
+        self, *, port: int | None = None, processes: int = 1
+    ) -> AbstractContextManager[Running]:
+        """Run it until the block ends; two at once share the database."""
+        self.starts += 1
+        port = port or free_port()
+        return running(
+            ["manage.py", "serve", f"--port={port}", f"--processes={processes}", "--threads=8"],
+            port=port,
+            ready="/health/live",
+            log=self.folder / f"dashboard-{self.starts}.log",
+            env=self.env,
+        )
+
+    def lets_a_minute_pass(self) -> None:
+        """Set back when the attempts were sent, as if the time of an answer had gone by."""
+        with sqlite3.connect(self.database) as rows:
+            rows.execute("UPDATE ledger_attempt SET sent_at = datetime(sent_at, '-1 minute')")
+        rows.close()
+
+    def _manage(self, *command: str) -> None:
+        done = [sys.executable, "manage.py", *command, "-v0"]
+        subprocess.run(done, cwd=BASE_DIR, env=self.env, check=True)
+
+
+def hidden(page: httpx.Response, name: str) -> str:
+    """Return the value of a hidden field."""
+    found = re.search(f'name="{name}" value="([^"]+)"', page.text)
+    assert found, text(page.text)
+    return found[1]
+
+
+@contextmanager
+def logged_in(dashboard: Running) -> Iterator[httpx.Client]:
+    """Log in as root, in a browser of a kind."""
+    headers = {"Referer": f"{dashboard.url}/"}
+    with httpx.Client(
+        base_url=dashboard.url, headers=headers, follow_redirects=True, timeout=60
+    ) as browser:
+        token = hidden(browser.get("/accounts/login/"), "csrfmiddlewaretoken")
+        form = {"username": "root", "password": "root", "csrfmiddlewaretoken": token}
+        assert "Sign out" in browser.post("/accounts/login/?next=/activity/", data=form).text
+        yield browser

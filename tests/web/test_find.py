@@ -1,0 +1,297 @@
+"""Finding: by words and by id, among what was seen here; people live; keys and where they lead."""
+
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from dashboard.ledger.models.operations import Kind
+from dashboard.ledger.operations import Target, begin
+from tests import wire
+from tests.far_end import FarEnd
+from tests.web.html import elements, text
+from tests.web.one_audience import serve
+from tests.web.remembering import know_audiences, know_pages, know_subscription
+
+pytestmark = pytest.mark.django_db
+
+AUDIENCE = "/pages/page_1/audiences/aud_1/"
+
+
+def find(client: Client, words: str = "", *, target: str = "", status: int = 200) -> str:
+    headers = {"HX-Request": "true", "HX-Target": target} if target else {}
+    response = client.get(f"/find/?q={quote(words)}", headers=headers)
+    assert response.status_code == status
+    return response.content.decode()
+
+
+def options(html: str) -> list[str]:
+    """Return where the palette's options lead, in order."""
+    found = [e for e in elements(html, "a") if e.attributes.get("role") == "option"]
+    return [e.attributes["href"] for e in found]
+
+
+def palette(client: Client, words: str = "") -> list[str]:
+    return options(find(client, words, target="palette-list"))
+
+
+def know_things() -> None:
+    know_pages(wire.page())
+    know_audiences(wire.audience())
+    know_subscription()
+
+
+# By words
+
+
+def test_the_page_finds_things_by_words_in_groups(as_viewer: Client) -> None:
+    know_things()
+    html = find(as_viewer, "BRIGHT foods")
+    assert AUDIENCE in [e.attributes.get("href") for e in elements(html, "a")]
+    assert "Audiences Brightwater Foods Fleet telematicsVersion 1 live" in text(html)
+    assert "<mark>Bright</mark>water <mark>Foods</mark>" in html
+
+
+def test_the_palette_offers_the_same_as_options(as_viewer: Client) -> None:
+    know_things()
+    assert palette(as_viewer, "bright")[0] == AUDIENCE
+    assert palette(as_viewer, "fleet")[0] == "/pages/page_1/"
+    assert palette(as_viewer, "crm")[0] == "/webhooks/whs_1/"
+    assert palette(as_viewer, "activ")[0] == "/activity/"
+
+
+def test_every_word_has_to_be_there_and_there_is_always_somewhere_to_go_on(
+    as_viewer: Client,
+) -> None:
+    know_things()
+    assert palette(as_viewer, "bright & zebra") == [
+        "/pages/?q=bright+%26+zebra",
+        "/people/?q=bright+%26+zebra",
+    ]
+
+
+def test_names_that_begin_with_the_words_come_first(as_viewer: Client) -> None:
+    know_audiences(
+        wire.audience(audienceId="a", effectiveName="All bright"),
+        wire.audience(audienceId="b", effectiveName="Brighton"),
+    )
+    assert palette(as_viewer, "bright")[:2] == [
+        "/pages/page_1/audiences/b/",
+        "/pages/page_1/audiences/a/",
+    ]
+
+
+def test_a_part_of_an_id_finds_too(as_viewer: Client) -> None:
+    know_audiences(wire.audience(audienceId="aud_01ke7ttn"))
+    assert palette(as_viewer, "01ke7")[0] == "/pages/page_1/audiences/aud_01ke7ttn/"
+
+
+@pytest.mark.parametrize("words", ["%", "_", "\\", "'", '"', "\0", "é", "(", "[a-z]", "x" * 5000])
+def test_odd_characters_are_words_like_others(words: str, as_viewer: Client) -> None:
+    know_things()
+    assert AUDIENCE not in palette(as_viewer, words) or words in "_\0"
+
+
+def test_it_says_how_much_it_looked_at(as_viewer: Client) -> None:
+    assert "Nothing was read from the service yet" in text(find(as_viewer))
+    know_pages(wire.page(), total=9)
+    assert "Found among the 1 of 9 pages seen here." in text(find(as_viewer, "x"))
+    know_pages(wire.page(), total=1)
+    assert "among all 1 pages" in text(find(as_viewer, "x"))
+
+
+def test_names_are_never_markup(as_viewer: Client) -> None:
+    know_audiences(wire.audience(effectiveName="<img src=x onerror=alert(1)> bright"))
+    html = find(as_viewer, "bright img", target="palette-list")
+    assert elements(html, "img") == []
+    assert "&lt;<mark>img</mark> src=x" in html
+
+
+def test_it_takes_as_many_queries_for_much_as_for_little(
+    as_publisher: Client, django_assert_max_num_queries: Any
+) -> None:
+    for number in range(30):
+        know_pages(wire.page(pageId=f"page_{number}"))
+        know_audiences(wire.audience(audienceId=f"aud_{number}"), page_id=f"page_{number}")
+    with django_assert_max_num_queries(18):
+        assert len(palette(as_publisher, "e")) > 12
+
+
+# By id
+
+
+@pytest.mark.parametrize(
+    ("identifier", "address"),
+    [
+        ("page_1", "/pages/page_1/"),
+        (" aud_1 ", AUDIENCE),
+        ("ver_2", f"{AUDIENCE}versions/#v2"),
+        ("whs_1", "/webhooks/whs_1/"),
+        ("op-1", "/activity/op-1/"),
+    ],
+)
+def test_an_id_leads_to_what_has_it(
+    identifier: str, address: str, as_viewer: Client, paula: User
+) -> None:
+    know_things()
+    begin(operation_key="op-1", kind=Kind.CREATE_PAGE, actor=paula, target=Target(), body={})
+    response = as_viewer.get(f"/find/?q={quote(identifier)}")
+    assert (response.status_code, response["Location"]) == (302, address)
+    assert palette(as_viewer, identifier)[0] == address
+    assert palette(as_viewer, identifier).count(address) == 1
+
+
+@pytest.mark.parametrize("identifier", ["a/b", "a b?c#d", "..", "%2F", "ä✓", "<b>", "new"])
+def test_an_id_may_hold_any_character(identifier: str, as_viewer: Client, far_end: FarEnd) -> None:
+    know_audiences(wire.audience(audienceId=identifier))
+    serve(far_end, wire.audience(audienceId=identifier))
+    response = as_viewer.get(f"/find/?q={quote(identifier, safe='')}", follow=True)
+    assert response.status_code == 200
+    assert response.resolver_match.kwargs["audience_id"] == identifier
+
+
+def test_an_id_that_two_things_have_leads_to_neither(as_viewer: Client) -> None:
+    know_audiences(wire.audience())
+    know_audiences(wire.audience(), page_id="page_2")
+    html = find(as_viewer, "aud_1")
+    assert "With exactly this id" in text(html)
+    assert palette(as_viewer, "aud_1")[:2] == [AUDIENCE, "/pages/page_2/audiences/aud_1/"]
+
+
+# What can be done
+
+
+def test_a_publisher_is_offered_to_publish_and_to_create(as_publisher: Client) -> None:
+    know_things()
+    offered = palette(as_publisher, "bright")
+    assert f"{AUDIENCE}versions/ver_2/publish/" in offered
+    assert f"{AUDIENCE}versions/compare/?from=ver_1&to=ver_2" in offered
+    assert palette(as_publisher, "create")[0] == "/pages/new/"
+
+
+def test_a_viewer_is_not(as_viewer: Client) -> None:
+    know_things()
+    assert not any("publish" in address for address in palette(as_viewer, "bright"))
+    assert "/pages/new/" not in palette(as_viewer, "create")
+    assert "/pages/new/" not in palette(as_viewer)
+
+
+@pytest.mark.parametrize("status", ["queued", "processing", "pending", "cancelled"])
+def test_what_is_on_its_way_is_not_offered_to_publish(status: str, as_publisher: Client) -> None:
+    know_audiences(wire.audience(latestVersion=wire.version(status=status)))
+    assert f"{AUDIENCE}versions/ver_2/publish/" not in palette(as_publisher, "bright")
+
+
+# People
+
+
+def test_people_are_asked_for_in_a_part_of_their_own(as_viewer: Client, far_end: FarEnd) -> None:
+    html = find(as_viewer, "ada", target="palette-list")
+    assert far_end.sent == []
+    part = next(e for e in elements(html) if e.attributes.get("id") == "palette-people")
+    assert part.attributes["hx-get"] == "/find/?q=ada"
+    far_end.answers(200, json=wire.envelope(wire.person()))
+    people = find(as_viewer, "ada", target="palette-people")
+    assert options(people) == ["/people/?q=ada%40analytical.example"]
+    assert [request.url.path for request in far_end.sent] == ["/v0/persons/search"]
+
+
+def test_one_character_asks_for_nobody(as_viewer: Client, far_end: FarEnd) -> None:
+    assert "palette-people" not in find(as_viewer, "a", target="palette-list")
+    find(as_viewer, "a", target="palette-people")
+    assert far_end.sent == []
+
+
+@pytest.mark.parametrize("part", ["find-people", "palette-people"])
+def test_people_that_can_t_be_asked_for_cost_a_line(
+    part: str, as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.fails(httpx.ConnectError)
+    assert "People could not be searched." in text(find(as_viewer, "ada", target=part))
+
+
+@pytest.mark.parametrize("part", ["find-people", "palette-people"])
+def test_nobody_found_has_a_sentence(part: str, as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answers(200, json=wire.envelope())
+    assert "finds no person with “ada”" in text(find(as_viewer, "ada", target=part))
+
+
+def test_without_javascript_people_are_a_link_away(as_viewer: Client) -> None:
+    links = [e.attributes.get("href") for e in elements(find(as_viewer, "a&b"), "a")]
+    assert "/people/?q=a%26b" in links
+
+
+# What was visited
+
+
+def test_what_was_visited_last_comes_first(as_viewer: Client, far_end: FarEnd) -> None:
+    know_things()
+    serve(far_end, wire.audience())
+    as_viewer.get(AUDIENCE)
+    as_viewer.get("/pages/page_1/")
+    assert palette(as_viewer)[:3] == ["/pages/page_1/", AUDIENCE, "/"]
+    as_viewer.get(f"{AUDIENCE}versions/")
+    assert palette(as_viewer)[:3] == [AUDIENCE, "/pages/page_1/", "/"]
+
+
+def test_visits_are_kept_for_one_person_and_are_eight(
+    as_viewer: Client, ada: User, far_end: FarEnd
+) -> None:
+    for number in range(9):
+        page = wire.page(pageId=f"page/{number}")
+        know_pages(page)
+        serve(far_end, page=page)
+        as_viewer.get(f"/pages/page%252F{number}/")
+    visited = [address for address in palette(as_viewer) if address.startswith("/pages/page")]
+    assert visited == [f"/pages/page%252F{number}/" for number in range(8, 0, -1)]
+    as_viewer.force_login(ada)
+    assert palette(as_viewer)[0] == "/"
+
+
+def test_long_ids_never_make_a_cookie_too_long(as_viewer: Client, far_end: FarEnd) -> None:
+    for letter in "abc":
+        page = wire.page(pageId=letter * 900)
+        know_pages(page)
+        serve(far_end, page=page)
+        as_viewer.get(f"/pages/{letter * 900}/")
+    assert all(len(cookie.value) < 2_100 for cookie in as_viewer.cookies.values())
+    assert palette(as_viewer)[0] == f"/pages/{'c' * 900}/"
+
+
+def test_what_is_not_there_was_not_visited(as_viewer: Client, vera: User, far_end: FarEnd) -> None:
+    as_viewer.get("/pages/gone/")
+    assert f"recent-{vera.pk}" not in as_viewer.cookies
+
+
+@pytest.mark.parametrize("kept", ["x", ":", "a:b:c", "!!", "%00:%00", "a:!:b", "%ff:%ff"])
+def test_a_cookie_that_can_t_be_read_holds_no_visits(
+    kept: str, as_viewer: Client, vera: User
+) -> None:
+    as_viewer.cookies[f"recent-{vera.pk}"] = kept
+    assert palette(as_viewer)[0] == "/"
+
+
+# Keys
+
+
+def test_keys_are_listed_on_the_page_and_in_a_dialog(as_viewer: Client) -> None:
+    assert "Go to Overview, Pages, People" in text(find(as_viewer))
+    dialog = find(as_viewer, target="dialogs")
+    assert [e.attributes["id"] for e in elements(dialog, "dialog")] == ["keys-dialog"]
+    assert "Go to Overview, Pages, People" in text(dialog)
+
+
+def test_single_keys_can_be_switched_off_and_on(as_viewer: Client) -> None:
+    def is_off() -> bool:
+        body = elements(find(as_viewer), "body")[0]
+        return body.attributes.get("data-keys") == "off"
+
+    assert not is_off()
+    response = as_viewer.post("/accounts/keys/", {"next": "/find/"})
+    assert response["Location"] == "/find/"
+    assert is_off()
+    as_viewer.post("/accounts/keys/", {"keys": "on", "next": "https://elsewhere.example/"})
+    assert not is_off()

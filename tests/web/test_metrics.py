@@ -1,0 +1,106 @@
+"""What Prometheus is told, and whom /metrics answers."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from dashboard.ledger.models.operations import Kind
+from dashboard.ledger.operations import Target, begin
+from dashboard.web.instruments import instruments
+from tests.far_end import FarEnd
+from tests.web.html import elements
+from tests.web.publishing_service import PublishingService, answers
+
+TOKEN = "a-token-of-the-tests"
+PUBLISH = "/pages/page_1/audiences/aud_1/versions/ver_2/publish/"
+
+
+@pytest.fixture(autouse=True)
+def _from_zero(settings: Any) -> Iterator[None]:
+    settings.METRICS_TOKEN = TOKEN
+    instruments.cache_clear()
+    yield
+    instruments.cache_clear()
+
+
+def counted() -> dict[str, float]:
+    """Return every count, by its name and labels."""
+    answer = Client().get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+    assert answer.status_code == 200
+    lines = [line for line in answer.content.decode().splitlines() if not line.startswith("#")]
+    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
+
+
+def test_without_a_token_of_its_own_there_is_no_such_address(client: Client, settings: Any) -> None:
+    settings.METRICS_TOKEN = None
+    assert client.get("/metrics", headers={"Authorization": "Bearer None"}).status_code == 404
+
+
+@pytest.mark.parametrize("sent", ["", "Bearer", "Bearer wrong", TOKEN])
+def test_who_brings_another_token_is_refused(client: Client, sent: str) -> None:
+    answer = client.get("/metrics", headers={"Authorization": sent})
+    assert (answer.status_code, answer.headers["WWW-Authenticate"]) == (401, "Bearer")
+    assert b"pressroom_" not in answer.content
+
+
+@pytest.mark.django_db
+def test_requests_are_counted_by_the_name_of_their_address(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    for page_id in ("page_1", "page_2"):
+        as_viewer.get(f"/pages/{page_id}/")
+    as_viewer.get("/nowhere/at/all")
+    as_viewer.generic("BREW", "/nowhere/at/all")
+    found = counted()
+    assert found['pressroom_requests_total{method="GET",status="404",view="page-detail"}'] == 2
+    assert found['pressroom_requests_total{method="GET",status="404",view="none"}'] == 1
+    assert found['pressroom_requests_total{method="other",status="404",view="none"}'] == 1
+    assert found['pressroom_request_seconds_count{view="page-detail"}'] == 2
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [
+        (httpx.Response(200, json={"hasMore": False, "items": [], "totalCount": 0}), "answered"),
+        (httpx.Response(200, text="<html>"), "unreadable"),
+        (httpx.Response(404), "refused"),
+        (httpx.Response(500), "failed"),
+        (httpx.ReadTimeout, "no_answer"),
+    ],
+)
+def test_calls_of_the_service_are_counted_by_operation_and_outcome(
+    as_viewer: Client, far_end: FarEnd, answer: Any, outcome: str
+) -> None:
+    if isinstance(answer, httpx.Response):
+        far_end.answer = lambda request: answer
+    else:
+        far_end.fails(answer)
+    as_viewer.get("/people/")
+    found = counted()
+    calls = f'pressroom_service_calls_total{{operation="List people",outcome="{outcome}"}}'
+    assert found[calls] == 1
+    assert found['pressroom_service_call_seconds_count{operation="List people"}'] == 1
+    assert found["pressroom_service_answering"] == (outcome not in {"failed", "no_answer"})
+
+
+@pytest.mark.django_db
+def test_operations_are_counted_by_outcome(as_publisher: Client, far_end: FarEnd) -> None:
+    far_end.answer = PublishingService(way=answers(409, "No"))
+    form = elements(as_publisher.get(PUBLISH).content.decode(), "input")
+    values = {each.attributes.get("name"): each.attributes.get("value") for each in form}
+    as_publisher.post(PUBLISH, {"operation_key": values["operation_key"]})
+    counts = counted()
+    assert counts['pressroom_operations_total{kind="publish_version",outcome="rejected"}'] == 1
+
+
+@pytest.mark.django_db
+def test_operations_without_an_outcome_can_be_watched(paula: User) -> None:
+    begin(operation_key="k", kind=Kind.PUBLISH_VERSION, actor=paula, target=Target(), body={})
+    found = counted()
+    assert found['pressroom_operations_open{outcome="sending"}'] == 1
+    assert found['pressroom_operations_open{outcome="unknown"}'] == 0

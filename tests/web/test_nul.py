@@ -1,0 +1,40 @@
+"""A NUL in an address names nothing: PostgreSQL takes none even to look for."""
+
+import pytest
+from django.test import Client
+
+from tests import wire
+from tests.far_end import FarEnd
+from tests.web.one_audience import serve
+
+pytestmark = pytest.mark.django_db
+
+AUDIENCE = "/pages/page_1/audiences/aud_1/"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/pages/%00/",
+        "/pages/page_1/audiences/%00/",
+        f"{AUDIENCE}versions/%2500/publish/",
+        f"{AUDIENCE}versions/ver_2/publish/?operation=%00",
+        f"{AUDIENCE}versions/compare/?from=%00",
+        "/activity/%00/",
+        "/webhooks/%00/",
+    ],
+)
+def test_what_a_nul_names_is_not_found(address: str, far_end: FarEnd, as_publisher: Client) -> None:
+    serve(far_end, wire.audience())
+    assert as_publisher.get(address).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "address",
+    [f"{AUDIENCE}versions/?before=%00&was=%00", "/activity/?after=%00&target=%00&actor=%00"],
+)
+def test_a_list_that_starts_at_a_nul_starts_at_the_newest(
+    address: str, far_end: FarEnd, as_publisher: Client
+) -> None:
+    serve(far_end, wire.audience())
+    assert as_publisher.get(address).status_code == 200

@@ -1,0 +1,351 @@
+"""The list of pages: live, searched in what was seen, and when the service is not there."""
+
+from typing import Any
+from urllib.parse import parse_qs
+
+import httpx
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from dashboard.contract.audiences import Audience
+from dashboard.contract.envelope import ListEnvelope
+from dashboard.contract.pages import PageItem
+from dashboard.ledger.models.operations import Kind, Outcome
+from dashboard.ledger.operations import Ending, Target, begin, end
+from dashboard.ledger.recording import remember_audiences, remember_pages
+from tests import wire
+from tests.far_end import FarEnd
+from tests.web.html import elements, text
+
+
+def remember(*items: dict[str, Any], total: int | None = None) -> None:
+    envelope = wire.envelope(*items, totalCount=len(items) if total is None else total)
+    remember_pages(ListEnvelope[PageItem].model_validate(envelope))
+
+
+def numbered(number: int, **differs: Any) -> dict[str, Any]:
+    return wire.page(pageId=f"page_{number}", name=f"Page number {number}", **differs)
+
+
+def audience(**differs: Any) -> Audience:
+    return Audience.model_validate(wire.audience(**differs))
+
+
+def part_of_120(request: httpx.Request) -> httpx.Response:
+    """Answer as a service with 120 pages whose cursors are the number to start at."""
+    asked = parse_qs(request.url.query.decode())
+    start, limit = int(asked.get("cursor", ["0"])[0]), int(asked["limit"][0])
+    items = [numbered(number) for number in range(start, min(start + limit, 120))]
+    end = start + len(items)
+    more = {"nextCursor": str(end)} if end < 120 else {}
+    return httpx.Response(200, json=wire.envelope(*items, totalCount=120, hasMore=end < 120) | more)
+
+
+def get(client: Client, address: str, target: str = "") -> str:
+    headers = {"HX-Request": "true", "HX-Target": target} if target else {}
+    response = client.get(address, headers=headers)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def test_the_list_shows_each_page_as_the_service_gives_it(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.answers(200, json=wire.envelope(wire.page()))
+    html = get(as_viewer, "/pages/")
+    assert "Fleet telematicsEvery truck on one map" in text(html)
+    assert "Outbound" in html
+    assert "Published" in html
+    assert "1 of 1 page" in text(html)
+    assert [request.url.path for request in far_end.sent] == ["/v0/pages"]
+
+
+def test_load_more_goes_on_where_the_part_before_ended(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answer = part_of_120
+    html = get(as_viewer, "/pages/")
+    assert "50 of 120 pages" in text(html)
+    assert "Load 50 more" in text(html)
+    rows = get(as_viewer, "/pages/?cursor=100&after=100", target="rows")
+    assert rows.count("<tr") == 20
+    assert "120 of 120 pages" in text(rows)
+    assert "load-more" not in rows
+    assert "<h1" not in rows
+
+
+def test_a_part_by_itself_is_a_page_that_says_where_it_is(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.answer = part_of_120
+    html = get(as_viewer, "/pages/?cursor=50&after=50")
+    assert "51 to 100 of 120 pages" in text(html)
+    assert "From the start" in text(html)
+
+
+@pytest.mark.parametrize("status", [400, 404, 410, 422])
+@pytest.mark.parametrize("target", ["", "rows"])
+def test_a_refused_cursor_starts_again_and_says_so(
+    as_viewer: Client, far_end: FarEnd, status: int, target: str
+) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        if "cursor" in request.url.params:
+            return httpx.Response(status, json={"detail": "What a cursor"})
+        return httpx.Response(200, json=wire.envelope(wire.page()))
+
+    far_end.answer = answer
+    headers = {"HX-Request": "true", "HX-Target": target} if target else {}
+    response = as_viewer.get("/pages/?cursor=old&after=50", headers=headers)
+    assert response.status_code == 200
+    assert "This is the list from its start" in text(response.content.decode())
+    assert "1 of 1 page" in text(response.content.decode())
+    assert response.get("HX-Retarget") == ("#results" if target else None)
+
+
+def test_more_without_a_cursor_is_said(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answers(200, json=wire.envelope(wire.page(), hasMore=True, totalCount=9))
+    assert "gives no way to ask for it" in get(as_viewer, "/pages/")
+
+
+def test_an_odd_service_costs_words_and_not_the_list(as_viewer: Client, far_end: FarEnd) -> None:
+    bare = wire.page(pageId="a/b ?#", name="Bare", title="", extra={"x": 1}, headerActionId=None)
+    del bare["pageType"], bare["status"], bare["footerLinks"]
+    strange = wire.page(pageId="..", pageType="hologram", status="evaporated", updatedAt="soon")
+    broken = {"name": "no id"}
+    far_end.answers(200, json=wire.envelope(bare, strange, broken))
+    html = get(as_viewer, "/pages/")
+    assert "1 item could not be read" in text(html)
+    assert text(html).count("Open to see") == 2
+    assert "evaporated" in html
+    assert "hologram" in html
+    assert "/pages/a%252Fb%2520%253F%2523/" in html
+    assert "3 of 3 pages" in text(html)
+
+
+def test_no_pages_at_all_is_said(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answers(200, json=wire.envelope())
+    assert "The service lists none" in get(as_viewer, "/pages/")
+
+
+def test_a_search_is_answered_from_what_was_seen_without_a_call(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    remember(wire.page(), numbered(2, status="draft"), total=240)
+    html = get(as_viewer, "/pages/?q=number")
+    assert "Page number 2" in html
+    assert "Fleet telematics" not in html
+    assert "1 found in 2 of 240 pages" in text(html)
+    assert "Read the rest" in text(html)
+    assert far_end.sent == []
+
+
+def test_nothing_found_is_final_only_when_all_is_known(as_viewer: Client, far_end: FarEnd) -> None:
+    remember(wire.page(), total=240)
+    assert "239 more were never seen here" in get(as_viewer, "/pages/?q=zebra")
+    remember(wire.page(), total=1)
+    assert "All 1 pages were looked at" in get(as_viewer, "/pages/?q=zebra")
+
+
+def test_filters_are_counted_and_can_be_taken_away(as_viewer: Client, far_end: FarEnd) -> None:
+    remember(wire.page(), numbered(2, status="draft"), numbered(3, status="odd"))
+    html = get(as_viewer, "/pages/?status=draft&status=odd&type=outbound")
+    boxes = [
+        box for box in elements(html, "input") if box.attributes.get("name") in {"status", "type"}
+    ]
+    assert {box.attributes["value"] for box in boxes if "checked" in box.attributes} == {
+        "draft",
+        "odd",
+        "outbound",
+    }
+    assert '<small id="n-status-draft">1</small>' in html
+    links = [e.attributes["href"] for e in elements(html, "a")]
+    assert "?status=odd&type=outbound" in links
+    assert "?status=draft&status=odd" in links
+    assert "2 found in all 3 pages" in text(html)
+
+
+def test_pages_are_found_by_how_their_audiences_stand(as_viewer: Client, far_end: FarEnd) -> None:
+    remember(numbered(1), numbered(2), numbered(3))
+    live, draft = wire.live_version(), wire.version()
+    remember_audiences("page_1", [audience(latestVersion=live, publishedVersion=live)])
+    remember_audiences("page_2", [audience(latestVersion=draft, publishedVersion=live)])
+    html = get(as_viewer, "/pages/?standing=changed")
+    assert "1 found in all 3 pages" in text(html)
+    assert "Page number 2" in text(html)
+    assert "Audiences: Changed since publish" in text(html)
+    counts = get(as_viewer, "/pages/?q=number", target="f-standing")
+    assert text(counts) == "2 0 1 0"
+
+
+def test_typing_brings_the_results_their_counts_and_a_clean_address(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    remember(wire.page(), numbered(2, status="draft"))
+    response = as_viewer.get(
+        "/pages/?q=number&sort=", headers={"HX-Request": "true", "HX-Target": "results"}
+    )
+    html = response.content.decode()
+    assert "<h1" not in html
+    assert 'id="n-status-draft" hx-swap-oob="true">1<' in html
+    assert response["HX-Replace-Url"] == "/pages/?q=number"
+    assert "HX-Target" in response["Vary"]
+
+
+def test_a_sort_turns_round_when_chosen_twice(as_viewer: Client, far_end: FarEnd) -> None:
+    remember(numbered(1, audiencesCount=3), numbered(2, audiencesCount=7))
+    html = get(as_viewer, "/pages/?sort=-audiences")
+    assert html.index("Page number 2") < html.index("Page number 1")
+    headings = {
+        e.attributes["aria-sort"] for e in elements(html, "th") if "aria-sort" in e.attributes
+    }
+    assert headings == {"none", "descending"}
+    assert "?sort=audiences" in [e.attributes["href"] for e in elements(html, "a")]
+
+
+def test_many_matches_come_in_parts(as_viewer: Client, far_end: FarEnd) -> None:
+    remember(*[numbered(number) for number in range(70)])
+    html = get(as_viewer, "/pages/?q=number&sort=name")
+    assert html.count("<tr") == 51
+    address = next(e.attributes["href"] for e in elements(html, "a") if e.attributes.get("id"))
+    assert get(as_viewer, f"/pages/{address}", target="rows").count("<tr") == 20
+
+
+def test_reading_the_rest_asks_part_after_part_until_all_is_known(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        start = int(request.url.params.get("cursor", "0"))
+        items = [numbered(number) for number in range(start, min(start + 200, 450))]
+        end = start + len(items)
+        more = {"nextCursor": str(end)} if end < 450 else {}
+        return httpx.Response(
+            200, json=wire.envelope(*items, totalCount=450, hasMore=end < 450) | more
+        )
+
+    far_end.answer = answer
+    address, parts = "?q=number+449&read=0", []
+    for _ in range(9):
+        response = as_viewer.get(
+            f"/pages/{address}", headers={"HX-Request": "true", "HX-Target": "coverage"}
+        )
+        parts.append(text(response.content.decode()))
+        asking_on = [e for e in elements(response.content.decode()) if "hx-trigger" in e.attributes]
+        if not asking_on:
+            break
+        address = asking_on[0].attributes["hx-get"]
+    assert "Read 200 of 450 pages" in parts[0]
+    assert "Read 400 of 450 pages" in parts[1]
+    assert "1 found in all 450 pages" in parts[2]
+    assert response["HX-Retarget"] == "#results"
+    assert len(far_end.sent) == 3
+
+
+def test_reading_the_rest_works_by_links_alone(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answer = part_of_120
+    response = as_viewer.get("/pages/?q=number&read=0", follow=True)
+    assert response.redirect_chain == [("/pages/?q=number", 302)]
+    assert "120 found in all 120 pages" in text(response.content.decode())
+
+
+def test_reading_that_fails_half_way_says_so_and_can_go_on(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.fails(httpx.ReadTimeout)
+    html = get(as_viewer, "/pages/?q=x&read=200&cursor=abc", target="coverage")
+    assert "Reading stopped after 200 pages" in text(html)
+    assert "?q=x&read=200&cursor=abc" in [e.attributes["href"] for e in elements(html, "a")]
+    assert "hx-trigger" not in html
+
+
+def test_a_service_that_repeats_its_cursor_is_not_asked_for_ever(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.answers(200, json=wire.envelope(wire.page(), hasMore=True, nextCursor="abc"))
+    html = get(as_viewer, "/pages/?q=x&read=200&cursor=abc", target="coverage")
+    assert "hx-trigger" not in html
+
+
+FAILURES = [
+    lambda far_end: far_end.fails(httpx.ConnectError),
+    lambda far_end: far_end.answers(500, text="<h1>oops</h1>"),
+    lambda far_end: far_end.answers(200, text="garbage"),
+    lambda far_end: far_end.answers(200, json={"items": 3}),
+    lambda far_end: far_end.answers(401, json={"detail": "no"}),
+]
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_when_the_service_fails_the_last_known_is_shown_as_such(
+    as_publisher: Client, far_end: FarEnd, failure: Any
+) -> None:
+    remember(wire.page())
+    failure(far_end)
+    html = get(as_publisher, "/pages/")
+    assert "You are looking at what was last known" in text(html)
+    assert "Fleet telematics" in html
+    create = [e for e in elements(html, "button") if e.attributes.get("aria-disabled")]
+    assert len(create) == 1
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_when_the_service_fails_and_nothing_is_known_a_page_says_what_to_do(
+    as_viewer: Client, far_end: FarEnd, failure: Any
+) -> None:
+    failure(far_end)
+    response = as_viewer.get("/pages/")
+    assert response.status_code in (502, 504)
+    assert "Try again" in text(response.content.decode())
+
+
+def publish(actor: User, version_id: str, outcome: Outcome) -> None:
+    """Put a publish on page_1 on record, with how it went."""
+    target = Target(page_id="page_1", audience_id="aud_1", version_id=version_id)
+    _, attempt = begin(
+        operation_key=version_id, kind=Kind.PUBLISH_VERSION, actor=actor, target=target, body={}
+    )
+    assert attempt
+    end(attempt, Ending(outcome))
+
+
+def test_a_publish_that_failed_is_seen_at_its_page_until_another_goes_well(
+    as_viewer: Client, vera: User, far_end: FarEnd
+) -> None:
+    far_end.answers(200, json=wire.envelope(wire.page()))
+    publish(vera, "ver_1", Outcome.REJECTED)
+    assert "Publish failed" in get(as_viewer, "/pages/")
+    publish(vera, "ver_2", Outcome.UNKNOWN)
+    assert "Publish: outcome unknown" in get(as_viewer, "/pages/")
+    publish(vera, "ver_3", Outcome.ACCEPTED)
+    assert "Publish" not in text(get(as_viewer, "/pages/")).replace("Published", "")
+
+
+def test_who_may_only_look_is_offered_no_create(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answers(200, json=wire.envelope(wire.page()))
+    assert "Create page" not in get(as_viewer, "/pages/")
+
+
+def test_what_others_wrote_is_text(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answers(200, json=wire.envelope(wire.page(name="<script>x</script>", title="<b>")))
+    html = get(as_viewer, "/pages/?")
+    assert "<script>x" not in html
+    assert "&lt;script&gt;x" in html
+
+
+@pytest.mark.parametrize(
+    "address", ["?q=%00&status=%00", "?after=-1&cursor=", "?sort=drop&after=1e9", "?read=x"]
+)
+def test_a_strange_address_is_a_list_all_the_same(
+    as_viewer: Client, far_end: FarEnd, address: str
+) -> None:
+    far_end.answers(200, json=wire.envelope(wire.page()))
+    assert as_viewer.get(f"/pages/{address}", follow=True).status_code == 200
+
+
+def test_a_list_costs_the_same_however_long(
+    as_viewer: Client, far_end: FarEnd, django_assert_max_num_queries: Any
+) -> None:
+    far_end.answer = part_of_120
+    with django_assert_max_num_queries(13):
+        get(as_viewer, "/pages/")
+    with django_assert_max_num_queries(11):
+        get(as_viewer, "/pages/?q=number&sort=name")
+    assert len(far_end.sent) == 1

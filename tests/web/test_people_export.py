@@ -1,0 +1,130 @@
+"""People as a file: all who match, read on part by part, and an honest end where it was cut."""
+
+import csv
+import io
+from typing import Any
+
+import httpx
+import pytest
+from django.test import Client
+
+from tests import wire
+from tests.embedded_api.factories import make_person
+from tests.far_end import FarEnd
+from tests.web.html import text
+
+
+def people_of(client: Client, address: str = "/people/export.csv") -> list[list[str]]:
+    """Return the rows of the file below the names of its columns."""
+    response = client.get(address)
+    assert response["Content-Type"] == "text/csv; charset=utf-8"
+    content = b"".join(response).decode()  # type: ignore[arg-type]
+    header, *rows = csv.reader(io.StringIO(content.removeprefix("\ufeff"), newline=""))
+    assert header[:4] == ["Person", "Tenant", "Name", "Email"]
+    return rows
+
+
+def far_end_in_parts(far_end: FarEnd, *parts: httpx.Response | type[httpx.TransportError]) -> None:
+    """Answer with one part after the other, by cursors `1`, `2`, …."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        part = parts[int(request.url.params.get("cursor", "0"))]
+        if isinstance(part, httpx.Response):
+            return part
+        raise part("gone", request=request)
+
+    far_end.answer = answer
+
+
+def part(*items: Any, then: str | None = None, **differs: Any) -> httpx.Response:
+    more: dict[str, Any] = {"hasMore": then is not None, "totalCount": 9}
+    if then:
+        more["nextCursor"] = then
+    return httpx.Response(200, json=wire.envelope(*items, **more | differs))
+
+
+def test_everyone_who_matches_is_in_the_file(as_viewer: Client) -> None:
+    for number in range(205):
+        make_person(f"Ada {number:03}")
+    make_person("Grace")
+    rows = people_of(as_viewer, "/people/export.csv?q=ada")
+    assert [row[2] for row in rows] == [f"Ada {number:03}" for number in range(205)]
+
+
+def test_each_field_has_its_column_and_absent_ones_are_empty(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end_in_parts(far_end, part(wire.person(updatedAt="soon"), {"name": None}))
+    assert people_of(as_viewer) == [
+        [
+            "prospect_1",
+            "ten_1",
+            "Ada Lovelace",
+            "ada@analytical.example",
+            "analytical.example",
+            "ada-lovelace",
+            "'+44 20 7946 0001",
+            "https://linkedin.example/in/ada",
+            "2026-01-14T08:00:00+00:00",
+            "soon",
+        ],
+        [""] * 10,
+    ]
+
+
+def test_no_cell_is_a_formula(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end_in_parts(far_end, part(wire.person(name='=HYPERLINK("//x")', email="@SUM(1)")))
+    assert people_of(as_viewer)[0][2:4] == ['\'=HYPERLINK("//x")', "'@SUM(1)"]
+
+
+def test_the_file_is_sent_while_it_is_read(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end_in_parts(far_end, part(wire.person(), then="1"), part(wire.person(name="Last")))
+    response = as_viewer.get("/people/export.csv")
+    lines = iter(response)
+    assert b"Person,Tenant" in next(lines)
+    assert b"Ada Lovelace" in next(lines)
+    assert len(far_end.sent) == 1
+    assert b"Last" in next(lines)
+    assert next(lines, None) is None
+    assert [request.url.params["limit"] for request in far_end.sent] == ["200", "200"]
+
+
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        (httpx.Response(400, json={"detail": "Old cursor"}), "answered 400: Old cursor"),
+        (httpx.Response(200, content=b"<html>"), "not JSON"),
+        (httpx.ReadTimeout, "did not answer within"),
+        (part(wire.person(), then="1"), "leads back to a part that was read already"),
+        (part(then="7"), "says there is more, and sends nothing"),
+        (part(hasMore=True), "gives no way to ask for it"),
+    ],
+)
+def test_a_file_that_was_cut_says_so_in_its_last_line(
+    as_viewer: Client, far_end: FarEnd, second: Any, said: str
+) -> None:
+    far_end_in_parts(far_end, part(wire.person(), wire.person(), then="1"), second)
+    *rows, last = people_of(as_viewer)
+    assert len(last) == 1
+    assert last[0].startswith(f"Cut here after {len(rows)} of 9: ")
+    assert said in last[0]
+    assert len(far_end.sent) == 2
+
+
+def test_people_who_could_not_be_read_are_counted_at_the_end(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end_in_parts(far_end, part(wire.person(), "nobody", {"name": 7}))
+    rows = people_of(as_viewer)
+    assert [len(row) for row in rows] == [10, 1]
+    assert rows[1] == ["Left out, as they could not be read: 2."]
+
+
+def test_a_failure_before_the_first_row_is_a_page_and_no_file(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.answers(500, json={"detail": "Out of paper"})
+    response = as_viewer.get("/people/export.csv?q=ada")
+    assert response.status_code == 502
+    assert "text/html" in response["Content-Type"]
+    assert "Out of paper" in text(response.content.decode())

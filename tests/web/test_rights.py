@@ -1,0 +1,152 @@
+"""Who may go where: the log-in stands before every address but those named here."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import URLPattern, reverse
+from django.urls.converters import IntConverter, StringConverter
+
+from dashboard.ledger.models import Operation
+from dashboard.ledger.models.operations import Kind, Outcome
+from dashboard.web.urls import urlpatterns
+from tests import wire
+from tests.conftest import logged_in, person
+from tests.web.remembering import know_audiences, know_pages, know_subscription
+
+OPEN = {"login", "health-live", "health-ready"}
+"""Source: DESIGN.md, Rights."""
+BY_SECRET = {"hook", "metrics"}
+"""No log-in: a machine has none. Without the secret of the address, or of the header, there is
+nothing there."""
+
+
+SAMPLES = {IntConverter: 1, StringConverter: "guessed"}
+
+
+def address(pattern: URLPattern) -> str:
+    kwargs = {
+        name: SAMPLES.get(type(converter), "some/id")
+        for name, converter in pattern.pattern.converters.items()
+    }
+    return reverse(pattern.name or "", kwargs=kwargs)
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+@pytest.mark.parametrize(
+    "pattern", [p for p in urlpatterns if p.name not in OPEN | BY_SECRET], ids=lambda p: p.name
+)
+def test_a_stranger_is_sent_to_the_log_in(client: Client, pattern: URLPattern, method: str) -> None:
+    answer = getattr(client, method)(address(pattern))
+    assert answer.status_code == 302
+    assert answer.url.startswith("/accounts/login/?next=/")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", sorted(OPEN))
+def test_a_stranger_may_sign_in_and_ask_for_health(client: Client, name: str) -> None:
+    assert client.get(reverse(name)).status_code == 200
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("method", ["get", "post"])
+@pytest.mark.parametrize(
+    "pattern", [p for p in urlpatterns if p.name in BY_SECRET], ids=lambda p: p.name
+)
+def test_a_stranger_finds_nothing_where_a_secret_is_asked_for(
+    client: Client, pattern: URLPattern, method: str
+) -> None:
+    assert getattr(client, method)(address(pattern)).status_code in (404, 405)
+
+
+EVERYONE = {"viewer", "publisher", "administrator"}
+PUBLISHER, ADMINISTRATOR = {"publisher"}, {"administrator"}
+LOOKING = {
+    *("overview", "find", "page-list", "page-detail", "audience-detail", "version-list"),
+    *("version-compare", "conversation", "conversation-newer", "conversation-export"),
+    *("tool-call", "tool-result", "people-list", "people-export"),
+    *("operation-list", "operation-export", "operation-detail"),
+}
+"""Pages that everyone reads, and that take no form."""
+OWN = {"login", "logout", "password", "settings", "theme", "utc", "keys", "pin"}
+"""One's own account and looks."""
+DECISIONS: dict[str, tuple[set[str], set[str]]] = {
+    **dict.fromkeys(LOOKING | OWN | OPEN | BY_SECRET, (EVERYONE, EVERYONE)),
+    "service-watch": (ADMINISTRATOR, ADMINISTRATOR),
+    "policy-report": (EVERYONE, EVERYONE),
+    "page-create": (PUBLISHER, PUBLISHER),
+    "page-draft": (EVERYONE, EVERYONE),
+    "version-publish": (PUBLISHER, PUBLISHER),
+    "subscription-list": (EVERYONE, ADMINISTRATOR),
+    "subscription-detail": (EVERYONE, ADMINISTRATOR),
+    "subscription-active": (EVERYONE, ADMINISTRATOR),
+    "subscription-forget": (ADMINISTRATOR, ADMINISTRATOR),
+    # Its secret address, and what is in a delivery, are shown to administrators alone.
+    "receiver": (EVERYONE, ADMINISTRATOR),
+    "delivery-detail": (EVERYONE, EVERYONE),
+    "operation-check": (EVERYONE, PUBLISHER),
+    "operation-send-again": (EVERYONE, PUBLISHER),
+}
+"""Who may look at an address, and who may send its form: all others are refused with 403.
+
+The operation of the table is a publish. A method that an address does not have is 405 for all.
+"""
+GROUPS = {"viewer": "Viewers", "publisher": "Publishers", "administrator": "Administrators"}
+
+
+def test_every_address_has_a_decision() -> None:
+    assert {pattern.name for pattern in urlpatterns} == set(DECISIONS)
+
+
+@pytest.fixture
+def something(db: None, far_end: Any) -> None:
+    """A page, an audience, a version, a subscription and an operation, each called some/id."""
+    far_end.answers(404)
+    know_pages(wire.page(pageId="some/id"))
+    latest = wire.version(versionId="some/id", audienceId="some/id")
+    know_audiences(
+        wire.audience(audienceId="some/id", pageId="some/id", latestVersion=latest),
+        page_id="some/id",
+    )
+    know_subscription(subscriptionId="some/id")
+    ids = dict.fromkeys(("operation_key", "page_id", "audience_id", "version_id"), "some/id")
+    Operation.objects.create(
+        **ids,
+        kind=Kind.PUBLISH_VERSION,
+        outcome=Outcome.UNKNOWN,
+        requested_at="2026-03-01T09:00:00Z",
+        actor_name="paula",
+    )
+
+
+@pytest.mark.parametrize("role", GROUPS)
+@pytest.mark.parametrize("method", ["get", "post"])
+@pytest.mark.parametrize("pattern", urlpatterns, ids=lambda p: p.name)
+def test_each_role_may_do_what_was_decided(
+    something: None,
+    pattern: URLPattern,
+    method: str,
+    role: str,
+    record_property: Callable[[str, object], None],
+) -> None:
+    record_property("Rights matrix", 1)
+    client = logged_in(person(role, GROUPS[role]))
+    answer = getattr(client, method)(address(pattern))
+    may = role in DECISIONS[pattern.name or ""][method == "post"]
+    assert (answer.status_code == 403) is not may, answer.status_code
+    assert answer.status_code < 500
+
+
+@pytest.mark.parametrize("role", GROUPS)
+def test_the_admin_refuses_each_role_without_a_staff_account(db: None, role: str) -> None:
+    client = logged_in(person(role, GROUPS[role]))
+    for name in ("index", "auth_user_changelist", "auth_user_add", "embedded_api_apikey_add"):
+        assert client.get(reverse(f"admin:{name}"), follow=True).status_code == 403
+
+
+@pytest.mark.parametrize("name", ["auth_user_changelist", "auth_group_changelist"])
+def test_staff_without_the_group_find_nothing_in_the_admin(db: None, name: str) -> None:
+    user = User.objects.create_user("staff", is_staff=True)
+    assert logged_in(user).get(reverse(f"admin:{name}")).status_code == 403

@@ -1,0 +1,80 @@
+"""Starting the production server: what stops it, what it collects, and that it answers."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+
+from config.environment import BASE_DIR
+from dashboard.web.serving import collect_static, deployment_warnings
+
+
+@pytest.mark.django_db
+def test_a_missing_migration_stops_the_start_in_one_sentence() -> None:
+    MigrationRecorder(connection).record_unapplied("web", "0001_groups")
+    with pytest.raises(CommandError, match=r"^Migrations are not applied \(1\): run"):
+        call_command("serve")
+
+
+def test_a_setting_that_is_unwise_is_named_in_one_sentence(settings: Any) -> None:
+    settings.SESSION_COOKIE_SECURE = False
+    (said,) = [said for said in deployment_warnings() if "SESSION_COOKIE_SECURE" in said]
+    assert said == "SESSION_COOKIE_SECURE is not set to True (security.W012)."
+
+
+def test_static_files_are_collected_when_missing_or_older(settings: Any, tmp_path: Path) -> None:
+    (source := tmp_path / "source").mkdir()
+    (source / "new.css").write_text("p {}")
+    settings.STATICFILES_DIRS = [source]
+    settings.STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.FileSystemFinder"]
+    settings.STATIC_ROOT = tmp_path / "collected"
+    settings.STORAGES = {
+        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.ManifestStaticFilesStorage"}
+    }
+    manifest = tmp_path / "collected" / "staticfiles.json"
+
+    collect_static()
+    first = manifest.read_text()
+    later = manifest.stat().st_mtime + 5
+    (source / "new.css").write_text("p {color: red}")
+    os.utime(source / "new.css", (later, later))
+    collect_static()
+
+    assert "new." in first
+    assert manifest.read_text() != first
+
+
+def test_the_server_answers_and_ends_when_told(tmp_path: Path) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    environment = {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "DATABASE_URL": f"sqlite:///{tmp_path}/served.sqlite3",
+    }
+    manage = [sys.executable, str(BASE_DIR / "manage.py")]
+    subprocess.run([*manage, "migrate", "-v0"], env=environment, check=True)
+    serving = [*manage, "serve", f"--port={port}", "--processes=1", "--threads=2"]
+    with subprocess.Popen(serving, env=environment, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout
+        said = server.stdout.readline()
+        alive = httpx.get(f"http://127.0.0.1:{port}/health/live", timeout=20)
+        server.send_signal(signal.SIGTERM)
+        stopped_at = time.monotonic()
+        code = server.wait(timeout=10)
+
+    assert said == f"Pressroom answers on http://127.0.0.1:{port}/ until Ctrl+C.\n"
+    assert alive.status_code == 200
+    assert code == 0
+    assert time.monotonic() - stopped_at < 5

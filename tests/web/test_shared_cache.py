@@ -1,0 +1,55 @@
+"""A Redis that is away costs speed, and nothing else."""
+
+import json
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.cache import cache
+from django.test import Client
+
+from tests.web.html import text
+
+NOWHERE = "redis://127.0.0.1:9"
+
+
+@pytest.fixture
+def _redis_is_away(settings: Any) -> None:
+    settings.CACHES = {
+        "default": {"BACKEND": "dashboard.web.shared_cache.SharedCache", "LOCATION": NOWHERE}
+    }
+    settings.SESSION_ENGINE = "django.contrib.sessions.backends.cached_db"
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("_redis_is_away")
+def test_people_log_in_and_work_without_it(vera: User) -> None:
+    browser = Client()
+    landed = browser.post(
+        "/accounts/login/",
+        {"username": "vera", "password": "vera", "next": "/activity/"},
+        follow=True,
+    )
+    assert "Sign out" in text(landed.content.decode())
+    assert browser.get("/").status_code == 200
+    assert browser.get("/pages/").status_code == 200
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("_redis_is_away")
+def test_a_balancer_is_told(client: Client) -> None:
+    answer = client.get("/health/ready")
+    assert answer.status_code == 503
+    assert json.loads(answer.content)["checks"]["cache"] == "failed"
+
+
+@pytest.mark.usefixtures("_redis_is_away")
+def test_it_is_as_if_nothing_was_ever_kept() -> None:
+    cache.set("k", 1)
+    assert (cache.get("k"), cache.get("k", 2), cache.has_key("k")) == (None, 2, False)
+    assert (cache.add("k", 1), cache.delete("k"), cache.get_many(["k"])) == (False, False, {})
+    assert cache.set_many({"k": 1, "l": 2}) == ["k", "l"]
+    assert cache.get_or_set("k", lambda: 3) == 3
+    cache.delete_many(["k"])
+    with pytest.raises(ValueError, match="not found"):
+        cache.incr("k")
