@@ -1,0 +1,70 @@
+// Single keys. They never act in a field, over a dialog, or where they are switched off.
+// After G: the links of the navigation, in their order.
+const SECTIONS = ["o", "p", "u", "w", "a"];
+const ROWS = "main tbody tr, main .log summary, main .items > li, main #find-results li";
+const SECOND_KEY_MS = 1500;
+let goesUntil = 0;
+
+const KEYS = {
+  "/": () => (document.querySelector("main .search input") ?? { focus: openPalette }).focus(),
+  "?": showKeys,
+  g: () => (goesUntil = Date.now() + SECOND_KEY_MS),
+  j: () => goToRow(1),
+  k: () => goToRow(-1),
+  "[": () => goToTab(-1),
+  "]": () => goToTab(1),
+  p: () => press("a[href$='/publish/']"),
+  c: () => press("a[href*='/versions/compare/']"),
+  r: () => document.querySelector("[data-refresh]")?.click(),
+};
+
+document.addEventListener("keydown", (event) => {
+  if (document.body.dataset.keys === "off" || event.defaultPrevented || event.isComposing) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || isTaken(event.target)) return;
+  const key = event.key.toLowerCase();
+  const section = Date.now() < goesUntil ? SECTIONS.indexOf(key) : -1;
+  goesUntil = 0;
+  if (section < 0 && !KEYS[key]) return;
+  event.preventDefault();
+  if (section < 0) KEYS[key]();
+  else document.querySelectorAll("#nav .nav a")[section]?.click();
+});
+
+// In a field a key is typed; over a dialog nothing behind it may move.
+function isTaken(target) {
+  if (document.querySelector("dialog[open], .app[inert], [popover]:popover-open")) return true;
+  return target.closest?.("input, select, textarea, [contenteditable]") !== null;
+}
+
+function showKeys() {
+  htmx.ajax("GET", document.querySelector("[data-palette]").href, "#dialogs");
+}
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("[data-keys-list]");
+  if (!link || document.querySelector(".app[inert]")) return;
+  event.preventDefault();
+  // The menu closes with this; the focus then comes back to what opened it.
+  link.closest("[popover]")?.hidePopover();
+  showKeys();
+});
+
+// Of the row that has the focus; otherwise of what the page itself is about.
+function press(link) {
+  const row = document.activeElement.closest("tr, li, article");
+  (row ?? document.querySelector("main .head"))?.querySelector(link)?.click();
+}
+
+function goToRow(step) {
+  const rows = [...document.querySelectorAll(ROWS)];
+  const places = rows.map((row) => (row.matches("summary") ? row : row.querySelector("a, button")));
+  const there = places.filter((place) => place?.checkVisibility());
+  const at = there.findIndex((place) => place.closest("tr, summary, li")?.contains(document.activeElement));
+  const next = at < 0 ? there[0] : there[at + step];
+  next?.focus();
+}
+
+function goToTab(step) {
+  const tabs = [...document.querySelectorAll("main .tabs a")];
+  const at = tabs.findIndex((tab) => tab.hasAttribute("aria-current"));
+  if (at >= 0) tabs[at + step]?.click();
+}

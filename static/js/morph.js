@@ -1,0 +1,56 @@
+// A swap that changes only what differs: focus, scroll, choices and open folds stay as they are.
+// hx-swap-oob="morph:#id" makes the element with that id like the first child of the answer.
+
+// Set by scripts or by the reader, and none of the answer's business.
+const KEPT = new Set(["open", "aria-busy", "data-label"]);
+
+// Rows are known by their id; what has none, by its place and name.
+function counterpart(parent, wanted, here) {
+  if (wanted.id) return [...parent.children].find((child) => child.id === wanted.id);
+  return here && !here.id && here.nodeName === wanted.nodeName ? here : null;
+}
+
+function patchAttributes(element, wanted) {
+  for (const { name, value } of wanted.attributes) {
+    if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+  }
+  for (const { name } of [...element.attributes]) {
+    if (!wanted.hasAttribute(name) && !KEPT.has(name)) element.removeAttribute(name);
+  }
+}
+
+function patchChildren(element, wanted) {
+  let here = element.firstChild;
+  for (const child of [...wanted.childNodes]) {
+    const found = counterpart(element, child, here);
+    if (!found) element.insertBefore(child, here);
+    else if (found === here) here = here.nextSibling;
+    else element.insertBefore(found, here);
+    if (found) patch(found, child);
+  }
+  // A list that was continued keeps what the answer does not reach to.
+  while (here && !element.hasAttribute("data-continued")) {
+    const next = here.nextSibling;
+    here.remove();
+    here = next;
+  }
+}
+
+function patch(node, wanted) {
+  if (node.isEqualNode(wanted)) return;
+  if (node.nodeType !== Node.ELEMENT_NODE) {
+    node.data = wanted.data;
+    return;
+  }
+  patchAttributes(node, wanted);
+  patchChildren(node, wanted);
+}
+
+htmx.defineExtension("morph", {
+  isInlineSwap: () => false,
+  handleSwap(style, target, answer) {
+    if (style !== "morph" || !answer.firstElementChild) return false;
+    patch(target, answer.firstElementChild);
+    return [target];
+  },
+});

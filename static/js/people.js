@@ -1,0 +1,122 @@
+// People: the person beside the list, by mouse and keyboard, and how far an export has come.
+// Without it the same links lead to pages of their own.
+
+const panel = () => document.getElementById("person");
+const rowLinks = () => [...document.querySelectorAll("#rows a[hx-get]")];
+let addressBefore = null;
+
+// The row of the person who is open is marked; nothing else of the list is drawn anew.
+function markRow() {
+  const open = panel()?.dataset.address;
+  for (const link of rowLinks()) {
+    const isOpen = link.getAttribute("href") === open;
+    link.closest("tr").classList.toggle("on", isOpen);
+    if (isOpen) link.setAttribute("aria-current", "true");
+    else link.removeAttribute("aria-current");
+  }
+}
+
+function closePerson() {
+  const link = rowLinks().find((one) => one.getAttribute("href") === panel().dataset.address);
+  const way = panel().querySelector("[data-close-person]");
+  history.replaceState(history.state, "", addressBefore ?? way.href);
+  panel().hidden = true;
+  delete panel().dataset.address;
+  panel().replaceChildren();
+  markRow();
+  showAddress();
+  (link ?? document.getElementById("people-q")).focus();
+}
+
+// Reading again leads to what is shown now.
+function showAddress() {
+  const again = document.querySelector("[data-refresh]");
+  if (again) again.href = location.href;
+}
+
+document.addEventListener("htmx:beforeRequest", (event) => {
+  if (event.detail.target?.id === "person" && panel().hidden) addressBefore = location.href;
+});
+document.addEventListener("htmx:afterSettle", markRow);
+for (const moved of ["htmx:pushedIntoHistory", "htmx:replacedInHistory"]) {
+  document.addEventListener(moved, showAddress);
+}
+
+document.addEventListener("click", (event) => {
+  if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+  const link = event.target.closest("[data-close-person], a[data-export]");
+  if (!link) return;
+  event.preventDefault();
+  if (link.matches("[data-export]")) save(link);
+  else closePerson();
+});
+document.addEventListener("keydown", (event) => {
+  const isElsewhere = event.target.closest?.("input, textarea, select, dialog, [popover]");
+  if (event.key !== "Escape" || isElsewhere || !panel() || panel().hidden) return;
+  if (document.querySelector(":modal, :popover-open")) return;
+  closePerson();
+});
+
+// An export is saved once all of it is here; until then a line says how much is.
+async function save(link) {
+  if (link.getAttribute("aria-disabled")) return;
+  const line = document.getElementById("people-saved");
+  const total = Number(link.dataset.total).toLocaleString("en");
+  link.setAttribute("aria-disabled", "true");
+  line.textContent = `Reading ${total}`;
+  try {
+    const answer = await fetch(link.href);
+    if (!answer.headers.get("content-type")?.startsWith("text/csv")) {
+      location.assign(link.href); // a page that says why
+      return;
+    }
+    const { pieces, rows } = await read(answer, (done) => {
+      line.textContent = `${done.toLocaleString("en")} of ${total} read`;
+    });
+    const table = new Blob(pieces, { type: "text/csv" });
+    download(table, nameOf(answer));
+    line.textContent = (await isWhole(table))
+      ? `${rows.toLocaleString("en")} rows saved`
+      : "Saved in part: the last line says why";
+  } catch {
+    line.textContent = "Nothing saved: the export broke off. Try again.";
+  }
+  link.removeAttribute("aria-disabled");
+}
+
+async function read(answer, tell) {
+  const pieces = [];
+  let rows = -1; // the first line holds the names of the columns
+  let isQuoted = false;
+  let toldAt = Date.now();
+  const reader = answer.body.getReader();
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    pieces.push(part.value);
+    for (const byte of part.value) {
+      if (byte === 34) isQuoted = !isQuoted;
+      else if (byte === 10 && !isQuoted) rows += 1;
+    }
+    if (Date.now() - toldAt < 500) continue;
+    toldAt = Date.now();
+    tell(Math.max(rows, 0));
+  }
+  return { pieces, rows };
+}
+
+// A file that lacks someone says so at its end.
+async function isWhole(table) {
+  const end = await table.slice(-2000).text();
+  return !/^"?(Cut here after|Left out, as) /m.test(end);
+}
+
+function nameOf(answer) {
+  return /filename="([^"]+)"/.exec(answer.headers.get("content-disposition"))?.[1] ?? "people.csv";
+}
+
+function download(blob, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+}

@@ -1,0 +1,129 @@
+// What every page does beyond plain HTML. Nothing here is needed to read or to act.
+
+// Times are drawn by the server in the zone of this cookie.
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+if (!document.cookie.includes(`timezone=${zone}`)) {
+  document.cookie = `timezone=${zone}; path=/; max-age=31536000; samesite=lax`;
+}
+
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("button, a");
+  if (button?.hasAttribute("data-dismiss")) button.closest(".note").remove();
+  if (button?.dataset.copy !== undefined) await copy(button);
+  if (button?.dataset.closes) close(event, button);
+});
+
+// A dialog over a page closes; one that is a page of its own is left by its link.
+function close(event, button) {
+  const dialog = document.getElementById(button.dataset.closes);
+  if (button.href && (!dialog?.matches(":modal") || isPageItself(dialog))) return;
+  event.preventDefault();
+  dialog?.close();
+}
+function isPageItself(dialog) {
+  return dialog.parentElement?.id === "dialogs" && document.querySelector(".app[inert]") !== null;
+}
+
+async function copy(button) {
+  await navigator.clipboard.writeText(button.dataset.copy);
+  const label = button.dataset.label ?? button.getAttribute("aria-label");
+  button.dataset.label = label;
+  button.setAttribute("aria-label", "Copied");
+  button.setAttribute("title", "Copied");
+  setTimeout(() => {
+    button.setAttribute("aria-label", label);
+    button.removeAttribute("title");
+  }, 2000);
+}
+
+document.addEventListener("change", (event) => {
+  event.target.closest("form[data-submit-on-change]")?.requestSubmit();
+});
+
+// An error summary takes the focus, on a page of its own and in a part.
+function focusProblems(root) {
+  root.querySelector?.("[data-autofocus]")?.focus();
+}
+document.addEventListener("DOMContentLoaded", () => focusProblems(document));
+document.addEventListener("htmx:afterSettle", (event) => focusProblems(event.detail.elt));
+
+// A part of a page that polls waits while nobody looks, and goes on when somebody does. Its
+// trigger names "again": a single look held back, or that got no answer, is made up for.
+document.addEventListener("htmx:beforeRequest", (event) => {
+  const part = event.detail.elt;
+  if (!document.hidden || !part.matches("[data-polls]")) return;
+  event.preventDefault();
+  part.dataset.held = "";
+});
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) return;
+  for (const part of document.querySelectorAll("[data-polls][data-held]")) lookAgain(part);
+});
+for (const failure of ["htmx:sendError", "htmx:timeout", "htmx:responseError"]) {
+  document.addEventListener(failure, (event) => {
+    const part = event.detail.elt;
+    if (part.matches("[data-polls]")) setTimeout(() => lookAgain(part), 10000);
+  });
+}
+function lookAgain(part) {
+  delete part.dataset.held;
+  if (part.isConnected) htmx.trigger(part, "again");
+}
+
+// A button is busy from its request to the answer; the keyboard stays on it.
+function atWork({ elt, requestConfig }) {
+  return [elt, requestConfig.triggeringEvent?.submitter].filter(Boolean);
+}
+document.addEventListener("htmx:beforeRequest", (event) => {
+  for (const one of atWork(event.detail)) one.setAttribute("aria-busy", "true");
+});
+document.addEventListener("htmx:afterRequest", (event) => {
+  for (const one of atWork(event.detail)) one.removeAttribute("aria-busy");
+});
+document.addEventListener("submit", ({ defaultPrevented, submitter }) => {
+  if (!defaultPrevented) submitter?.setAttribute("aria-busy", "true");
+});
+// A page that Back brings as it was left is at work no more.
+addEventListener("pageshow", () => {
+  for (const one of document.querySelectorAll("[aria-busy]")) one.removeAttribute("aria-busy");
+});
+
+// No answer at all has no page to show: say it once where messages stand.
+for (const failure of ["htmx:sendError", "htmx:timeout"]) {
+  document.addEventListener(failure, () => {
+    if (document.querySelector("[data-no-answer]")) return;
+    const note = document.createElement("div");
+    note.className = "note";
+    note.dataset.tone = "bad";
+    note.dataset.noAnswer = "";
+    note.setAttribute("role", "alert");
+    note.textContent = "The dashboard did not answer. Check your connection, then try again.";
+    messagePlace()?.prepend(note);
+  });
+}
+
+// What stands behind a modal dialog can't be read: a message shows inside it.
+function messagePlace() {
+  return document.querySelector("dialog:modal > .body") ?? document.getElementById("messages");
+}
+document.addEventListener("htmx:beforeSwap", (event) => {
+  const { detail } = event;
+  if (detail.isError && detail.target?.id === "messages") detail.target = messagePlace();
+});
+
+// A dialog that a part brought opens as one; closing it leaves nothing behind.
+document.addEventListener("htmx:afterSwap", (event) => {
+  // A page that Back restores is swapped in without a target.
+  if (event.detail.target?.id !== "dialogs") return;
+  const dialog = document.querySelector("#dialogs > dialog:not(:modal)");
+  if (!dialog) return;
+  dialog.removeAttribute("open");
+  dialog.showModal();
+  dialog.addEventListener("close", () => closed(dialog), { once: true });
+});
+function closed(dialog) {
+  const way = dialog.querySelector("a[data-closes]");
+  if (isPageItself(dialog) && way) location.assign(way.href);
+  else if (dialog.hasAttribute("data-reload")) location.reload();
+  else dialog.remove();
+}
