@@ -1,0 +1,64 @@
+"""Every address of the demo that a person can open, found in its database."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import quote
+
+from tests.processes import Running
+
+AUDIENCE = """SELECT page_id, audience_id FROM ledger_audiencerecord
+  WHERE latest_status = 'draft' AND live_version_id != '' ORDER BY audience_id LIMIT 1"""
+NO_LIVE = """SELECT page_id, audience_id, latest_version_id FROM ledger_audiencerecord
+  WHERE latest_status = 'draft' AND live_version_id = '' ORDER BY audience_id LIMIT 1"""
+LATEST = "SELECT latest_version_id FROM ledger_audiencerecord WHERE audience_id = ?"
+LONG_TALK = """SELECT a.page_id, a.id FROM embedded_api_conversation c
+  JOIN embedded_api_audience a ON a.id = c.audience_id
+  WHERE json_array_length(c.messages) BETWEEN 20 AND 60 ORDER BY a.id LIMIT 1"""
+SUBSCRIPTION = "SELECT subscription_id FROM ledger_subscriptionrecord ORDER BY 1 LIMIT 1"
+OPERATION = "SELECT operation_key FROM ledger_operation WHERE outcome = ? ORDER BY 1 LIMIT 1"
+
+
+def addresses(server: Running) -> dict[str, str]:
+    """Return the addresses by name."""
+    with closing(sqlite3.connect(_database(server))) as database:
+
+        def one(query: str, *values: str) -> list[str]:
+            row = database.execute(query, values).fetchone()
+            return [quote(quote(str(value), safe="")) for value in row]
+
+        page_id, audience_id = one(AUDIENCE)
+        audience = f"/pages/{page_id}/audiences/{audience_id}/"
+        [latest] = one(LATEST, audience_id)
+        talk_page, talk_audience = one(LONG_TALK)
+        [subscription_id] = one(SUBSCRIPTION)
+        accepted, unknown = one(OPERATION, "accepted"), one(OPERATION, "unknown")
+    return {
+        "overview": "/",
+        "pages": "/pages/",
+        "pages filtered": "/pages/?q=deck&status=published&sort=name",
+        "pages, none found": "/pages/?q=nothing-is-called-so",
+        "page": f"/pages/{page_id}/",
+        "page never seen": "/pages/page_nobody_saw/",
+        "create page": "/pages/new/",
+        "audience": audience,
+        "versions": f"{audience}versions/",
+        "compare": f"{audience}versions/compare/?from=live&to=latest",
+        "publish": f"{audience}versions/{latest}/publish/",
+        "conversation": f"/pages/{talk_page}/audiences/{talk_audience}/conversation/",
+        "people": "/people/",
+        "people found": "/people/?q=an",
+        "webhooks": "/webhooks/",
+        "webhook": f"/webhooks/{subscription_id}/",
+        "activity": "/activity/",
+        "operation done": f"/activity/{accepted[0]}/",
+        "operation unknown": f"/activity/{unknown[0]}/",
+        "find": "/find/?q=fleet",
+        "settings": "/accounts/settings/",
+        "password": "/accounts/password/",
+        "no such page": "/nowhere/",
+    }
+
+
+def _database(server: Running) -> Path:
+    return server.log.parent / "demo.sqlite3"

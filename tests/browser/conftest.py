@@ -1,0 +1,109 @@
+"""A real Chromium in front of a real server process.
+
+Nothing here touches the ORM: Playwright keeps an event loop running in the test's thread, under
+which Django refuses to. So each module starts a browser of its own and ends it.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from tests.processes import Running, demo
+
+CHROMIUM = Path(os.environ.get("CHROMIUM_PATH", "/usr/bin/chromium"))
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+# A machine on which many tests run at once takes its time.
+expect.set_options(timeout=15_000)
+REPORT_VIOLATIONS = """document.addEventListener("securitypolicyviolation", (event) =>
+  console.error(`CSP ${event.effectiveDirective} ${event.blockedURI}`))"""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip, loudly, what needs a browser where there is none; in CI that is a failure."""
+    for item in items:
+        if not item.path.is_relative_to(Path(__file__).parent):
+            continue
+        item.add_marker(pytest.mark.browser)
+        if not CHROMIUM.exists() and not os.environ.get("REQUIRE_BROWSER"):
+            item.add_marker(
+                pytest.mark.skip(reason=f"NO BROWSER: {CHROMIUM} is missing; set CHROMIUM_PATH")
+            )
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """The demo, once a worker."""
+    with demo(tmp_path_factory.mktemp("demo")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A Chromium of this module's own."""
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+def open_page(context: BrowserContext, troubles: list[str]) -> Page:
+    """Open a tab that notes every error, violation of the policy and request to elsewhere."""
+    page = context.new_page()
+    page.add_init_script(REPORT_VIOLATIONS)
+    page.on("console", lambda line: troubles.append(line.text) if line.type == "error" else None)
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.on(
+        "request",
+        lambda request: (
+            None if request.url.startswith("http://127.0.0.1") else troubles.append(request.url)
+        ),
+    )
+    return page
+
+
+@pytest.fixture
+def troubles() -> list[str]:
+    """What went wrong in the browser; a test that expects some takes them out."""
+    return []
+
+
+@pytest.fixture
+def context(browser: Browser, server: Running, troubles: list[str]) -> Iterator[BrowserContext]:
+    """A fresh profile at the demo's address; the test fails on any trouble left."""
+    context = browser.new_context(
+        base_url=server.url,
+        viewport={"width": 1280, "height": 800},
+        reduced_motion="reduce",
+        timezone_id="Europe/Berlin",
+    )
+    context.set_default_timeout(15_000)
+    yield context
+    context.close()
+    assert troubles == []
+
+
+@pytest.fixture
+def page(context: BrowserContext, troubles: list[str]) -> Page:
+    """A tab."""
+    return open_page(context, troubles)
+
+
+def log_in(page: Page, name: str = "demo", *, to: str = "/") -> Page:
+    """Log in as one of the demo's accounts, on the way to an address."""
+    page.goto(f"/accounts/login/?next={to}")
+    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_label("Password").fill(name)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(f"**{to}")
+    return page

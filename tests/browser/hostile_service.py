@@ -1,0 +1,158 @@
+"""A service whose every string means harm, and the addresses of the pages that show them."""
+
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote, unquote
+
+import httpx
+
+from tests.contract import examples
+from tests.web.hostile import PAYLOADS
+
+URLS = [
+    "javascript:alert(1)",
+    "java\tscript:alert(1)",
+    "https://evil.example/beacon.png",
+]
+"""What stands alone in a field. The last may be a link; nothing may load it."""
+BREAKS_OUT = [
+    '" onfocus=alert(1) autofocus x="',
+    "' onmouseover='alert(1)' x='",
+    '"><img src=x onerror=alert(1)>',
+    "'><svg onload=alert(1)>",
+    "</script><script>alert(1)</script>",
+    "</title></textarea></style><img src=//evil.example/x onerror=alert(1)>",
+    "${alert(1)}{{constructor.constructor('alert(1)')()}}",
+]
+
+
+def short(texts: list[str]) -> list[str]:
+    # A lone surrogate can't be sent in UTF-8; the fault matrix has it.
+    return [each for each in texts if len(each) < 300 and "\ud800" not in each]
+
+
+def rounds() -> list[str]:
+    """Return what stands in every string: some payloads together, then each URL by itself.
+
+    What opens a comment or a block stands at the end, where it can hide none of the others.
+    """
+    texts = [*BREAKS_OUT, *short(PAYLOADS)]
+    hiding = [
+        each for each in texts if any(mark in each for mark in ("<!--", "CDATA", "```", "~~~"))
+    ]
+    texts = [each for each in texts if each not in hiding]
+    return ["\n".join(texts[:30]), "\n".join([*texts[30:], *hiding]), *URLS]
+
+
+def strings_in(value: Any) -> int:
+    """Return how many strings a JSON value holds."""
+    if isinstance(value, dict):
+        return sum(map(strings_in, value.values()))
+    return sum(map(strings_in, value)) if isinstance(value, list) else isinstance(value, str)
+
+
+def filled(value: Any, text: str) -> Any:
+    """Return the JSON value with the text in place of every string."""
+    match value:
+        case dict():
+            return {name: filled(each, text) for name, each in value.items()}
+        case list():
+            return [filled(each, text) for each in value]
+        case str():
+            return text
+    return value
+
+
+RESOURCES = {
+    "page": examples.PAGE,
+    "audience": examples.AUDIENCE,
+    "conversation": examples.CONVERSATION,
+    "person": examples.PERSON,
+    "subscription": examples.SUBSCRIPTION,
+}
+FIELDS = sum(map(strings_in, RESOURCES.values()))
+
+
+@dataclass
+class HostileService:
+    """Answers with the text of the round in every string; ids are the one named in the request."""
+
+    text: str = ""
+    asked: list[list[str]] = field(default_factory=list)
+    """The paths that were asked for, segment by segment as they were meant."""
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:  # noqa: PLR0911
+        path = request.url.raw_path.decode().partition("?")[0]
+        segments = [unquote(each) for each in path.split("/")[2:]]
+        self.asked.append(segments)
+        match request.method, segments:
+            case "PATCH", [_, subscription_id]:
+                answer = self.filled("subscription") | {"subscriptionId": subscription_id}
+                return httpx.Response(200, json=answer)
+            case "POST", _:
+                return httpx.Response(409, json={"detail": self.text, "errors": [self.problem()]})
+            case _, ["persons", *_]:
+                return httpx.Response(200, json=_list(self.filled("person")))
+            case _, ["pages", page_id]:
+                if page_id == "gone":
+                    return httpx.Response(500, json={"detail": self.text})
+                return httpx.Response(200, json=self.filled("page") | {"pageId": page_id})
+            case _, ["pages", page_id, "audiences"]:
+                return httpx.Response(200, json=_list(self.audience(page_id)))
+            case _, [*_, "messages"]:
+                return httpx.Response(200, json=self.filled("conversation"))
+        return httpx.Response(200, json=_list(self.filled("page"), {"pageId": self.text}))
+
+    def filled(self, name: str) -> Any:
+        return filled(RESOURCES[name], self.text)
+
+    def audience(self, page_id: str) -> Any:
+        """An audience whose own ids and versions can be found again."""
+        ids = {"pageId": page_id, "audienceId": page_id}
+        versions = {
+            name: self.filled("audience")[name]
+            | {"versionId": f"{page_id}{number}", "versionNumber": number, "audienceId": page_id}
+            for number, name in enumerate(("publishedVersion", "latestVersion"), 1)
+        }
+        versions["latestVersion"]["status"] = "draft"
+        return self.filled("audience") | ids | versions
+
+    def problem(self) -> dict[str, str]:
+        return {"path": "name", "message": self.text}
+
+
+def _list(*items: Any) -> dict[str, Any]:
+    return {"hasMore": True, "items": list(items), "totalCount": 9, "nextCursor": "again"}
+
+
+def segment(identifier: str) -> str:
+    """Return the segment of a dashboard's address that stands for an id."""
+    if identifier == "new":
+        return "%256Eew"
+    once = quote(identifier, safe="")
+    return quote(once.replace(".", "%2E") if not identifier.strip(".") else once)
+
+
+def addresses(identifier: str) -> dict[str, str]:
+    """Return the pages that show what the service said of the things with this id."""
+    page = f"/pages/{segment(identifier)}/"
+    audience = f"{page}audiences/{segment(identifier)}/"
+    return {
+        "pages": "/pages/",
+        "page": page,
+        "audience": audience,
+        "versions": f"{audience}versions/",
+        "compare": f"{audience}versions/compare/?from=live&to=latest",
+        "publish": f"{audience}versions/{segment(identifier + '2')}/publish/",
+        "conversation": f"{audience}conversation/",
+        "people": "/people/",
+        "people searched": "/people/?q=alert",
+        "one person": "/people/?person=1",
+        "webhooks": "/webhooks/",
+        "webhook": f"/webhooks/{segment(identifier)}/",
+        "overview": "/",
+        "activity": "/activity/",
+        "find": "/find/?q=alert",
+        "pages seen": "/pages/?q=alert&sort=name",
+        "an error": "/pages/gone/",
+    }

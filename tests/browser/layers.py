@@ -1,0 +1,93 @@
+"""What opens over a page or within it: dialogs, menus, folds, a panel; each with how to open it."""
+
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.addresses import addresses
+from tests.processes import Running
+
+Layer = tuple[str, Callable[[Page], None]]
+"""The address it opens at, and what a person does there."""
+
+
+def layers(server: Running) -> dict[str, Layer]:
+    """Return them by name."""
+    at = addresses(server)
+    return {
+        "palette": (at["overview"], _palette),
+        "palette with nothing in it": (at["overview"], _empty_palette),
+        "keys": (at["pages"], _keys),
+        "menu of the person": (at["activity"], _menu_of("demo")),
+        "navigation on a phone": (at["overview"], _phone_menu),
+        "menu of a page": (at["page"], _menu_of("More for this page")),
+        "menu of an audience": (at["audience"], _menu_of("More for this audience")),
+        "publish": (at["versions"], _publish),
+        "switching off": (at["webhooks"], _switch_off),
+        "taking off the list": (at["webhook"], _take_off),
+        "a person": (at["people"], _person),
+        "folds of a page": (at["page"], _unfold),
+        "folds of an audience": (at["audience"], _unfold),
+        "folds of a conversation": (at["conversation"], _unfold),
+        "folds of a comparison": (at["compare"], _unfold),
+        "folds of the overview": (at["overview"], _unfold),
+        "folds of the activity": (at["activity"], _unfold),
+        "folds of the webhooks": (at["webhooks"], _unfold),
+        "folds of a form": (at["create page"], _unfold),
+    }
+
+
+def _palette(page: Page) -> None:
+    page.keyboard.press("Control+k")
+    page.keyboard.type("fleet")
+    expect(page.locator("#palette [data-words=fleet] [aria-selected=true]")).to_be_visible()
+    expect(page.locator("#palette-people")).not_to_contain_text("Searching")
+
+
+def _empty_palette(page: Page) -> None:
+    page.keyboard.press("Control+k")
+    expect(page.locator("#palette [aria-selected=true]")).to_be_visible()
+
+
+def _keys(page: Page) -> None:
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+
+
+def _menu_of(button: str) -> Callable[[Page], None]:
+    def open_it(page: Page) -> None:
+        page.get_by_role("button", name=button).click()
+        expect(page.locator("main :popover-open, .side-foot :popover-open")).to_be_visible()
+
+    return open_it
+
+
+def _phone_menu(page: Page) -> None:
+    page.set_viewport_size({"width": 360, "height": 800})
+    page.get_by_role("button", name="Open the menu").click()
+    expect(page.get_by_role("navigation", name="Main")).to_be_visible()
+
+
+def _publish(page: Page) -> None:
+    page.locator("main a[href$='/publish/']").first.click()
+    expect(page.get_by_role("dialog", name="Publish version")).to_be_visible()
+
+
+def _switch_off(page: Page) -> None:
+    page.get_by_role("switch", checked=True).first.click()
+    expect(page.get_by_role("dialog", name="Switch off")).to_be_visible()
+
+
+def _take_off(page: Page) -> None:
+    page.get_by_role("link", name="Take it off the list").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+
+
+def _person(page: Page) -> None:
+    page.locator("#rows a").first.click()
+    expect(page.locator("#person h2")).to_be_focused()
+
+
+def _unfold(page: Page) -> None:
+    page.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = true))")
+    page.wait_for_load_state("networkidle")

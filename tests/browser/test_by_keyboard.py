@@ -1,0 +1,158 @@
+"""By keyboard alone: the main path, and on each of its pages the focus goes as one reads."""
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.addresses import addresses
+from tests.browser.conftest import log_in
+from tests.processes import Running
+
+LIVE_WITHIN_MS = 30_000
+FARTHEST = 400
+"""Presses of Tab; a page that needs more has no end."""
+STOPS = """() => {
+  const stops = ["a[href]", "button", "input:not([type=hidden])", "select", "textarea", "summary",
+    "[tabindex='0']"];
+  window.stops = [...document.querySelectorAll(stops.join())].filter(
+    (each) => each.checkVisibility({ visibilityProperty: true }) && each.tabIndex >= 0
+      && (each.type !== "radio" || each.checked));
+}"""
+WHERE = """() => {
+  const at = document.activeElement;
+  if (at === document.body) return null;
+  const box = at.getBoundingClientRect();
+  const x = Math.min(Math.max(box.left + box.width / 2, 1), innerWidth - 1);
+  const on = document.elementFromPoint(x, box.top + Math.min(box.height / 2, 12));
+  return {
+    stop: window.stops.indexOf(at),
+    is_hidden: on === null || !(at.contains(on) || on.contains(at) || at.labels?.[0]?.contains(on)),
+    is_marked: getComputedStyle(at).outlineStyle !== "none",
+    html: at.outerHTML.slice(0, 120),
+  };
+}"""
+PAGES = (
+    "overview",
+    "pages filtered",
+    "page",
+    "audience",
+    "versions",
+    "compare",
+    "conversation",
+    "people found",
+    "webhooks",
+    "webhook",
+    "operation unknown",
+    "find",
+    "settings",
+)
+
+
+def walk(page: Page) -> list[dict[str, Any]]:
+    """Press Tab from the top of a page to its end; return where the focus was."""
+    page.evaluate(STOPS)
+    found: list[dict[str, Any]] = []
+    for _ in range(FARTHEST):
+        page.keyboard.press("Tab")
+        place = page.evaluate(WHERE)
+        if place is None or (found and place["stop"] == found[0]["stop"]):
+            return found
+        found.append(place)
+    raise AssertionError(f"no end after {FARTHEST} presses, at {found[-1]['html']}")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_focus_goes_as_one_reads_and_is_seen(name: str, page: Page, server: Running) -> None:
+    log_in(page)
+    page.goto(addresses(server)[name])
+    page.wait_for_load_state("networkidle")
+    found = walk(page)
+    stops = [place["stop"] for place in found]
+    assert stops == sorted(stops)
+    missed = sorted(set(range(page.evaluate("stops.length"))) - set(stops))
+    assert [page.evaluate(f"stops[{one}].outerHTML.slice(0, 120)") for one in missed] == []
+    assert [place["html"] for place in found if place["is_hidden"] or not place["is_marked"]] == []
+
+
+def tab_to(page: Page, name: str) -> None:
+    """Press Tab until what has that name has the focus."""
+    for _ in range(FARTHEST):
+        page.keyboard.press("Tab")
+        said = "(document.activeElement.ariaLabel ?? document.activeElement.innerText).trim()"
+        if name in page.evaluate(said):
+            return
+    raise AssertionError(f"Tab leads to no {name}")
+
+
+def test_the_main_path_needs_no_mouse(page: Page) -> None:
+    page.goto("/accounts/login/?next=/pages/")
+    page.keyboard.type("demo")
+    page.keyboard.press("Tab")
+    page.keyboard.type("demo")
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_have_text("Pages")
+    page.wait_for_load_state()
+    page.keyboard.press("/")
+    page.keyboard.type("handbook")
+    page.wait_for_url("**q=handbook*")
+    tab_to(page, "Dispatcher")
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_contain_text("Dispatcher")
+    page.wait_for_load_state()
+    _publish_the_first(page)
+    _find_a_person(page)
+    _switch_a_webhook(page)
+    page.keyboard.press("g")
+    page.keyboard.press("a")
+    page.wait_for_url("**/activity/")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(page.locator(".log details[open]")).to_contain_text("Sales chat")
+
+
+def _publish_the_first(page: Page) -> None:
+    page.keyboard.press("j")
+    page.keyboard.press("p")
+    dialog = page.get_by_role("dialog", name="Publish version")
+    expect(dialog.locator(":focus")).to_have_text("Cancel")
+    tab_to(page, "Publish version")
+    page.keyboard.press("Enter")
+    expect(page.locator("#pub-h")).to_have_text(
+        re.compile(r"Version \d+ is live"), timeout=LIVE_WITHIN_MS
+    )
+    expect(page.locator("#publish .dfoot > a")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#publish")).to_have_count(0)
+    page.wait_for_load_state()
+
+
+def _find_a_person(page: Page) -> None:
+    page.keyboard.press("g")
+    page.keyboard.press("u")
+    page.wait_for_url("**/people/")
+    page.keyboard.press("/")
+    page.keyboard.type("ann")
+    expect(page).to_have_title(re.compile("ann"))
+    page.keyboard.press("Tab")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(page.locator("#person h2")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("#person")).to_be_hidden()
+
+
+def _switch_a_webhook(page: Page) -> None:
+    page.keyboard.press("g")
+    page.keyboard.press("w")
+    page.wait_for_url("**/webhooks/")
+    tab_to(page, "Active: Sales chat")
+    page.keyboard.press("Space")
+    expect(page.get_by_role("dialog").locator(":focus")).to_have_text("Leave it on")
+    tab_to(page, "Switch off")
+    page.keyboard.press("Enter")
+    switch = page.locator("[role=switch]:focus")
+    expect(switch).to_have_attribute("aria-checked", "false")
+    page.keyboard.press("Space")
+    expect(switch).to_have_attribute("aria-checked", "true")

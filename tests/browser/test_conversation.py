@@ -1,0 +1,379 @@
+"""Reading a conversation in a browser: found, filtered, stepped through, kept fresh, and safe."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import log_in
+from tests.processes import Running
+from tests.web.hostile import PAYLOADS
+
+SENDABLE = [text for text in PAYLOADS if not set(text) & {"\0", "\ud800"}]
+"""Without what the embedded API cannot store; tests/web sends that too."""
+NOTE_LONG_TASKS = """window.longTasks = [];
+new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) window.longTasks.push(entry.duration);
+}).observe({ type: "longtask" });"""
+WITH_CHANGES_WAITING = """SELECT page_id, audience_id, json_array_length(c.pending_changes)
+  FROM ledger_audiencerecord JOIN embedded_api_conversation c USING (audience_id)
+  WHERE latest_status = 'draft' AND json_array_length(c.pending_changes) > 1
+  ORDER BY audience_id DESC LIMIT 1"""
+FIRST_PAINT_MS = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 9999"
+
+
+@dataclass
+class Story:
+    """The demo's longest conversation, which a test may write anew."""
+
+    database: Path
+    audience_id: str
+    page_id: str
+
+    @property
+    def path(self) -> str:
+        return f"/pages/{self.page_id}/audiences/{self.audience_id}/conversation/"
+
+    def write(self, column: str, value: Any) -> None:
+        """Put JSON into a column, as the service would after the agent has written on."""
+        self._execute(f"{column} = ?", json.dumps(value))
+
+    def publish_up_to(self, message_id: str | None) -> None:
+        """Let the service name the message up to which the conversation was published."""
+        self._execute("published_message_id = ?", message_id)
+
+    def read(self, column: str) -> Any:
+        with closing(sqlite3.connect(self.database, timeout=20)) as database:
+            [found] = database.execute(
+                f"SELECT {column} FROM embedded_api_conversation WHERE audience_id = ?",
+                (self.audience_id,),
+            ).fetchone()
+        return json.loads(found)
+
+    def _execute(self, assignment: str, value: str | None) -> None:
+        with closing(sqlite3.connect(self.database, timeout=20)) as database, database:
+            database.execute(
+                f"UPDATE embedded_api_conversation SET {assignment} WHERE audience_id = ?",
+                (value, self.audience_id),
+            )
+
+
+@pytest.fixture
+def story(server: Running) -> Iterator[Story]:
+    """The longest conversation; afterwards it is as it was."""
+    path = server.log.parent / "demo.sqlite3"
+    with closing(sqlite3.connect(path)) as database:
+        page_id, audience_id, published_up_to = database.execute(
+            "SELECT a.page_id, a.id, c.published_message_id FROM embedded_api_conversation c"
+            " JOIN embedded_api_audience a ON a.id = c.audience_id"
+            " ORDER BY json_array_length(c.messages) DESC, length(c.messages) DESC LIMIT 1"
+        ).fetchone()
+    found = Story(path, audience_id, page_id)
+    before = {column: found.read(column) for column in ("messages", "pending_changes")}
+    yield found
+    found.publish_up_to(published_up_to)
+    for column, value in before.items():
+        found.write(column, value)
+
+
+def call(**fields: Any) -> dict[str, Any]:
+    return {"id": "call_1", "name": "find_person", "arguments": {"query": "ada"}} | fields
+
+
+SHORT = [
+    {"messageId": "a", "content": "Find Marisol.", "timestamp": 1_772_539_200},
+    {"messageId": "b", "toolCalls": [call(error="404 Not Found")], "timestamp": 1_772_539_260},
+    {"messageId": "c", "content": "Then **reefer** alarms.", "timestamp": 1_772_539_320},
+    {
+        "messageId": "d",
+        "reasoning": "A reefer it is.",
+        "toolCalls": [call(result={"rows": ["row"] * 2_000, "last": "a Reefer door"})],
+        "changes": [{"changeId": "chg_1", "previousValue": "64", "newValue": "71"}],
+        "timestamp": 1_772_539_380,
+    },
+]
+
+
+@pytest.fixture
+def reading(page: Page, story: Story) -> Page:
+    """A page with a short conversation, open."""
+    story.write("messages", SHORT)
+    story.write("pending_changes", [*SHORT[3]["changes"], {"changeId": "chg_2", "newValue": "x"}])
+    return log_in(page, to=story.path)
+
+
+def shown(page: Page) -> list[str]:
+    return page.locator("li.msg:visible").evaluate_all("all => all.map((each) => each.id)")
+
+
+def test_two_hundred_messages_open_within_a_second(page: Page, story: Story) -> None:
+    log_in(page, to=story.path)
+    paints = []
+    for _ in range(3):  # the best of three: the machine has other things to do
+        page.goto(story.path)
+        paints.append(page.evaluate(FIRST_PAINT_MS))
+    assert page.locator("li.msg").count() == 200
+    assert min(paints) < 1_000
+
+
+def test_two_hundred_messages_are_searched_and_filtered_without_a_stall(
+    page: Page, story: Story
+) -> None:
+    page.add_init_script(NOTE_LONG_TASKS)
+    log_in(page, to=story.path)
+    stalls = [_stall(page) for _ in range(3)]
+    assert min(stalls) < 200
+
+
+def _stall(page: Page) -> float:
+    """Search, filter and clear; return the longest task meanwhile, in milliseconds."""
+    page.wait_for_timeout(300)
+    page.evaluate("longTasks.length = 0")
+    page.get_by_label("Search this conversation").press_sequentially("payback")
+    expect(page.locator("#found")).to_contain_text("of 200 messages")
+    filters = page.locator("[data-filter-for=thread]")
+    for name in ("Errors", "Changes", "All"):
+        filters.get_by_role("link", name=name).click()
+    page.get_by_role("link", name="Clear the search").click()
+    expect(page.locator("li.msg:visible")).to_have_count(200)
+    page.wait_for_timeout(300)
+    return max(page.evaluate("longTasks"), default=0)
+
+
+def test_a_search_marks_what_it_found_and_opens_the_calls_that_hold_it(reading: Page) -> None:
+    field = reading.get_by_label("Search this conversation")
+    field.fill("reefer")
+    expect(reading.locator("#found")).to_contain_text("3 matches for “reefer” in 2 of 4 messages")
+    assert shown(reading) == ["m3", "m4"]
+    expect(reading.locator("#m4-1")).to_contain_text("a Reefer door")
+    reading.wait_for_function("CSS.highlights.get('found').size >= 3")
+    expect(field).to_be_focused()
+    reading.get_by_role("button", name="Next match").click()
+    expect(reading.locator("[data-place]")).to_contain_text("1 of ")
+    assert reading.evaluate("getSelection().toString()") == "reefer"
+    reading.reload()
+    assert shown(reading) == ["m3", "m4"]
+    reading.get_by_role("link", name="Clear the search").click()
+    expect(reading.locator("li.msg:visible")).to_have_count(4)
+    assert "q=" not in reading.url
+
+
+def test_a_search_marks_words_across_bold_ones(reading: Page) -> None:
+    reading.get_by_label("Search this conversation").fill("Then Reefer alarms")
+    expect(reading.locator("#found")).to_contain_text("1 match for")
+    reading.get_by_role("button", name="Next match").click()
+    assert reading.evaluate("getSelection().toString()") == "Then reefer alarms"
+
+
+def test_filters_ask_nobody_and_stay_after_a_reload(reading: Page) -> None:
+    asked: list[str] = []
+    reading.on("request", lambda request: asked.append(request.url))
+    reading.get_by_role("link", name="Errors 1").click()
+    assert shown(reading) == ["m1", "m2"]
+    reading.get_by_role("link", name="Changes 1").click()
+    assert shown(reading) == ["m4"]
+    assert [url for url in asked if "/static/" not in url] == []  # the icon is asked for again
+    reading.reload()
+    assert shown(reading) == ["m4"]
+    reading.locator("[data-filter-for=thread]").get_by_role("link", name="All").click()
+    assert shown(reading) == ["m1", "m2", "m3", "m4"]
+
+
+def test_keys_walk_between_messages_errors_and_changes(reading: Page) -> None:
+    walked = []
+    for key in ("j", "j", "k", "e", "c"):
+        reading.keyboard.press(key)
+        walked.append(reading.evaluate("document.activeElement.id"))
+    assert walked == ["m1", "m2", "m1", "m2", "m4"]
+
+
+def test_keys_are_letters_in_a_field_and_nothing_once_turned_off(reading: Page) -> None:
+    field = reading.get_by_label("Search this conversation")
+    field.press_sequentially("jke")
+    assert field.input_value() == "jke"
+    field.fill("")
+    reading.evaluate("document.activeElement.blur(); document.documentElement.dataset.keys = 'off'")
+    reading.keyboard.press("j")
+    assert reading.evaluate("document.activeElement.id") == ""
+
+
+LETTER = [
+    {
+        "messageId": "a",
+        "content": "## Ask\n\n| lorry | due |\n|---|---|\n| 64 | **now** |\n\n[Docs](https://a.example)"
+        " [no](javascript:alert(1)) ![x](https://evil.example/x.png)\n\n```\ncode\n```",
+        "timestamp": 1_772_539_200,
+        "hasSnapshot": True,
+    },
+    {
+        "messageId": "b",
+        "content": "First second",
+        "contentParts": [{"type": "text", "text": "First "}, {"type": "text", "text": "second"}],
+        "reasoning": "They want the short answer.",
+        "isInterrupted": True,
+        "timestamp": 1_772_546_400,
+    },
+    {
+        "messageId": "c",
+        "changes": [{"changeId": "chg_1", "previousValue": "64 trucks", "newValue": "71 trucks"}],
+        "timestamp": 1_772_632_800,
+    },
+]
+
+
+def test_a_conversation_reads_like_a_letter(page: Page, story: Story) -> None:
+    story.write("messages", LETTER)
+    story.publish_up_to("b")
+    log_in(page, to=story.path)
+    first, second, third = (page.locator(f"#m{number}") for number in (1, 2, 3))
+    expect(first.locator("table td").first).to_have_text("64")
+    expect(first.locator("pre")).to_have_text("code\n")
+    expect(first.get_by_role("link", name="Docs")).to_have_attribute("href", "https://a.example")
+    expect(
+        first.locator("a", has_text="no").and_(page.locator("[href^=javascript]"))
+    ).to_have_count(0)
+    expect(first).to_contain_text("Snapshot")
+    expect(first).to_contain_text("speaker not given")
+    expect(second.get_by_text("First second")).to_have_count(1)
+    expect(second.locator("summary")).to_contain_text("Reasoning 5 words")
+    expect(second).to_contain_text("Interrupted. The message stops here.")
+    expect(second).to_contain_text("inferred from reasoning")
+    expect(third.locator("del")).to_contain_text("64")
+    expect(third.locator("ins")).to_contain_text("71")
+    expect(page.locator(".day").nth(1)).to_contain_text("2 h 00 min later")
+    expect(page.locator(".day").nth(2)).to_contain_text("4 March 2026")
+    expect(page.locator("#published")).to_have_text("Published up to here")
+    expect(page.locator("main")).to_contain_text("1 message and 1 change after what was published")
+    expect(page.locator(".tabs [aria-current]")).to_contain_text("3, 1 after publishing")
+
+
+def test_a_board_and_its_messages_lead_to_each_other(reading: Page) -> None:
+    board = reading.get_by_role("region", name="Pending changes")
+    board.get_by_role("link", name="Made in message 4").click()
+    assert reading.url.endswith("#m4")
+    reading.locator("#m4").get_by_role("link", name="It waits on the board").click()
+    assert reading.url.endswith("#pending-1")
+
+
+def test_new_messages_come_without_moving_the_reader(page: Page, story: Story) -> None:
+    page.clock.install()
+    log_in(page, to=story.path)
+    page.locator("details.fold:not([open])").first.locator("summary").click()
+    message = page.locator("#m5")
+    message.focus()
+    message.scroll_into_view_if_needed()
+    page.evaluate("getSelection().selectAllChildren(document.getElementById('m5'))")
+    before = _place(page)
+    story.write("messages", [*story.read("messages"), {"messageId": "new", "content": "Hello."}])
+    page.clock.fast_forward(21_000)
+    expect(page.get_by_role("link", name="1 new message")).to_be_in_viewport()
+    expect(page.locator("#m201")).to_contain_text("Hello.")
+    assert _place(page) == before
+    page.get_by_role("link", name="1 new message").click()
+    expect(page.locator("#m201")).to_be_in_viewport()
+
+
+def _place(page: Page) -> dict[str, Any]:
+    return page.evaluate(
+        "({ top: scrollY, focus: document.activeElement.id, selected: getSelection().toString(),"
+        " open: [...document.querySelectorAll('details')].map((each) => each.open) })"
+    )
+
+
+def test_what_a_fold_holds_is_copied_as_it_is_written(reading: Page) -> None:
+    reading.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    reading.get_by_role("button", name="Copy arguments").first.click()
+    reading.wait_for_function("async () => (await navigator.clipboard.readText()).includes('ada')")
+    assert json.loads(reading.evaluate("navigator.clipboard.readText()")) == {"query": "ada"}
+
+
+def test_folds_are_as_they_were_when_the_page_is_loaded_again(reading: Page) -> None:
+    reading.locator("#m4-r summary").click()
+    reading.locator("#m4-1 summary").click()
+    expect(reading.locator("#m4-1-in, #m4-1 .halves").first).to_be_visible()
+    reading.locator("#m4-1 > summary").click()
+    reading.get_by_role("link", name="Refresh").click()
+    expect(reading.locator("#m4-r")).to_have_attribute("open", "")
+    expect(reading.locator("#m4-1")).not_to_have_attribute("open", "")
+
+
+def test_the_board_and_the_publish_page_agree_on_what_waits(page: Page, server: Running) -> None:
+    with closing(sqlite3.connect(server.log.parent / "demo.sqlite3")) as database:
+        page_id, audience_id, waiting = database.execute(WITH_CHANGES_WAITING).fetchone()
+    log_in(page, to=f"/pages/{page_id}/audiences/{audience_id}/conversation/")
+    board = page.get_by_role("region", name="Pending changes")
+    expect(board.get_by_role("heading")).to_have_text(f"Pending changes {waiting}")
+    board.get_by_role("link", name="Publish").click()
+    expect(page.get_by_role("dialog")).to_contain_text(f"{waiting} pending changes are not in")
+
+
+@pytest.mark.parametrize(("kind", "holds"), [("Markdown", "## 4. Agent"), ("JSON", '"messages"')])
+def test_a_conversation_is_saved_as_a_file(reading: Page, kind: str, holds: str) -> None:
+    with reading.expect_download() as download:
+        reading.get_by_role("link", name=kind).click()
+    assert holds in Path(download.value.path()).read_text()
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_hostile_texts_run_nothing_ask_nobody_and_stay_in_their_places(
+    page: Page, story: Story, width: int
+) -> None:
+    def message(text: str) -> dict[str, Any]:
+        return {
+            "messageId": f"msg {text[:99]}",
+            "content": text,
+            "contentParts": [{"type": "text", "text": text}, {"type": text, "text": text}],
+            "reasoning": text,
+            "toolCalls": [
+                call(name=text, arguments={text[:99]: text}, result={"a": text}, error=text),
+                call(result=[{text[:99]: [text]}]),
+            ],
+            "changes": [{"changeId": text, "previousValue": text, "newValue": f"{text} more"}],
+        }
+
+    story.write("messages", [message(text) for text in SENDABLE])
+    story.write("pending_changes", [{"previousValue": text} for text in SENDABLE])
+    dialogs: list[str] = []
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    page.set_viewport_size({"width": width, "height": 800})
+    log_in(page, to=story.path)
+    assert page.locator("li.msg").count() == len(SENDABLE)
+    page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
+    page.wait_for_load_state("networkidle")
+    expect(page.locator("details[hx-get] .halves").first).to_be_visible()
+    assert dialogs == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("h1").count() == 1
+    assert (
+        page.locator("main img, main iframe, main script, main style, main form form").count() == 0
+    )
+
+
+def test_a_conversation_is_read_searched_and_looked_into_without_javascript(
+    browser: Browser, server: Running, story: Story
+) -> None:
+    story.write("messages", SHORT)
+    with browser.new_context(base_url=server.url, java_script_enabled=False) as context:
+        page = context.new_page()
+        log_in(page, to=story.path)
+        page.get_by_role("link", name="Errors 1").click()
+        expect(page.locator("li.msg:visible")).to_have_count(2)
+        page.goto(story.path)
+        page.get_by_label("Search this conversation").fill("reefer")
+        page.get_by_label("Search this conversation").press("Enter")
+        expect(page.locator("#found")).to_contain_text("3 matches")
+        expect(page.locator("li.msg:visible")).to_have_count(2)
+        page.goto(story.path)
+        page.locator("#m4-1 summary").click()
+        page.get_by_role("link", name="Open this call").click()
+        expect(page.locator("main")).to_contain_text("a Reefer door")
+        page.goto(story.path)
+        with page.expect_download() as download:
+            page.get_by_role("link", name="Markdown").click()
+        assert "reefer" in Path(download.value.path()).read_text()

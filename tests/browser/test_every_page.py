@@ -1,0 +1,114 @@
+"""Every page in both themes and at four widths: whole, still, and readable by all."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from tests.browser.addresses import addresses
+from tests.browser.conftest import log_in, open_page
+from tests.browser.layers import layers
+from tests.processes import Running
+
+WIDTHS = (360, 768, 1280, 1920)
+MAX_SHIFT = 0.02
+NOT_THERE = {"page never seen", "no such page"}
+NOTE_SHIFTS = """window.shift = 0;
+new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shift += entry.value;
+}).observe({ type: "layout-shift", buffered: true });"""
+TOO_WIDE = """() => {
+  const limit = document.documentElement.clientWidth;
+  if (document.documentElement.scrollWidth <= limit) return [];
+  return [...document.body.querySelectorAll("*")]
+    .filter((each) => each.getBoundingClientRect().right > limit + 1)
+    .slice(0, 3).map((each) => each.outerHTML.slice(0, 120));
+}"""
+OUTLINE = "[...document.querySelectorAll('main :is(h1, h2, h3, h4)')].map((h) => +h.tagName[1])"
+RULES = {
+    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+    "resultTypes": ["violations"],
+}
+RULES_OF_COLOUR = {
+    "runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]},
+    "resultTypes": ["violations"],
+}
+"""All that a theme can change: both have the same elements."""
+
+
+@pytest.fixture(scope="module")
+def profile(browser: Browser, server: Running) -> Iterator[BrowserContext]:
+    """A profile that is logged in."""
+    context = browser.new_context(
+        base_url=server.url, reduced_motion="reduce", timezone_id="Asia/Kolkata"
+    )
+    context.set_default_timeout(15_000)
+    context.add_init_script(NOTE_SHIFTS)
+    log_in(context.new_page())
+    yield context
+    context.close()
+
+
+def violations(page: Page, rules: dict[str, Any]) -> list[str]:
+    """Return what axe finds, each with the element it is about."""
+    found = Axe().run(page, options=rules).response["violations"]
+    return [f"{each['id']}: {node['html'][:160]}" for each in found for node in each["nodes"]]
+
+
+def wrong_with(page: Page) -> list[str]:
+    """Return what axe, the outline and the widths have against a page."""
+    found = violations(page, RULES)
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    found += [f"in the dark, {each}" for each in violations(page, RULES_OF_COLOUR)]
+    outline = page.evaluate(OUTLINE)
+    if outline.count(1) != 1:
+        found.append(f"headings of the first level: {outline.count(1)}")
+    found += [
+        f"a heading of level {after} follows one of {before}"
+        for before, after in pairwise(outline)
+        if after > before + 1
+    ]
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 800})
+        found += [f"too wide at {width}: {each}" for each in page.evaluate(TOO_WIDE)]
+    return found
+
+
+def test_every_page_is_whole_in_each_theme_at_each_width(
+    profile: BrowserContext, server: Running
+) -> None:
+    wrong: dict[str, list[str]] = {}
+    for name, address in addresses(server).items():
+        troubles: list[str] = []
+        page = open_page(profile, troubles)
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.goto(address)
+        page.wait_for_load_state("networkidle")
+        shift = page.evaluate("window.shift")
+        # The browser itself notes an answer of 404.
+        found = [each for each in troubles if "404" not in each or name not in NOT_THERE]
+        found += [f"shifts by {shift:.3f}"] if shift > MAX_SHIFT else []
+        found += wrong_with(page)
+        if found:
+            wrong[name] = found
+        page.close()
+    assert wrong == {}
+
+
+def test_all_that_opens_is_readable_in_each_theme(profile: BrowserContext, server: Running) -> None:
+    wrong: dict[str, list[str]] = {}
+    for name, (address, open_it) in layers(server).items():
+        troubles: list[str] = []
+        page = open_page(profile, troubles)
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.goto(address)
+        page.wait_for_load_state("networkidle")
+        open_it(page)
+        found = [*troubles, *wrong_with(page)]
+        if found:
+            wrong[name] = found
+        page.close()
+    assert wrong == {}

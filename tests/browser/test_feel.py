@@ -1,0 +1,92 @@
+"""How it feels: buttons are busy while they work, tabs tell what changed, settings hold."""
+
+import re
+
+from playwright.sync_api import Page, Route, expect
+
+from tests.browser.conftest import log_in
+
+LIVE_WITHIN_MS = 30_000
+NOTE_BUSY = """document.addEventListener("submit", (event) => {
+  sessionStorage.busy = event.submitter.getAttribute("aria-busy");
+})"""
+
+
+def hold(route: Route, held: list[Route]) -> None:
+    """Keep a request from its answer."""
+    held.append(route)
+
+
+def a_page_with_audiences(page: Page) -> None:
+    page.goto("/pages/?q=last-mile")
+    page.locator("tbody th a").first.click()
+    expect(page.get_by_role("button", name="Pin")).to_be_visible()
+
+
+def test_a_button_of_a_part_is_busy_until_the_answer_and_keeps_the_focus(page: Page) -> None:
+    log_in(page)
+    a_page_with_audiences(page)
+    held: list[Route] = []
+    page.route("**/accounts/pin/", lambda route: hold(route, held), times=1)
+    button = page.locator("#pin-button")
+    with page.expect_request("**/accounts/pin/"):
+        button.press("Enter")
+    expect(button).to_have_attribute("aria-busy", "true")
+    held[0].continue_()
+    expect(button).to_have_text("Unpin")
+    expect(button).not_to_have_attribute("aria-busy", "true")
+    expect(button).to_be_focused()
+    name = page.locator("h1").inner_text()
+    expect(page.locator("#pins")).to_have_text(f"Pinned {name}")
+    button.press("Enter")
+    expect(page.locator("#pins")).to_have_text("")
+
+
+def test_a_button_of_a_form_is_busy_until_the_page_is_there(page: Page) -> None:
+    log_in(page)
+    page.goto("/accounts/settings/")
+    page.evaluate(NOTE_BUSY)
+    button = page.get_by_role("button", name="Save settings")
+    button.click()
+    expect(page.locator("#messages")).to_contain_text("Settings saved.")
+    assert page.evaluate("sessionStorage.busy") == "true"
+    expect(button).not_to_have_attribute("aria-busy", "true")
+
+
+def test_the_settings_are_seen_at_once_and_can_be_put_back(page: Page) -> None:
+    log_in(page, to="/accounts/settings/")
+    page.get_by_label("Comfortable").check()
+    page.get_by_label("Show times in the zone").select_option("UTC")
+    page.get_by_role("button", name="Save settings").click()
+    expect(page.locator("html")).to_have_attribute("data-density", "comfortable")
+    page.goto("/activity/")
+    expect(page.locator(".bar")).to_contain_text(re.compile(r"As of [\d:]+ UTC"))
+    page.get_by_role("button", name="demo").click()
+    page.get_by_label("Times in UTC").uncheck()
+    expect(page.locator(".bar")).not_to_contain_text("UTC")
+    page.goto("/accounts/settings/")
+    page.get_by_label("Compact").check()
+    page.get_by_role("button", name="Save settings").click()
+    expect(page.locator("html")).not_to_have_attribute("data-density", "comfortable")
+
+
+def test_the_tab_tells_what_is_searched_and_how_much_needs_attention(page: Page) -> None:
+    log_in(page)
+    expect(page).to_have_title(re.compile(r"^\(\d+\) Overview · Pressroom$"))
+    page.goto("/people/")
+    page.get_by_role("searchbox", name="Search people").press_sequentially("an")
+    expect(page).to_have_title("“an” in people · Pressroom")
+
+
+def test_the_tab_tells_that_the_version_is_live(page: Page) -> None:
+    log_in(page)
+    page.goto("/pages/?q=Cold+chain")
+    page.locator("tbody th a").first.click()
+    page.locator("main a[href$='/publish/']").last.click()
+    dialog = page.get_by_role("dialog")
+    version = dialog.get_by_role("heading", level=1).inner_text().split()[2].rstrip("?")
+    dialog.get_by_role("button", name=f"Publish version {version}").click()
+    expect(page).to_have_title(re.compile(rf"^Publishing version {version} · .+ · Pressroom$"))
+    expect(page).to_have_title(
+        re.compile(rf"^Version {version} is live · .+ · Pressroom$"), timeout=LIVE_WITHIN_MS
+    )

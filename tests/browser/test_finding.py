@@ -1,0 +1,63 @@
+"""Finding anything with the mouse unplugged, and sharing what was found."""
+
+import sqlite3
+from contextlib import closing
+
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import log_in
+from tests.processes import Running
+
+WITH_TWO_VERSIONS = """SELECT audience_id, name FROM ledger_audiencerecord
+  WHERE latest_status = 'draft' AND live_version_id != '' ORDER BY audience_id DESC LIMIT 1"""
+
+
+def tab_to(page: Page, words: str) -> None:
+    """Press Tab until what has the focus begins with these words."""
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        said = page.evaluate("document.activeElement.textContent.trim()")
+        if said.startswith(words):
+            return
+    raise AssertionError(f"Tab never came to {words!r}.")
+
+
+def test_an_id_leads_to_the_audience_and_on_to_its_comparison(page: Page, server: Running) -> None:
+    with closing(sqlite3.connect(server.log.parent / "demo.sqlite3")) as database:
+        audience_id, name = database.execute(WITH_TWO_VERSIONS).fetchone()
+    log_in(page)
+    page.keyboard.press("Control+k")
+    page.keyboard.type(audience_id)
+    expect(page.get_by_role("option").first).to_contain_text(name)
+    page.keyboard.press("Enter")
+    expect(page.locator("main").get_by_role("heading", level=1)).to_have_text(name)
+    tab_to(page, "Compare")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/versions/compare/?from=*&to=*")
+    expect(page.locator("main").get_by_role("heading", level=1)).to_contain_text("Compare")
+
+
+def test_what_was_filtered_is_there_on_the_way_back_and_in_another_browser(
+    page: Page, browser: Browser, server: Running
+) -> None:
+    log_in(page, to="/pages/")
+    tab_to(page, "Audiences")
+    page.keyboard.press("Enter")
+    changed = page.get_by_role("checkbox", name="Changed since publish")
+    expect(page.locator("#n-standing-changed")).not_to_be_empty()
+    changed.focus()
+    page.keyboard.press("Space")
+    expect(page.locator("#coverage")).to_contain_text("found in")
+    page.keyboard.press("Escape")
+    found = page.locator("#rows tr th a").all_text_contents()
+    assert len(found) == int(page.locator("#n-standing-changed").inner_text())
+    page.locator("#rows tr th a").first.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("main").get_by_role("heading", level=1)).to_have_text(found[0])
+    page.go_back()  # a shortcut of the browser itself, which has no window here
+    expect(page.locator("#rows tr")).to_have_count(len(found))
+    assert page.url.endswith("/pages/?standing=changed")
+    other = browser.new_context(base_url=server.url)
+    theirs = log_in(other.new_page(), "viewer", to="/pages/?standing=changed")
+    assert theirs.locator("#rows tr th a").all_text_contents() == found
+    other.close()

@@ -1,0 +1,168 @@
+"""The whole path as a person walks it: once as it is meant, once without JavaScript."""
+
+from dataclasses import dataclass
+
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.browser.conftest import log_in, open_page
+from tests.processes import Running
+
+PAGE = "Last-mile van fleets"
+SUBSCRIPTION = "Version events"
+LIVE_WITHIN_MS = 30_000
+"""Three seconds queued, four processing, and a machine that has other things to do."""
+
+
+@dataclass
+class Walk:
+    """A person on the way; what this one makes or changes is nobody else's."""
+
+    page: Page
+    audience: str
+    words: str
+    url: str
+    new_page: str
+
+    def open_an_audience(self) -> None:
+        log_in(self.page)
+        expect(self.heading).to_have_text("Overview")
+        self.follow("Pages")
+        self.follow(PAGE)
+        expect(self.heading).to_have_text(PAGE)
+        self.follow(self.audience)
+        expect(self.heading).to_have_text(self.audience)
+
+    def read_about_it(self) -> None:
+        self.follow("Versions")
+        expect(self.page.get_by_role("heading", name="Version 1")).to_be_visible()
+        self.follow("Conversation")
+        expect(self.page.locator("li.msg").first).to_be_visible()
+
+    def ask_to_publish(self) -> None:
+        self.follow("Publish version 1")
+        expect(self.page.locator("#pub-h")).to_have_text("Publish version 1?")
+        expect(self.page.get_by_role("dialog")).to_contain_text("Nothing")
+        self.press("Publish version 1")
+        expect(self.page.locator("#pub-h")).to_have_text("Publishing version 1")
+        expect(self.page.locator("[aria-current=step]")).to_contain_text("Queued")
+
+    def see_it_live(self) -> None:
+        expect(self.page.locator(".stepper li.done").first).to_be_visible()
+        expect(self.page.locator(".stepper")).to_contain_text("Published")
+        self.page.get_by_role("link", name="Close", exact=True).last.click()
+        expect(self.page.locator(".head")).to_contain_text("Version 1 live")
+
+    def see_who_was_found(self) -> None:
+        expect(self.page.locator("mark").first).to_have_text(self.words, ignore_case=True)
+        expect(self.page.get_by_role("searchbox", name="Search people")).to_have_value(self.words)
+        assert f"q={self.words}" in self.page.url
+
+    def edit_a_subscription(self) -> None:
+        self.follow("Webhooks")
+        self.follow(SUBSCRIPTION)
+        self.page.get_by_label("Target URL").fill(self.url)
+
+    def see_it_changed(self) -> None:
+        expect(self.page.get_by_label("Target URL")).to_have_value(self.url)
+        self.follow("Webhooks")
+        expect(self.row(SUBSCRIPTION)).to_contain_text(self.url[:40])
+
+    def switch_off_and_on(self) -> None:
+        switch = self.row(SUBSCRIPTION).get_by_role("switch")
+        switch.click()
+        self.press("Switch off")
+        expect(switch).not_to_be_checked()
+        switch.click()
+        expect(switch).to_be_checked()
+
+    def create_a_page(self) -> None:
+        self.follow("Pages")
+        self.follow("Create page")
+        self.page.get_by_label("Name", exact=True).fill(self.new_page)
+        self.page.get_by_label("Context", exact=True).fill("For those who walk the whole path.")
+        self.press("Create page")
+        expect(self.heading).to_have_text(self.new_page)
+
+    def find_it_all_under_activity(self) -> None:
+        self.follow("Activity")
+        rows = self.page.locator(".log li").filter(has_text="demo")
+        for number, words in enumerate(
+            [
+                ("Create page", self.new_page),
+                ("Update webhook", SUBSCRIPTION),
+                ("Update webhook", SUBSCRIPTION),
+                ("Update webhook", SUBSCRIPTION),
+                ("Publish version 1", self.audience),
+            ]
+        ):
+            for said in (*words, "Done"):
+                expect(rows.nth(number)).to_contain_text(said)
+
+    @property
+    def heading(self) -> Locator:
+        return self.page.locator("main").get_by_role("heading", level=1)
+
+    def row(self, name: str) -> Locator:
+        return self.page.get_by_role("row").filter(has_text=name)
+
+    def follow(self, name: str) -> None:
+        self.page.get_by_role("link", name=name).first.click()
+
+    def press(self, name: str) -> None:
+        self.page.get_by_role("button", name=name, exact=True).click()
+
+
+def test_the_whole_path(page: Page) -> None:
+    walk = Walk(
+        page, "Harbour Aggregates Ltd", "kow", "https://hooks.example/walked", "Walked by mouse"
+    )
+    walk.open_an_audience()
+    walk.read_about_it()
+    walk.ask_to_publish()
+    expect(page.locator("#pub-h")).to_have_text("Version 1 is live", timeout=LIVE_WITHIN_MS)
+    walk.see_it_live()
+    walk.follow("People")
+    page.get_by_role("searchbox", name="Search people").press_sequentially(walk.words, delay=60)
+    walk.see_who_was_found()
+    walk.edit_a_subscription()
+    expect(page.locator("#sending")).to_contain_text(walk.url)
+    walk.press("Save changes")
+    walk.see_it_changed()
+    walk.switch_off_and_on()
+    walk.create_a_page()
+    walk.find_it_all_under_activity()
+
+
+def test_the_whole_path_without_javascript(
+    browser: Browser, server: Running, troubles: list[str]
+) -> None:
+    context = browser.new_context(base_url=server.url, java_script_enabled=False)
+    context.set_default_timeout(15_000)
+    page = open_page(context, troubles)
+    walk = Walk(
+        page,
+        "Logística Guadalmar S.L.",
+        "ros",
+        "https://hooks.example/by-hand",
+        "Walked without scripts",
+    )
+    walk.open_an_audience()
+    walk.read_about_it()
+    walk.ask_to_publish()
+    while page.locator("#pub-h").text_content() != "Version 1 is live":
+        page.get_by_role("link", name="Look again").click()
+    walk.see_it_live()
+    walk.follow("People")
+    page.get_by_role("searchbox", name="Search people").fill(walk.words)
+    page.keyboard.press("Enter")
+    walk.see_who_was_found()
+    walk.edit_a_subscription()
+    walk.press("Review and save")
+    expect(page.locator("#sending")).to_contain_text(walk.url)
+    walk.press("Save changes")
+    walk.see_it_changed()
+    walk.switch_off_and_on()
+    walk.create_a_page()
+    walk.find_it_all_under_activity()
+    context.close()
+    assert troubles == []

@@ -1,0 +1,80 @@
+"""The overview in a browser: what is on its way moves by itself, and the page reads well."""
+
+import re
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import log_in
+from tests.processes import Running
+
+AXE = {
+    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+    "resultTypes": ["violations"],
+}
+
+
+def violations(page: Page) -> str:
+    found = Axe().run(page, options=AXE)
+    return found.generate_report() if found.violations_count else ""
+
+
+def test_what_is_on_its_way_moves_by_itself(page: Page) -> None:
+    log_in(page)
+    page.goto("/pages/?q=recycling")
+    page.locator("tbody th a").first.click()
+    row = page.locator("main tr", has=page.locator("a[href$='/publish/']:visible")).first
+    name = row.locator("th a").inner_text()
+    row.locator("a[href$='/publish/']:visible").first.click()
+    page.get_by_role("button", name=re.compile("^Publish version")).click()
+    expect(page.get_by_role("heading", name=re.compile("^Publishing"))).to_be_visible()
+    page.goto("/")
+    row = page.locator("#flight tbody tr", has_text=name)
+    expect(row).to_contain_text("Queued")
+    # One that stays: pending versions wait for weeks. The order of the rows may change meanwhile.
+    other = page.locator("#flight tbody tr", has_text="Pending").locator("a").first
+    other.focus()
+    other = page.locator(f"#{other.get_attribute('id')}")
+    expect(row).to_have_count(0, timeout=40_000)
+    expect(page.locator("#flight-said")).to_contain_text(f"of {name}: published.")
+    expect(other).to_be_focused()
+
+
+def test_a_look_waits_while_nobody_looks(page: Page) -> None:
+    looks: list[str] = []
+    log_in(page, to="/activity/")
+    page.on("request", lambda sent: looks.append(sent.url) if "looks=" in sent.url else None)
+    page.add_init_script(
+        "Object.defineProperty(document, 'hidden', {get: () => !window.somebodyLooks})"
+    )
+    page.goto("/")
+    expect(page.locator("#flight[data-held]")).to_be_attached(timeout=30_000)
+    assert looks == []
+    page.evaluate(
+        "window.somebodyLooks = true; document.dispatchEvent(new Event('visibilitychange'))"
+    )
+    expect(page.locator("#flight[hx-get$='looks=1'], #flight[hx-get$='looks=0']")).to_be_attached()
+    expect(page.locator("#flight[data-held]")).to_have_count(0)
+    assert len(looks) == 1
+
+
+def test_overview_find_and_palette_have_no_known_barrier(browser: Browser, server: Running) -> None:
+    for scheme, width in (("light", 1280), ("dark", 360)):
+        context = browser.new_context(
+            base_url=server.url,
+            color_scheme=scheme,  # type: ignore[arg-type]
+            viewport={"width": width, "height": 800},
+            reduced_motion="reduce",
+        )
+        # What axe does while it looks is against the policy: no notes are taken of troubles.
+        page = log_in(context.new_page())
+        assert violations(page) == ""
+        page.keyboard.press("Control+k")
+        page.keyboard.type("bright")
+        expect(page.locator("#palette-people [role=option]").first).to_be_visible()
+        assert violations(page) == ""
+        page.goto("/find/?q=bright")
+        expect(page.locator("#find-people a").first).to_be_visible()
+        assert violations(page) == ""
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        context.close()

@@ -1,0 +1,158 @@
+"""A whole page, typed by keys alone: with JavaScript, without, and with the session ended."""
+
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.browser.conftest import log_in, open_page
+from tests.browser.whole_page import (
+    SUBMIT,
+    assert_holds_all,
+    choose_header_action,
+    tab_to,
+    type_at,
+    write_actions,
+    write_basics,
+    write_cards,
+    write_footer,
+    write_metadata,
+    write_scripts,
+)
+from tests.processes import Running
+
+NEW = "/pages/new/"
+
+
+def write_whole(page: Page, name: str) -> None:
+    """Fill the whole form, from its first field to its last."""
+    write_basics(page, name)
+    write_actions(page)
+    write_cards(page)
+    write_footer(page)
+    write_scripts(page)
+    write_metadata(page)
+
+
+def create(page: Page, name: str) -> None:
+    """Press Create page, and see that the page holds all that was typed."""
+    tab_to(page, SUBMIT)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text(name)
+    assert_holds_all(page, name)
+
+
+def sign_in_again(page: Page, name: str = "demo") -> None:
+    """Fill the log-in that stands in the way."""
+    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_label("Password").fill(name)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def test_a_whole_page_is_created_by_keyboard_alone(page: Page) -> None:
+    log_in(page, to=NEW)
+    write_whole(page, "All by keyboard")
+    choose_header_action(page)
+    create(page, "All by keyboard")
+    page.goto(NEW)
+    expect(page.get_by_text("All by keyboard")).to_have_count(0)
+
+
+def test_a_whole_page_is_created_by_keyboard_without_javascript(
+    browser: Browser, server: Running
+) -> None:
+    context = browser.new_context(base_url=server.url, java_script_enabled=False)
+    page = log_in(context.new_page(), to=NEW)
+    write_whole(page, "All without scripts")
+    tab_to(page, "button[name=rows][value=look]", back=True)
+    page.keyboard.press("Enter")
+    page.locator("option[value='act-c']").wait_for(state="attached")
+    tab_to(page, "[id='name']")
+    tab_to(page, "[id='headerActionId']")
+    page.keyboard.type("Button C")
+    create(page, "All without scripts")
+    context.close()
+
+
+def test_a_whole_page_is_created_though_the_session_ends_in_between(
+    page: Page, context: BrowserContext
+) -> None:
+    log_in(page, to=NEW)
+    write_basics(page, "All though signed out")
+    write_actions(page)
+    write_cards(page)
+    write_footer(page)
+    write_scripts(page)
+    context.clear_cookies(name="sessionid")
+    write_metadata(page)
+    choose_header_action(page)
+    expect(page.locator("#kept")).to_contain_text("You are signed out")
+    tab_to(page, SUBMIT)
+    page.keyboard.press("Enter")
+    sign_in_again(page)
+    expect(page.get_by_text("This is your draft from")).to_be_visible()
+    create(page, "All though signed out")
+
+
+def test_without_javascript_and_without_any_cookie_the_form_is_there_after_the_log_in(
+    browser: Browser, server: Running
+) -> None:
+    context = browser.new_context(base_url=server.url, java_script_enabled=False)
+    page = log_in(context.new_page(), to=NEW)
+    write_basics(page, "Kept without scripts")
+    context.clear_cookies()
+    tab_to(page, SUBMIT)
+    page.keyboard.press("Enter")
+    sign_in_again(page)
+    expect(page.get_by_label("Name", exact=True)).to_have_value("Kept without scripts")
+    page.locator(SUBMIT).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Kept without scripts")
+    context.close()
+
+
+def test_a_tab_that_is_closed_leaves_its_last_words(
+    page: Page, context: BrowserContext, troubles: list[str]
+) -> None:
+    log_in(page, to=NEW)
+    type_at(page, "name", "Closed at once")
+    page.close(run_before_unload=True)
+    later = open_page(context, troubles)
+    later.goto(NEW)
+    later.get_by_role("link", name="Go on with Closed at once").click()
+    expect(later.get_by_label("Name", exact=True)).to_have_value("Closed at once")
+    later.goto(NEW)
+    later.get_by_role("button", name="Throw away Closed at once").click()
+    expect(later.get_by_role("link", name="Go on with Closed at once")).to_have_count(0)
+
+
+def test_a_field_is_checked_when_it_is_left_and_no_other_turns_red(page: Page) -> None:
+    log_in(page, to=NEW)
+    type_at(page, "actions.0.url", "javascript:alert(1)")
+    page.keyboard.press("Tab")
+    said = page.locator("[id='actions.0.url_error']")
+    expect(said).to_contain_text("Start with https://")
+    expect(page.locator("[aria-invalid]")).to_have_count(1)
+    expect(page.locator("[id='actions.0.url']")).not_to_be_focused()
+    tab_to(page, "[id='actions.0.url']", back=True)
+    page.keyboard.press("Control+a")
+    page.keyboard.type("https://a.example")
+    page.keyboard.press("Tab")
+    expect(said).to_be_hidden()
+    expect(page.locator("[aria-invalid]")).to_have_count(0)
+
+
+def test_a_check_disturbs_neither_typing_nor_the_focus(page: Page) -> None:
+    log_in(page, to=NEW)
+    type_at(page, "name", "First")
+    page.keyboard.press("Tab")
+    tab_to(page, "[id='pageContext']")
+    with page.expect_response(lambda answer: answer.url.endswith("/draft/")):
+        page.keyboard.type("Typed without a pause while checks and saves come back. " * 2)
+    expect(page.get_by_label("Context")).to_have_value(
+        "Typed without a pause while checks and saves come back. " * 2
+    )
+    expect(page.get_by_label("Context")).to_be_focused()
+
+
+def test_lengths_and_previews_follow_the_typing(page: Page) -> None:
+    log_in(page, to=NEW)
+    type_at(page, "metadata.title", "Eight ch")
+    expect(page.locator("#previews")).to_contain_text("title 8, description 0 characters")
+    expect(page.locator("[id='metadata.title']")).to_be_focused()

@@ -1,0 +1,189 @@
+"""The palette and the keys: everything is a few keys away, and nothing is in the way."""
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+
+from tests.browser.conftest import log_in
+from tests.processes import Running
+
+FIELD = "#palette-q"
+CHOSEN = "#palette [aria-selected=true]"
+
+
+def open_palette(page: Page) -> None:
+    page.keyboard.press("Control+k")
+    expect(page.locator(FIELD)).to_be_focused()
+    expect(page.locator(CHOSEN)).to_be_visible()
+
+
+def an_audience(page: Page) -> str:
+    """Go to the first audience of the first page that has one; return its id."""
+    page.goto("/find/?q=Brightwater+Foods")
+    page.locator("#find-results a[href*='/audiences/']").first.click()
+    page.wait_for_url(re.compile(r"/audiences/[^/]+/$"))
+    return page.url.rstrip("/").rsplit("/", 1)[1]
+
+
+def test_ctrl_k_words_arrow_and_enter_lead_there(page: Page) -> None:
+    log_in(page)
+    open_palette(page)
+    page.keyboard.type("brightwater")
+    expect(page.locator(CHOSEN)).to_contain_text("Brightwater")
+    first = page.locator(CHOSEN).get_attribute("href")
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(CHOSEN)).to_have_count(1)
+    second = page.locator(CHOSEN)
+    expect(page.locator(FIELD)).to_have_attribute(
+        "aria-activedescendant", second.get_attribute("id") or ""
+    )
+    address = second.get_attribute("href")
+    assert address != first
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**{address}")
+
+
+def test_a_pasted_id_and_enter_land_on_the_audience(page: Page) -> None:
+    log_in(page)
+    audience_id = an_audience(page)
+    page.goto("/activity/")
+    page.keyboard.press("Control+k")
+    page.locator(FIELD).fill(audience_id)
+    # At once: before any list has come, and so without one.
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(rf"/audiences/{audience_id}/$"))
+
+
+def test_an_id_is_the_first_in_the_list(page: Page) -> None:
+    log_in(page)
+    audience_id = an_audience(page)
+    open_palette(page)
+    page.locator(FIELD).fill(audience_id)
+    expect(page.locator("#palette h3").first).to_have_text("With exactly this id")
+    expect(page.locator(CHOSEN)).to_have_attribute("href", re.compile(rf"/{audience_id}/$"))
+
+
+def test_escape_gives_the_focus_back(page: Page) -> None:
+    log_in(page)
+    button = page.locator(".side [data-palette]")
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(FIELD)).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("#palette")).to_be_hidden()
+    expect(button).to_be_focused()
+
+
+def test_the_number_of_results_is_said_and_people_come_after(page: Page) -> None:
+    log_in(page)
+    open_palette(page)
+    page.keyboard.type("bright")
+    expect(page.locator("#palette-people [role=option]").first).to_be_visible()
+    count = page.locator("#palette [role=option]").count()
+    expect(page.locator("#palette-said")).to_have_text(f"{count} results")
+    ids = [option.get_attribute("id") for option in page.locator("#palette [role=option]").all()]
+    assert len(set(ids)) == count
+
+
+def hold(route: Route, held: list[Route]) -> None:
+    """Keep a request from its answer."""
+    held.append(route)
+
+
+def test_a_late_answer_never_replaces_a_newer_one(page: Page, troubles: list[str]) -> None:
+    log_in(page)
+    open_palette(page)
+    held: list[Route] = []
+    page.route("**/find/?q=fleet", lambda route: hold(route, held))
+    with page.expect_request("**/find/?q=fleet"):
+        page.keyboard.type("fleet")
+    page.locator(FIELD).fill("activity")
+    expect(page.locator(CHOSEN)).to_have_text("Activity")
+    expect(page.locator("#palette-people")).to_contain_text("no person")
+    assert len(held) == 1
+    # The browser notes the request that was given up.
+    assert all(trouble.startswith("htmx:") for trouble in troubles)
+    troubles.clear()
+    expect(page.locator("#palette [data-words]")).to_have_attribute("data-words", "activity")
+
+
+def test_what_was_visited_is_offered_before_a_word(page: Page) -> None:
+    log_in(page)
+    audience_id = an_audience(page)
+    open_palette(page)
+    expect(page.locator("#palette h3").first).to_have_text("Recently visited")
+    expect(page.locator(CHOSEN)).to_have_attribute("href", re.compile(rf"/{audience_id}/$"))
+
+
+def test_keys_go_to_the_search_the_sections_and_the_list_of_keys(page: Page) -> None:
+    log_in(page)
+    page.keyboard.press("g")
+    page.keyboard.press("p")
+    page.wait_for_url("**/pages/")
+    page.keyboard.press("j")
+    expect(page.locator("tbody th a").first).to_be_focused()
+    page.keyboard.press("j")
+    expect(page.locator("tbody th a").nth(1)).to_be_focused()
+    page.keyboard.press("/")
+    expect(page.locator("#q")).to_be_focused()
+    page.keyboard.type("g?k")
+    expect(page.locator("#q")).to_have_value("g?k")
+    page.locator("tbody th a, .empty a").first.focus()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog", name="Keys")).to_have_count(0)
+
+
+def test_single_keys_can_be_switched_off_where_the_name_is(page: Page) -> None:
+    log_in(page, to="/activity/")
+    page.get_by_role("button", name="demo").click()
+    page.get_by_label("Single-letter keys").uncheck()
+    expect(page.locator("body")).to_have_attribute("data-keys", "off")
+    page.wait_for_load_state()
+    page.keyboard.press("?")
+    open_palette(page)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog", name="Keys")).to_have_count(0)
+    page.get_by_role("button", name="demo").click()
+    page.get_by_role("link", name="Keyboard shortcuts").click()
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="demo").click()
+    page.get_by_label("Single-letter keys").check()
+    expect(page.locator("body")).not_to_have_attribute("data-keys", "off")
+
+
+def test_p_asks_about_the_row_with_the_focus_and_about_nothing_without_one(page: Page) -> None:
+    log_in(page)
+    page.goto("/pages/?q=last-mile")
+    page.locator("tbody th a").first.click()
+    row = page.locator("main tr", has=page.locator("a[href$='/publish/']:visible")).last
+    page.keyboard.press("p")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    row.locator("th a").focus()
+    page.keyboard.press("p")
+    expect(page.get_by_role("heading", name=re.compile(r"^Publish version \d+\?"))).to_be_visible()
+    expect(page.get_by_role("dialog")).to_contain_text(row.locator("th a").inner_text())
+
+
+def test_nothing_opens_over_a_dialog(page: Page) -> None:
+    log_in(page)
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    page.keyboard.press("Control+k")
+    expect(page.locator("#palette")).to_be_hidden()
+
+
+@pytest.mark.parametrize("words", ["Brightwater", ""])
+def test_without_javascript_the_button_is_a_link_to_a_page(
+    words: str, browser: Browser, server: Running
+) -> None:
+    context = browser.new_context(base_url=server.url, java_script_enabled=False)
+    page = log_in(context.new_page())
+    page.locator(".side [data-palette]").click()
+    page.get_by_label("Page, audience, person, id or command").first.fill(words)
+    page.get_by_role("button", name="Find").click()
+    expect(page.locator("#find-results a").first).to_be_visible()
+    context.close()

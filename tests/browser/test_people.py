@@ -1,0 +1,169 @@
+"""People in a browser: found while typing, opened and left by keyboard, saved as a file."""
+
+import csv
+import re
+
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import log_in
+from tests.processes import Running
+
+
+def search_for(page: Page, words: str) -> None:
+    """Type into the search, and wait for its answer."""
+    page.get_by_role("searchbox", name="Search people").press_sequentially(words)
+    expect(page.locator("#people-count")).to_contain_text(f"“{words}”")
+
+
+def test_three_letters_find_people_without_a_reload_and_back_undoes_them(page: Page) -> None:
+    log_in(page, to="/people/")
+    page.evaluate("() => { window.sameDocument = true; }")
+    search_for(page, "bri")
+    search = page.get_by_role("searchbox", name="Search people")
+    expect(search).to_be_focused()
+    expect(search).to_have_value("bri")
+    rows = page.locator("#rows tr")
+    expect(rows).to_have_count(50)
+    assert rows.filter(has=page.locator("mark")).count() == 50
+    expect(rows.first.locator("mark").first).to_have_text(re.compile("bri", re.IGNORECASE))
+    assert page.url.endswith("/people/?q=bri")
+    assert page.evaluate("() => window.sameDocument") is True
+    page.go_back()
+    expect(page.locator("#people-count")).to_have_text("5,000 people")
+    expect(search).to_have_value("")
+    assert page.url.endswith("/people/")
+    page.go_forward()
+    expect(search).to_have_value("bri")
+    expect(page.locator("#people-count")).to_contain_text("match “bri”")
+
+
+def test_a_slow_answer_to_fewer_letters_never_lands(page: Page, troubles: list[str]) -> None:
+    log_in(page, to="/people/")
+    first_letter = re.compile(r"/people/\?q=b$")
+    page.route(first_letter, lambda _route: None)
+    search = page.get_by_role("searchbox", name="Search people")
+    with page.expect_request(first_letter):
+        search.press("b")
+    with page.expect_event("requestfailed", lambda request: bool(first_letter.search(request.url))):
+        search.press_sequentially("right")
+    expect(page.locator("#people-count")).to_contain_text("“bright”")
+    expect(search).to_have_value("bright")
+    assert page.url.endswith("/people/?q=bright")
+    # htmx notes the request that it gave up.
+    assert {line.split(",")[0] for line in troubles} == {"htmx:afterRequest", "htmx:sendAbort"}
+    troubles.clear()
+
+
+def test_more_is_loaded_below_and_the_keyboard_goes_on_there(page: Page) -> None:
+    log_in(page, to="/people/?q=bright")
+    rows = page.locator("#rows tr")
+    expect(rows).to_have_count(50)
+    page.get_by_role("link", name="Load 50 more").press("Enter")
+    expect(rows).to_have_count(100)
+    expect(rows.nth(50).locator("a")).to_be_focused()
+    expect(page.locator("#list-foot")).to_contain_text("100 of")
+    assert page.url.endswith("/people/?q=bright")
+
+
+def test_a_person_is_opened_and_left_by_keyboard(page: Page) -> None:
+    log_in(page, to="/people/?q=bright")
+    page.get_by_role("link", name="Load 50 more").press("Enter")
+    link = page.locator("#rows tr").nth(60).locator("a")
+    name = link.inner_text()
+    link.press("Enter")
+    heading = page.locator("#person h2")
+    expect(heading).to_have_text(name)
+    expect(heading).to_be_focused()
+    expect(page.locator("#rows tr.on")).to_have_count(1)
+    expect(link).to_have_attribute("aria-current", "true")
+    assert "person=prospect_" in page.url
+    shared = page.url
+    page.keyboard.press("Escape")
+    expect(page.locator("#person")).to_be_hidden()
+    expect(link).to_be_focused()
+    expect(page.locator("#rows tr")).to_have_count(100)
+    expect(page.locator("#rows tr.on")).to_have_count(0)
+    assert page.url.endswith("/people/?q=bright")
+    page.goto(shared)
+    expect(heading).to_have_text(name)
+    page.get_by_role("link", name="Close").click()
+    expect(page.locator("#person")).to_be_hidden()
+
+
+def test_the_arrows_lead_from_person_to_person(page: Page) -> None:
+    log_in(page, to="/people/?q=bright")
+    names = page.locator("#rows a").all_inner_texts()
+    page.locator("#rows a").first.press("Enter")
+    heading = page.locator("#person h2")
+    expect(heading).to_have_text(names[0])
+    onward = page.locator("#person-next")
+    onward.press("Enter")
+    expect(heading).to_have_text(names[1])
+    expect(onward).to_be_focused()
+    onward.press("Enter")
+    expect(heading).to_have_text(names[2])
+    expect(page.locator("#rows tr").nth(2)).to_have_class("on")
+    page.get_by_role("link", name="Previous person").press("Enter")
+    expect(heading).to_have_text(names[1])
+
+
+def test_an_export_says_how_far_it_is_and_saves_every_row(page: Page) -> None:
+    log_in(page, to="/people/")
+    with page.expect_download() as saving:
+        page.get_by_role("link", name="Export 5,000 as CSV").click()
+    expect(page.locator("#people-saved")).to_have_text("5,000 rows saved")
+    assert re.fullmatch(r"people-\d{4}-\d\d-\d\d\.csv", saving.value.suggested_filename)
+    with saving.value.path().open(newline="", encoding="utf-8-sig") as file:
+        assert len(list(csv.reader(file))) == 5_001
+
+
+def test_an_export_that_was_cut_is_not_said_to_be_whole(page: Page) -> None:
+    log_in(page, to="/people/")
+    cut = '\ufeffPerson\r\nprospect_1\r\n"Cut here after 1 of 5,000: Nobody answered."\r\n'
+    page.route(
+        "**/people/export.csv", lambda route: route.fulfill(body=cut, content_type="text/csv")
+    )
+    page.get_by_role("link", name="Export 5,000 as CSV").click()
+    expect(page.locator("#people-saved")).to_have_text("Saved in part: the last line says why")
+
+
+def test_an_export_that_never_began_leads_to_the_reason(page: Page) -> None:
+    log_in(page, to="/people/")
+    page.context.clear_cookies()
+    page.get_by_role("link", name="Export 5,000 as CSV").click()
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+
+
+def test_a_search_that_fails_says_so_in_place_and_the_next_one_mends_it(
+    page: Page, troubles: list[str]
+) -> None:
+    log_in(page, to="/people/")
+    page.route(re.compile(r"/people/\?q="), lambda route: route.abort())
+    search = page.get_by_role("searchbox", name="Search people")
+    search.press_sequentially("bri")
+    expect(page.get_by_role("alert")).to_contain_text("The dashboard did not answer")
+    page.unroute_all()
+    search.press_sequentially("ght")
+    expect(page.locator("#people-count")).to_contain_text("“bright”")
+    troubles.clear()
+
+
+def test_without_javascript_people_are_found_opened_and_left(
+    browser: Browser, server: Running
+) -> None:
+    context = browser.new_context(base_url=server.url, java_script_enabled=False)
+    page = log_in(context.new_page(), to="/people/")
+    page.get_by_role("searchbox", name="Search people").fill("bright")
+    page.keyboard.press("Enter")
+    expect(page.locator("#rows mark").first).to_be_visible()
+    page.get_by_role("link", name="Load 50 more").click()
+    expect(page.locator("#list-foot")).to_contain_text("51 to 100 of")
+    link = page.locator("#rows a").nth(3)
+    name = link.inner_text()
+    link.click()
+    expect(page.locator("#person h2")).to_have_text(name)
+    page.get_by_role("link", name="Close").click()
+    expect(page.locator("#list-foot")).to_contain_text("51 to 100 of")
+    page.get_by_role("link", name="Previous").click()
+    expect(page.locator("#list-foot")).to_contain_text("50 of")
+    context.close()

@@ -1,0 +1,344 @@
+"""Publishing in a browser, before a service that is slow, silent or cut off when a test says so."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+from typing import Literal
+
+import httpx
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+
+from tests import wire
+from tests.browser.conftest import log_in, open_page
+from tests.browser.test_every_page import RULES
+from tests.dashboards import Dashboard, over_http
+from tests.processes import Running, free_port
+from tests.web.publishing_service import PublishingService, accepts, answers, now
+
+AUDIENCE = "/pages/page_1/audiences/aud_1/"
+VERSIONS = f"{AUDIENCE}versions/"
+PUBLISH = f"{VERSIONS}ver_2/publish/"
+PATIENCE_MS = 30_000
+
+Opened = Callable[[str], Page]
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with its tables and an account, to be copied."""
+    dashboard = Dashboard(tmp_path_factory.mktemp("prepared"), "http://127.0.0.1:1")
+    dashboard.prepare()
+    return dashboard.database
+
+
+@pytest.fixture
+def service() -> PublishingService:
+    return PublishingService()
+
+
+@pytest.fixture
+def dashboard(service: PublishingService, prepared: Path, tmp_path: Path) -> Iterator[Dashboard]:
+    with over_http(service) as url:
+        made = Dashboard(tmp_path, url)
+        shutil.copy(prepared, made.database)
+        yield made
+
+
+@contextmanager
+def profile(
+    browser: Browser, url: str, *, color_scheme: Literal["light", "dark"] = "light"
+) -> Iterator[BrowserContext]:
+    context = browser.new_context(
+        base_url=url,
+        viewport={"width": 1280, "height": 800},
+        reduced_motion="reduce",
+        color_scheme=color_scheme,
+    )
+    context.set_default_timeout(PATIENCE_MS)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def running(dashboard: Dashboard) -> Iterator[Running]:
+    with dashboard.started() as started:
+        yield started
+
+
+@pytest.fixture
+def opened(browser: Browser, running: Running, troubles: list[str]) -> Iterator[Opened]:
+    """Opens tabs in which root is logged in; the test fails on any trouble in one of them."""
+    with profile(browser, running.url) as context:
+
+        def open_at(address: str) -> Page:
+            page = open_page(context, troubles)
+            if not context.cookies():
+                return log_in(page, "root", to=address)
+            page.goto(address)
+            return page
+
+        yield open_at
+    # The browser itself notes an answer of 422.
+    assert [line for line in troubles if "422" not in line] == []
+
+
+def dialog(page: Page) -> Locator:
+    return page.get_by_role("dialog")
+
+
+def press(page: Page, name: str) -> None:
+    dialog(page).get_by_role("button", name=name).click()
+
+
+def headline(page: Page) -> Locator:
+    return dialog(page).get_by_role("heading", level=1)
+
+
+def expect_step(page: Page, word: str) -> None:
+    step = page.locator(".stepper [aria-current=step]")
+    expect(step).to_contain_text(word, timeout=PATIENCE_MS)
+
+
+def ask_to_publish(page: Page, name: str = "Publish version 2") -> None:
+    """Press the button on the page below, which opens the dialog."""
+    page.locator("main").get_by_role("link", name=name).first.click()
+    expect(dialog(page).get_by_role("link", name="Cancel")).to_be_focused()
+
+
+def test_a_version_is_published_watched_compared_and_rolled_back(
+    opened: Opened, service: PublishingService
+) -> None:
+    page = opened(AUDIENCE)
+    ask_to_publish(page)
+    expect(dialog(page)).to_contain_text("removed: 64")
+    press(page, "Publish version 2")
+    expect(headline(page)).to_have_text("Publishing version 2")
+    expect_step(page, "Queued")
+    service.moves_on("processing")
+    expect_step(page, "Processing")
+    service.moves_on("published")
+    expect(headline(page)).to_have_text("Version 2 is live", timeout=PATIENCE_MS)
+    expect(page.locator("#pub-said")).to_have_text("Version 2 is live: published")
+    expect(page.locator(".stepper .done")).to_have_count(4)
+    dialog(page).get_by_role("link", name="Close", exact=True).click()
+    expect(page.locator("#head")).to_contain_text("Version 2 live")
+
+    page.get_by_role("link", name="Versions").first.click()
+    page.get_by_role("radio", name="From version 1").check()
+    page.get_by_role("radio", name="To version 2").check()
+    page.get_by_role("button", name="Compare", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Compare version 1 with version 2")
+    expect(page.locator("ins").filter(has_text="71")).to_have_count(1)
+
+    page.goto(VERSIONS)
+    ask_to_publish(page, "Roll back to 1")
+    expect(headline(page)).to_have_text("Roll back to version 1?")
+    press(page, "Publish version 1")
+    expect(dialog(page)).to_contain_text("Not published. Read what was found, then type 1.")
+    expect(dialog(page).get_by_label("Type 1 to publish")).to_be_focused()
+    page.keyboard.type("1")
+    press(page, "Publish version 1")
+    expect(headline(page)).to_have_text("Publishing version 1")
+    service.live = wire.live_version(queuedAt=now(), publishedAt=now())
+    expect(headline(page)).to_have_text("Version 1 is live", timeout=PATIENCE_MS)
+    assert len(service.keys) == len(set(service.keys)) == 2
+
+
+def test_a_double_click_in_each_of_two_tabs_is_one_publish(
+    opened: Opened, service: PublishingService
+) -> None:
+    released = Event()
+
+    def slow(of: PublishingService, request: httpx.Request) -> httpx.Response:
+        answer = accepts(of, request)
+        released.wait(60)
+        return answer
+
+    service.way = slow
+    one, two = opened(PUBLISH), opened(PUBLISH)
+    for tab in (one, two):
+        dialog(tab).get_by_role("button", name="Publish version 2").dblclick()
+    expect(headline(two)).to_have_text("Sending version 2")
+    released.set()
+    for tab in (one, two):
+        expect(headline(tab)).to_have_text("Publishing version 2", timeout=PATIENCE_MS)
+    two.reload()
+    expect(headline(two)).to_have_text("Publishing version 2")
+    assert len(service.keys) == 1
+
+
+def test_going_back_to_the_form_and_publishing_again_shows_the_first(
+    opened: Opened, service: PublishingService
+) -> None:
+    page = opened(PUBLISH)
+    press(page, "Publish version 2")
+    expect(headline(page)).to_have_text("Publishing version 2")
+    page.goto("/activity/")
+    page.go_back()
+    expect(headline(page)).to_have_text("Publishing version 2")
+    assert len(service.keys) == 1
+
+
+def test_an_unknown_outcome_is_checked_and_then_sent_again_with_the_same_key(
+    opened: Opened, service: PublishingService
+) -> None:
+    service.way = answers(500)
+    page = opened(AUDIENCE)
+    ask_to_publish(page)
+    press(page, "Publish version 2")
+    expect(headline(page)).to_have_text("We don’t know if version 2 was published")
+    press(page, "Check now")
+    expect(dialog(page)).to_contain_text("version 2 is still draft, live version 1")
+    assert len(service.keys) == 1
+    service.way = accepts
+    press(page, "Send again, same key")
+    expect(headline(page)).to_have_text("Publishing version 2")
+    assert len(service.keys) == 2
+    assert len(set(service.keys)) == 1
+
+
+def test_an_unknown_outcome_settles_itself_once_the_truth_is_seen(
+    opened: Opened, service: PublishingService
+) -> None:
+    service.way = answers(500)
+    page = opened(PUBLISH)
+    press(page, "Publish version 2")
+    expect(headline(page)).to_have_text("We don’t know if version 2 was published")
+    service.moves_on("queued", queuedAt=now())
+    expect(headline(page)).to_have_text("Publishing version 2", timeout=PATIENCE_MS)
+    assert len(service.keys) == 1
+
+
+@pytest.mark.parametrize("is_carried_out", [True, False])
+def test_a_dashboard_killed_while_it_publishes_tells_the_truth_when_it_runs_again(
+    is_carried_out: bool,
+    browser: Browser,
+    dashboard: Dashboard,
+    service: PublishingService,
+    troubles: list[str],
+) -> None:
+    arrived, released = Event(), Event()
+
+    def slow(of: PublishingService, request: httpx.Request) -> httpx.Response:
+        answer = answers(200, carried_out=is_carried_out)(of, request)
+        arrived.set()
+        released.wait(60)
+        return answer
+
+    service.way = slow
+    port = free_port()
+    with profile(browser, f"http://127.0.0.1:{port}") as context:
+        with dashboard.started(port=port) as first:
+            page = log_in(open_page(context, troubles), "root", to=AUDIENCE)
+            ask_to_publish(page)
+            press(page, "Publish version 2")
+            assert arrived.wait(60)
+            first.kill()
+            expect(dialog(page).get_by_role("alert")).to_contain_text("did not answer")
+        released.set()
+        with dashboard.started(port=port):
+            page.goto(PUBLISH)
+            expect(headline(page)).to_have_text("Sending version 2")
+            dashboard.lets_a_minute_pass()
+            if is_carried_out:
+                said = "Publishing version 2"
+            else:
+                said = "We don’t know if version 2 was published"
+            expect(headline(page)).to_have_text(said, timeout=PATIENCE_MS)
+            page.goto("/activity/")
+            outcome = "Done" if is_carried_out else "Outcome unknown"
+            expect(page.locator(".log")).to_contain_text(outcome)
+    assert len(service.keys) == 1
+
+
+def wrong_with(page: Page, state: str) -> list[str]:
+    """Return what axe has against a page, and whether it is wider than a phone."""
+    page.set_viewport_size({"width": 360, "height": 740})
+    wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    violations = Axe().run(page, options=RULES).response["violations"]
+    found = [
+        f"{state}: {rule['id']}: {n['html'][:160]}" for rule in violations for n in rule["nodes"]
+    ]
+    return [*found, f"{state}: too wide"] if wide else found
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_state_of_a_publish_is_readable_by_all(
+    theme: Literal["light", "dark"], browser: Browser, running: Running, service: PublishingService
+) -> None:
+    # What axe does while it looks is against the policy: no notes are taken of troubles.
+    with profile(browser, running.url, color_scheme=theme) as context:
+        page = log_in(context.new_page(), "root", to=AUDIENCE)
+        service.way = answers(409, "The page is locked.")
+        service.page |= {"status": "archived"}
+        ask_to_publish(page)
+        wrong = wrong_with(page, "asked")
+        press(page, "Publish version 2")
+        expect(dialog(page).get_by_label("Type 2 to publish")).to_be_focused()
+        wrong += wrong_with(page, "held back")
+        page.keyboard.type("2")
+        press(page, "Publish version 2")
+        expect(dialog(page)).to_contain_text("The page is locked.")
+        wrong += wrong_with(page, "rejected")
+        service.way = answers(500)
+        dialog(page).get_by_label("Type 2 to publish").fill("2")
+        press(page, "Publish version 2")
+        expect(headline(page)).to_have_text("We don’t know if version 2 was published")
+        wrong += wrong_with(page, "unknown")
+        service.moves_on("queued", queuedAt=now())
+        expect(headline(page)).to_have_text("Publishing version 2", timeout=PATIENCE_MS)
+        wrong += wrong_with(page, "under way")
+        page.goto(VERSIONS)
+        wrong += wrong_with(page, "history")
+        service.moves_on("published")
+        expect(page.locator("#watch")).to_contain_text("live now", timeout=PATIENCE_MS)
+        wrong += wrong_with(page, "history at the end")
+    assert wrong == []
+
+
+def test_the_history_follows_a_version_and_leaves_the_reader_alone(
+    opened: Opened, service: PublishingService
+) -> None:
+    service.moves_on("queued", queuedAt=now())
+    page = opened(VERSIONS)
+    expect(page.locator("#watch")).to_contain_text("Version 2 is on its way")
+    choice = page.get_by_role("radio", name="From version 2")
+    choice.check()
+    page.get_by_role("radio", name="To version 1").check()
+    choice.focus()
+    page.evaluate("window.scrollTo(0, 60)")
+    at = page.evaluate("scrollY")
+    service.moves_on("processing")
+    expect(page.locator("#watch-said")).to_have_text("Version 2: processing.", timeout=PATIENCE_MS)
+    service.moves_on("published")
+    expect(page.locator("#watch")).to_contain_text("Version 2 is live now", timeout=PATIENCE_MS)
+    expect(page.locator("#row-ver_2")).to_contain_text("Live now")
+    expect(page.locator("#row-ver_1")).not_to_contain_text("Live now")
+    expect(page.locator("#head")).to_contain_text("Version 2 live")
+    expect(page.locator("#versions > li")).to_have_count(2)
+    expect(choice).to_be_focused()
+    expect(choice).to_be_checked()
+    expect(page.get_by_role("radio", name="To version 1")).to_be_checked()
+    assert page.evaluate("scrollY") == at
+    # What the follow-up brought can be used at once.
+    ask_to_publish(page, "Roll back to 1")
+    expect(headline(page)).to_have_text("Roll back to version 1?")
+
+
+def test_a_hidden_tab_does_not_look_and_goes_on_when_it_is_seen(
+    opened: Opened, service: PublishingService
+) -> None:
+    service.moves_on("queued", queuedAt=now())
+    page = opened(VERSIONS)
+    page.evaluate("Object.defineProperty(document, 'hidden', {value: true, configurable: true})")
+    expect(page.locator("#watch[data-held]")).to_have_count(1, timeout=PATIENCE_MS)
+    before = service.reads
+    service.moves_on("published")
+    assert service.reads == before
+    page.evaluate("delete document.hidden")
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(page.locator("#watch")).to_contain_text("Version 2 is live now", timeout=PATIENCE_MS)

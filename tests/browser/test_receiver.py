@@ -1,0 +1,64 @@
+"""The receiver of a real server: switched on by a person, written to by whoever has the address."""
+
+import statistics
+from collections.abc import Iterator
+
+import httpx
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import log_in
+
+ANSWERS_WITHIN_MS = 50
+PUBLISHED = {"type": "page.version.published", "data": {"audienceId": "aud_of_the_browser"}}
+
+
+def switched_on(page: Page) -> str:
+    """Switch the receiver on, where it is off, and return its address."""
+    log_in(page, to="/hooks/")
+    if page.get_by_role("button", name="Switch on").count():
+        page.get_by_role("button", name="Switch on").click()
+    copy = page.get_by_role("button", name="Copy the receiver’s address")
+    return copy.get_attribute("data-copy") or ""
+
+
+def test_what_arrives_is_listed_and_shown(page: Page) -> None:
+    page.goto("/")
+    address = switched_on(page)
+    sent = httpx.post(address, json=PUBLISHED, headers={"Authorization": "Bearer of a secret"})
+    assert sent.status_code == 200
+    page.get_by_role("link", name="Look again").click()
+    first = page.locator("tbody tr").first
+    expect(first).to_contain_text("page.version.published")
+    first.get_by_role("link").click()
+    expect(page.locator(".code")).to_contain_text('"audienceId": "aud_of_the_browser"')
+    expect(page.get_by_text("masked, 18 characters")).to_be_visible()
+
+
+def test_a_body_without_a_length_is_taken_and_one_without_end_is_not(page: Page) -> None:
+    address = switched_on(page)
+
+    def pieces(count: int) -> Iterator[bytes]:
+        for _ in range(count):
+            yield b"x" * 65_536
+
+    assert httpx.post(address, content=pieces(2)).status_code == 200
+    assert httpx.post(address, content=pieces(64)).status_code == 413
+    page.reload()
+    expect(page.locator("tbody tr").first).to_contain_text("128.0\xa0KB")
+
+
+def test_it_answers_within_fifty_milliseconds(page: Page) -> None:
+    address = switched_on(page)
+    with httpx.Client() as service:
+        answers = [service.post(address, json=PUBLISHED) for _ in range(40)]
+    assert {answer.status_code for answer in answers} == {200}
+    took = [answer.elapsed.total_seconds() * 1000 for answer in answers]
+    assert statistics.median(took) < ANSWERS_WITHIN_MS
+
+
+def test_an_address_that_was_replaced_is_nothing_any_more(page: Page) -> None:
+    old = switched_on(page)
+    page.get_by_text("Replace the address").first.click()
+    page.get_by_role("button", name="Replace the address").click()
+    expect(page.locator("#messages")).to_contain_text("The address is a new one.")
+    assert httpx.post(old, json={}).status_code == 404

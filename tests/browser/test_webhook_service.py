@@ -1,0 +1,140 @@
+"""Webhooks in a browser, before a service that notes what arrives and fails when a test says so."""
+
+import json
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests import wire
+from tests.browser.conftest import open_page
+from tests.dashboards import Dashboard, over_http
+from tests.web.webhook_service import WebhookService, accepts, answers
+
+NEW = "https://hooks.example/näher?q=<b>&x=“1”"
+PAGE = "/webhooks/whs_1/"
+
+
+@pytest.fixture
+def service() -> WebhookService:
+    return WebhookService()
+
+
+@pytest.fixture(scope="module")
+def held() -> list[WebhookService]:
+    """The service that answers now: the dashboard lives longer than a test."""
+    return [WebhookService()]
+
+
+@pytest.fixture(scope="module")
+def address(held: list[WebhookService], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A dashboard before that service, which is asked of anew for each test."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        return held[0](request)
+
+    with over_http(answer) as url:
+        dashboard = Dashboard(tmp_path_factory.mktemp("webhooks"), url)
+        dashboard.prepare()
+        with dashboard.started() as running:
+            yield running.url
+
+
+@pytest.fixture(params=[True, False], ids=["scripts", "no scripts"])
+def page(
+    request: pytest.FixtureRequest,
+    browser: Browser,
+    address: str,
+    held: list[WebhookService],
+    service: WebhookService,
+) -> Iterator[Page]:
+    """The subscription's page, with and without JavaScript."""
+    held[0] = service
+    context = browser.new_context(base_url=address, java_script_enabled=request.param)
+    context.set_default_timeout(15_000)
+    page = open_page(context, [])
+    page.goto("/accounts/login/?next=/webhooks/")
+    page.get_by_label("Name", exact=True).fill("root")
+    page.get_by_label("Password").fill("root")
+    page.get_by_role("button", name="Sign in").click()
+    if not page.get_by_role("link", name="CRM").count():
+        page.get_by_role("textbox", name="Subscription id").fill("whs_1")
+        page.get_by_role("textbox", name="Label").fill("CRM")
+        page.get_by_role("button", name="Add to this list").click()
+    page.goto(PAGE)
+    yield page
+    context.close()
+
+
+def has_scripts(page: Page) -> bool:
+    return page.locator("[data-group-box]").first.is_visible()
+
+
+def fill_and_review(page: Page, url: str) -> None:
+    """Type an address, and wait for the body or ask for it."""
+    page.get_by_label("Target URL").fill(url)
+    if not has_scripts(page):
+        page.get_by_role("button", name="Review and save").click()
+    expect(page.get_by_role("button", name="Save changes")).to_be_visible()
+
+
+def test_the_body_that_arrives_is_exactly_the_one_shown(
+    page: Page, service: WebhookService
+) -> None:
+    fill_and_review(page, NEW)
+    shown = page.locator("#sending pre").inner_text()
+    assert service.changes == []
+    page.get_by_role("button", name="Save changes").click()
+    expect(page.locator("#messages")).to_contain_text("Saved: url.")
+    assert service.changes == [{"url": NEW}] == [json.loads(shown)]
+
+
+def test_a_change_by_somebody_else_is_shown_and_nothing_typed_is_lost(
+    page: Page, service: WebhookService
+) -> None:
+    fill_and_review(page, NEW)
+    service.held = wire.subscription(url="https://theirs.example/")
+    page.get_by_role("button", name="Save changes").click()
+    expect(page.get_by_text("changed at the service since you opened it")).to_be_visible()
+    expect(page.get_by_role("alert").last).to_contain_text("https://theirs.example/")
+    expect(page.get_by_label("Target URL")).to_have_value(NEW)
+    page.get_by_role("button", name="Save changes").click()
+    expect(page.locator("#messages")).to_contain_text("Saved: url.")
+    assert service.changes == [{"url": NEW}]
+
+
+def test_an_outcome_nobody_knows_is_told_with_a_way_to_check_it(
+    page: Page, service: WebhookService
+) -> None:
+    service.way = answers(500, carried_out=True)
+    fill_and_review(page, NEW)
+    page.get_by_role("button", name="Save changes").click()
+    expect(page.get_by_text("Outcome unknown: the change may have been made.")).to_be_visible()
+    page.get_by_role("link", name="See this change in Activity").click()
+    page.get_by_role("button", name="Check now").click()
+    expect(page.locator(".head .badge")).to_have_text("Done")
+
+
+def test_a_switch_that_fails_every_other_time_always_shows_the_truth(
+    page: Page, service: WebhookService
+) -> None:
+    switch = page.get_by_role("switch", name="Active: CRM")
+    for number in range(4):
+        service.way = answers(503, detail="Down for a moment.") if number % 2 else accepts
+        is_on = service.held["active"]
+        switch.click()
+        if is_on:
+            page.get_by_role("button", name="Switch off").click()
+        if number % 2:
+            expect(page.get_by_text("Down for a moment.")).to_be_visible()
+        expect(switch).to_be_checked(checked=service.held["active"])
+        assert len(service.changes) == number + 1
+
+
+def test_a_double_click_is_one_request(page: Page, service: WebhookService) -> None:
+    service.held = wire.subscription(active=False)
+    page.reload()
+    page.get_by_role("switch", name="Active: CRM").dblclick()
+    expect(page.get_by_role("switch", name="Active: CRM")).to_be_checked()
+    assert service.changes.count({"active": True}) == 1

@@ -1,0 +1,153 @@
+"""Webhooks in a browser: what is shown is sent; the switch by keyboard, and without scripts."""
+
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.browser.conftest import log_in
+from tests.processes import Running
+
+
+@pytest.fixture
+def plain(browser: Browser, server: Running) -> Iterator[Page]:
+    """A tab in which no script runs."""
+    context = browser.new_context(base_url=server.url, java_script_enabled=False)
+    context.set_default_timeout(15_000)
+    yield context.new_page()
+    context.close()
+
+
+def open_webhook(page: Page, label: str) -> Page:
+    """Log in and open a subscription by its label."""
+    log_in(page, to="/webhooks/")
+    page.get_by_role("link", name=label, exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(label)
+    return page
+
+
+def row(page: Page, label: str) -> Locator:
+    return page.get_by_role("row").filter(has=page.get_by_role("link", name=label, exact=True))
+
+
+def body_shown(page: Page) -> object:
+    return json.loads(page.locator("#sending pre").inner_text())
+
+
+def body_on_record(page: Page) -> object:
+    """Return the body that was sent last to this subscription, from Activity."""
+    page.get_by_role("link", name="Activity", exact=True).last.click()
+    last = page.locator(".log li").first
+    page.goto(last.locator("a", has_text="Open this operation").get_attribute("href") or "")
+    return json.loads(page.locator("pre.code").first.inner_text())
+
+
+def test_what_is_shown_while_typing_is_exactly_what_is_sent(page: Page) -> None:
+    open_webhook(page, "CRM forms")
+    expect(page.locator("#sends")).to_contain_text("Nothing is changed yet.")
+    page.get_by_label("Target URL").fill("http://10.1.2.3/forms")
+    expect(page.locator("#url-warnings")).to_contain_text("10.1.2.3 is a private address")
+    page.get_by_label("form.enriched").uncheck()
+    expect(page.locator("#sends")).to_contain_text("Sends 2 changed fields")
+    shown = body_shown(page)
+    assert shown == {"url": "http://10.1.2.3/forms", "events": ["form.submitted"]}
+    page.get_by_role("button", name="Save changes").last.click()
+    expect(page.locator("#messages")).to_contain_text("Saved: url, events.")
+    expect(page.get_by_label("Target URL")).to_have_value("http://10.1.2.3/forms")
+    assert body_on_record(page) == shown
+
+
+def test_what_is_reviewed_without_javascript_is_exactly_what_is_sent(plain: Page) -> None:
+    open_webhook(plain, "Audit trail")
+    plain.get_by_label("Target URL").fill("https://audit.example/new")
+    plain.get_by_role("button", name="Review and save").click()
+    expect(plain.get_by_text("Nothing was sent yet.")).to_be_visible()
+    shown = body_shown(plain)
+    assert shown == {"url": "https://audit.example/new"}
+    plain.get_by_role("button", name="Save changes").last.click()
+    expect(plain.locator("#messages")).to_contain_text("Saved: url.")
+    assert body_on_record(plain) == shown
+
+
+def test_a_group_is_ticked_half_and_null_gives_way_to_a_list(page: Page) -> None:
+    open_webhook(page, "Warehouse")
+    group = page.get_by_role("group", name="form.*")
+    whole = group.get_by_label("All of these")
+    group.get_by_label("form.submitted").check()
+    assert whole.evaluate("box => box.indeterminate")
+    expect(page.get_by_label("Only these events")).to_be_checked()
+    whole.check()
+    expect(group.get_by_label("form.enrichment_failed")).to_be_checked()
+    expect(page.locator("#sending pre")).to_contain_text("form.enrichment_failed")
+    page.get_by_role("button", name="Tick none").click()
+    expect(page.locator("#sending")).to_contain_text("null can’t be set again")
+    expect(page.locator("#sending pre")).to_have_text(re.compile(r'"events":\s*\[\]'))
+    page.get_by_label("Leave null as it is").check()
+    expect(page.locator("#sends")).to_contain_text("Nothing is changed yet.")
+
+
+@pytest.mark.parametrize("place", ["list", "page"])
+def test_the_switch_goes_off_and_on_by_keyboard_and_keeps_the_focus(page: Page, place: str) -> None:
+    if place == "list":
+        log_in(page, to="/webhooks/")
+    else:
+        open_webhook(page, "Version events")
+    switch = page.get_by_role("switch", name="Active: Version events")
+    expect(switch).to_be_checked()
+    switch.focus()
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Switch off Version events?")
+    expect(dialog.get_by_role("link", name="Leave it on")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(switch).to_be_focused()
+    expect(switch).to_be_checked()
+    page.keyboard.press("Space")
+    expect(dialog.get_by_role("link", name="Leave it on")).to_be_focused()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(switch).not_to_be_checked()
+    expect(dialog).to_be_hidden()
+    expect(switch).to_be_focused()
+    page.keyboard.press("Space")
+    expect(switch).to_be_checked()
+    expect(switch).to_be_focused()
+    page.reload()
+    expect(switch).to_be_checked()
+
+
+def test_the_switch_goes_off_and_on_without_javascript(plain: Page) -> None:
+    log_in(plain, to="/webhooks/?state=on")
+    plain.get_by_role("switch", name="Active: Sales chat").click()
+    plain.get_by_role("button", name="Switch off").click()
+    expect(plain).to_have_url(re.compile(r"/webhooks/\?state=on$"))
+    expect(plain.locator("#messages")).to_contain_text("Sales chat is off.")
+    expect(row(plain, "Sales chat")).to_have_count(0)
+    plain.goto("/webhooks/")
+    plain.get_by_role("switch", name="Active: Sales chat").click()
+    expect(plain.locator("#messages")).to_contain_text("Sales chat is on.")
+
+
+def test_a_row_is_read_in_place_and_the_keyboard_stays(page: Page) -> None:
+    log_in(page, to="/webhooks/")
+    button = page.get_by_role("button", name="Read now: Sales chat")
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#said")).to_have_text("1 of 1 read now.")
+    expect(button).to_be_focused()
+
+
+def test_forgetting_asks_and_adding_by_id_brings_it_back(page: Page) -> None:
+    open_webhook(page, "Warehouse")
+    subscription_id = page.locator("[data-copy]").first.get_attribute("data-copy") or ""
+    page.get_by_role("link", name="Take it off the list").click()
+    page.get_by_role("dialog").get_by_role("button", name="Take off the list").click()
+    expect(page.locator("#messages")).to_contain_text("Nothing was changed at the service.")
+    expect(row(page, "Warehouse")).to_have_count(0)
+    page.get_by_role("textbox", name="Subscription id").fill(subscription_id)
+    page.get_by_role("textbox", name="Label").fill("Warehouse")
+    page.get_by_role("button", name="Add to this list").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Warehouse")

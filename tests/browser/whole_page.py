@@ -1,0 +1,169 @@
+"""A whole page to be created: what is typed, by keys alone, and what the page then holds."""
+
+import json
+from typing import Any
+
+from playwright.sync_api import Page
+
+SUBMIT = "button[type=submit].primary"
+ACTIONS = [
+    {
+        "buttonTitle": f"Button {letter}",
+        "purpose": f"Purpose {letter}",
+        "actionType": "link",
+        "actionId": f"act-{letter.lower()}",
+        "url": f"https://kestrel.example/{letter.lower()}",
+    }
+    for letter in "ABCDE"
+]
+CARDS = [
+    {
+        "type": "logo_strip",
+        "title": f"Card {n}",
+        "image.url": f"https://cdn.example/{n}.svg",
+        "image.altText": f"Logo {n}",
+        "image.fileId": f"file_{n}",
+        "image.assetId": f"asset_{n}",
+    }
+    for n in (1, 2)
+]
+FOOTER_LINK = {"text": "Imprint", "url": "https://kestrel.example/imprint", "id": "imprint"}
+SCRIPTS = [
+    {"name": f"Script {n}", "description": f"Counts {n}", "content": f"count({n});"}
+    for n in (1, 2, 3)
+]
+METADATA = {
+    "title": "A meta title",
+    "description": "A meta description.",
+    "keywords": "fleet, reefer",
+    "canonicalUrl": "https://kestrel.example/fleet",
+    "author": "Ada",
+    "robots": "index, follow",
+    "themeColor": "#336699",
+    "ogTitle": "An Open Graph title",
+    "ogDescription": "For shared links.",
+    "ogSiteName": "Kestrel",
+    "ogUrl": "https://kestrel.example/og",
+    "ogImageAlt": "A lorry",
+    "twitterTitle": "A card title",
+    "twitterDescription": "For the card.",
+    "twitterSite": "@kestrel",
+    "twitterCreator": "@ada",
+    "twitterImageAlt": "A lorry too",
+}
+_FOLDS = {"ogTitle": 1, "twitterTitle": 2}
+
+
+def tab_to(page: Page, selector: str, *, back: bool = False) -> None:
+    """Press Tab, or Shift and Tab, until what the selector names has the focus."""
+    for _ in range(400):
+        if page.evaluate("(wanted) => document.activeElement.matches(wanted)", selector):
+            return
+        page.keyboard.press("Shift+Tab" if back else "Tab")
+    raise AssertionError(f"The keyboard does not reach {selector}")
+
+
+def type_at(page: Page, field_id: str, words: str) -> None:
+    """Tab on to a field and type into it."""
+    tab_to(page, f"[id='{field_id}']")
+    page.keyboard.type(words)
+
+
+def write_actions(page: Page) -> None:
+    """Type five actions; the first row is there from the start."""
+    for place, action in enumerate(ACTIONS):
+        if place:
+            add_row(page, "actions", place, "buttonTitle")
+        for name, words in action.items():
+            type_at(page, f"actions.{place}.{name}", words)
+
+
+def add_row(page: Page, path: str, place: int, first: str) -> None:
+    """Add a row by its button, and wait until it is there."""
+    tab_to(page, f"button[name=rows][value='add {path}']")
+    page.keyboard.press("Enter")
+    page.locator(f"[id='{path}.{place}.{first}']").wait_for()
+
+
+def write_cards(page: Page) -> None:
+    """Type two action cards, each with a logo."""
+    for place, card in enumerate(CARDS):
+        under = f"actionCardWidgets.{place}"
+        add_row(page, "actionCardWidgets", place, "type")
+        type_at(page, f"{under}.type", card["type"])
+        type_at(page, f"{under}.title", card["title"])
+        add_row(page, f"{under}.logos", 0, "image.url")
+        for name in ("image.url", "image.altText", "image.fileId", "image.assetId"):
+            type_at(page, f"{under}.logos.0.{name}", card[name])
+
+
+def write_footer(page: Page) -> None:
+    """Type a group of footer links with one link."""
+    add_row(page, "footerLinks", 0, "title")
+    type_at(page, "footerLinks.0.title", "Legal")
+    type_at(page, "footerLinks.0.id", "legal")
+    add_row(page, "footerLinks.0.links", 0, "text")
+    for name, words in FOOTER_LINK.items():
+        type_at(page, f"footerLinks.0.links.0.{name}", words)
+
+
+def write_scripts(page: Page) -> None:
+    """Type three scripts and switch on the second."""
+    for place, script in enumerate(SCRIPTS):
+        add_row(page, "scripts", place, "name")
+        for name, words in script.items():
+            type_at(page, f"scripts.{place}.{name}", words)
+        if place == 1:
+            tab_to(page, "[id='scripts.1.enabled']")
+            page.keyboard.press("Space")
+
+
+def write_metadata(page: Page) -> None:
+    """Type all that a page can be created with; two groups of fields are folded."""
+    for name, words in METADATA.items():
+        if fold := _FOLDS.get(name):
+            tab_to(page, f"#metadata details:nth-of-type({fold}) > summary")
+            page.keyboard.press("Enter")
+        type_at(page, f"metadata.{name}", words)
+
+
+def write_basics(page: Page, name: str) -> None:
+    """Type the name and the context; the brand is suggested, the type chosen."""
+    type_at(page, "name", name)
+    tab_to(page, "input[name=pageType]")
+    page.keyboard.press("ArrowRight")
+    type_at(page, "pageContext", "For carriers of 20 to 200 vehicles.")
+
+
+def choose_header_action(page: Page) -> None:
+    """Go back up to the list of actions typed, and choose the third by its first letters."""
+    tab_to(page, "[id='headerActionId']", back=True)
+    page.keyboard.type("Button C")
+
+
+def as_created(page: Page) -> dict[str, Any]:
+    """Return the page as the service holds it, read off the page that shows it."""
+    found: dict[str, Any] = json.loads(page.locator("#raw").text_content() or "")
+    return found
+
+
+def assert_holds_all(page: Page, name: str) -> None:
+    """The page holds what was typed, every field of it."""
+    held = as_created(page)
+    assert (held["name"], held["pageType"]) == (name, "outbound")
+    assert held["pageContext"] == "For carriers of 20 to 200 vehicles."
+    actions = [{key: action[key] for key in ACTIONS[0]} for action in held["actions"]]
+    assert actions == ACTIONS
+    assert held["headerActionId"] == "act-c"
+    cards = [
+        {key: card[key] for key in ("type", "title")}
+        | {f"image.{key}": value for key, value in card["logos"][0]["image"].items()}
+        for card in held["actionCardWidgets"]
+    ]
+    assert cards == CARDS
+    assert held["footerLinks"] == [{"id": "legal", "title": "Legal", "links": [FOOTER_LINK]}]
+    assert held["scripts"] == [
+        script | {"enabled": place == 1} for place, script in enumerate(SCRIPTS)
+    ]
+    lists = {name: METADATA[name].split(", ") for name in ("keywords", "robots")}
+    assert {key: held["metadata"][key] for key in METADATA} == METADATA | lists
