@@ -1,0 +1,207 @@
+"""Faults that stand in an answer: its status, its form, what it says."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from tests.faults.kinds import Kind
+from tests.faults.pages import good_answer
+
+LISTS = {"List pages", "List audiences", "List people", "Search people"}
+CONTINUED = {"List pages", "List people", "Search people"}
+MIB = 1024 * 1024
+Make = Callable[[str, httpx.Request], httpx.Response]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is answered in place of a good answer, what that means, and words that tell it."""
+
+    name: str
+    make: Make
+    kind: Kind
+    said: str = ""
+    of: frozenset[str] = frozenset()
+    """The operations it can befall; empty for all."""
+
+
+def status(code: int, kind: Kind, said: str, **headers: str) -> Fault:
+    """An answer of that status, with the service's words where it has a body at all."""
+
+    def make(operation: str, request: httpx.Request) -> httpx.Response:
+        if code in {204, 304}:
+            return httpx.Response(code, headers=headers)
+        return httpx.Response(code, json={"detail": "The kettle is empty"}, headers=headers)
+
+    name = " ".join([str(code), *(f"with {header}" for header in headers)])
+    return Fault(name, make, kind, said or f"The service answered {code}: The kettle is empty.")
+
+
+def content(name: str, body: bytes, kind: Kind, said: str, **headers: str) -> Fault:
+    """A 200 with this body."""
+    # As a stream: httpx would unpack a body that it has at once.
+    return Fault(
+        name, lambda *_: httpx.Response(200, content=iter([body]), headers=headers), kind, said
+    )
+
+
+def changed(
+    name: str, change: Callable[[Any], Any], kind: Kind, said: str = "", **of: Any
+) -> Fault:
+    """A good answer, changed."""
+
+    def make(operation: str, request: httpx.Request) -> httpx.Response:
+        body = json.dumps(change(good_answer(operation, request)))
+        return httpx.Response(200, content=body, headers={"content-type": "application/json"})
+
+    return Fault(name, make, kind, said, **of)
+
+
+def half(operation: str, request: httpx.Request) -> httpx.Response:
+    whole = json.dumps(good_answer(operation, request))
+    return httpx.Response(200, content=whole[: len(whole) // 2])
+
+
+def partial_content(operation: str, request: httpx.Request) -> httpx.Response:
+    return httpx.Response(206, json=good_answer(operation, request))
+
+
+def forty_mib(operation: str, request: httpx.Request) -> httpx.Response:
+    def pieces() -> Iterator[bytes]:
+        for _ in range(40):
+            yield b" " * MIB
+
+    return httpx.Response(200, content=pieces())
+
+
+def elsewhere(host: str) -> Callable[[str, httpx.Request], httpx.Response]:
+    return lambda *_: httpx.Response(302, headers={"location": f"{host}/v0/persons"})
+
+
+def without_a_required_field(answer: Any) -> Any:
+    for name in ("items", "messages", "pageId", "versionId", "subscriptionId"):
+        if name in answer:
+            return {key: value for key, value in answer.items() if key != name}
+    raise AssertionError(answer)
+
+
+def fifty(bad: Any) -> Callable[[Any], Any]:
+    """Fifty items, one of them bad."""
+
+    def change(answer: Any) -> Any:
+        item, name = answer["items"][0], _id_of(answer["items"][0])
+        rest = [item | {name: f"more_{number}"} for number in range(48)]
+        return answer | {"items": [item, *rest[:20], bad, *rest[20:]], "totalCount": 50}
+
+    return change
+
+
+def many(count: int) -> Callable[[Any], Any]:
+    def change(answer: Any) -> Any:
+        item, name = answer["items"][0], _id_of(answer["items"][0])
+        more = [item | {name: f"more_{number}"} for number in range(count - 1)]
+        return answer | {"items": [item, *more], "totalCount": count}
+
+    return change
+
+
+def doubled(answer: Any) -> Any:
+    return answer | {"items": answer["items"] * 3, "totalCount": 3}
+
+
+def continued_for_ever(answer: Any) -> Any:
+    return answer | {"hasMore": True, "nextCursor": "again", "totalCount": 2**40}
+
+
+def _id_of(item: Any) -> str:
+    return next(name for name in ("audienceId", "pageId", "personId") if name in item)
+
+
+def everywhere(text: str) -> Callable[[Any], Any]:
+    """Put a text behind every string that is no id, date or enum value."""
+    spared = ("Id", "At", "status", "pageType", "url", "events", "Url")
+
+    def change(value: Any, name: str = "") -> Any:
+        match value:
+            case dict():
+                return {key: change(each, key) for key, each in value.items()}
+            case list():
+                return [change(each, name) for each in value]
+            case str() if not name.endswith(spared):
+                return value + text
+        return value
+
+    return change
+
+
+def enormous(value: Any, name: str = "") -> Any:
+    """Put 2^60 in the place of every number."""
+    match value:
+        case dict():
+            return {key: enormous(each, key) for key, each in value.items()}
+        case list():
+            return [enormous(each) for each in value]
+        case bool():
+            return value
+        case int() | float():
+            return 2**60
+    return value
+
+
+FAULTS = [
+    Fault("302 to the same host", elsewhere("http://far.end"), Kind.FAULT, "answered 302"),
+    Fault("302 to another host", elsewhere("http://evil.example"), Kind.FAULT, "answered 302"),
+    status(301, Kind.FAULT, ""),
+    status(307, Kind.FAULT, "", location="http://evil.example/v0/pages"),
+    status(204, Kind.UNREADABLE, "can't be read: (the whole answer): not JSON."),
+    Fault("206", partial_content, Kind.NONE),
+    status(304, Kind.FAULT, "The service answered 304: Not Modified."),
+    *(status(code, Kind.REFUSED, "") for code in (400, 405, 409, 413, 415, 422)),
+    *(status(code, Kind.KEY_REFUSED, "") for code in (401, 403)),
+    *(status(code, Kind.NOT_THERE, "") for code in (404, 410)),
+    status(408, Kind.FAULT, ""),
+    status(429, Kind.WAIT, ""),
+    status(429, Kind.WAIT, "", **{"retry-after": "3600"}),
+    status(429, Kind.WAIT, "", **{"retry-after": "soon"}),
+    *(status(code, Kind.FAULT, "") for code in (500, 502, 503, 504, 520)),
+    status(503, Kind.FAULT, "", **{"retry-after": "120"}),
+    content("HTML", b"<h1>Welcome</h1>", Kind.UNREADABLE, "not JSON"),
+    content("nothing", b"", Kind.UNREADABLE, "not JSON"),
+    content("no UTF-8", b"\xff\xfe\x00{", Kind.UNREADABLE, "not JSON"),
+    content("bad gzip", b"no", Kind.UNREADABLE, "compression", **{"content-encoding": "gzip"}),
+    *(
+        content(f"{name} on top", body, Kind.UNREADABLE, "can't be read")
+        for name, body in {"list": b"[]", "null": b"null"}.items()
+    ),
+    content("an empty object", b"{}", Kind.UNREADABLE, "Field required"),
+    content("deep", b"[" * 200_000, Kind.UNREADABLE, "can't be read"),
+    content("1e999", b'{"items": 1e999}', Kind.UNREADABLE, "a number beyond reading"),
+    Fault("truncated JSON", half, Kind.UNREADABLE, "not JSON"),
+    Fault("40 MiB", forty_mib, Kind.UNREADABLE, "larger than 32 MiB"),
+    changed(
+        "a missing required field", without_a_required_field, Kind.UNREADABLE, "Field required"
+    ),
+    changed(
+        "numbers beyond 2^53",
+        enormous,
+        Kind.UNREADABLE,
+        "less than or equal to 9007199254740991",
+        of=frozenset({*LISTS, "Get page", "Create page", "Publish audience version"}),
+    ),
+    changed("a time beyond 2^53", enormous, Kind.NONE, of=frozenset({"Get audience messages"})),
+    changed("NUL", everywhere("\0"), Kind.NONE),
+    changed("lone surrogates", everywhere("\ud800"), Kind.NONE),
+    changed("unknown fields", lambda answer: answer | {"weather": {"is": [1, None]}}, Kind.NONE),
+    *(
+        changed(f"one bad item of fifty: {bad!r}", fifty(bad), Kind.NONE, of=frozenset(LISTS))
+        for bad in (None, {"pageId": 5, "audienceId": 5, "personId": 5})
+    ),
+    changed("ids three times", doubled, Kind.NONE, of=frozenset(LISTS)),
+    changed(
+        "a cursor that repeats for ever", continued_for_ever, Kind.NONE, of=frozenset(CONTINUED)
+    ),
+    changed("2,000 items", many(2_000), Kind.NONE, of=frozenset(LISTS)),
+]

@@ -1,0 +1,74 @@
+"""One cell of the matrix: one fault of one operation, as one page shows it."""
+
+import time
+from typing import Any
+
+from django.test import Client
+
+from dashboard.ledger.models import Operation
+from tests import wire
+from tests.faults.kinds import Kind
+from tests.faults.pages import Reads, Writes
+from tests.faults.service import broken
+from tests.web.html import text
+from tests.web.remembering import know_audiences, know_pages, know_subscription
+
+LIMIT_S = 0.3
+"""The time limit of a call in the matrix."""
+CALLS = 2
+"""Calls of the broken operation that a page may wait for, one after the other."""
+OWN_S = 8.0
+"""What a page of our own may take on a machine that is busy with other tests."""
+
+
+def remember_everything() -> None:
+    """Let the ledger hold all that the pages of the matrix are made from."""
+    know_pages(wire.page())
+    know_audiences(wire.audience())
+    know_subscription()
+
+
+def shown(response: Any) -> str:
+    """Return what a person reads; of an export that is streamed, all of it."""
+    body = response.getvalue() if response.streaming else response.content
+    return text(body.decode())
+
+
+def read(client: Client, page: Reads, kind: Kind, said: str) -> None:
+    """Open a page while its operation fails, and look at what it says."""
+    broken.operation, broken.only_changes = page.operation, False
+    start = time.monotonic()
+    response = client.get(page.address)
+    words = shown(response)
+    assert time.monotonic() - start < CALLS * LIMIT_S + OWN_S
+    assert broken.sent, "the fault was never met"
+    if kind is Kind.NONE or page.survives:
+        assert response.status_code == 200, words
+    elif kind is Kind.NOT_THERE:
+        assert response.status_code == page.not_there[0], words
+        assert page.not_there[1] in words
+    elif page.is_remembered:
+        assert response.status_code == 200, words
+        assert "last known" in words
+        assert "Try now" in words or "Read again" in words
+    else:
+        assert response.status_code == kind.value.status, words
+        assert kind.value.title in words
+        assert "Try again" in words
+    assert said in words or page.survives or kind is Kind.NOT_THERE, words
+
+
+def write(client: Client, form: Writes, kind: Kind, said: str) -> None:
+    """Send a form while its operation fails, and look at what is on record and what is shown."""
+    broken.operation, broken.only_changes = form.operation, True
+    start = time.monotonic()
+    response = form.send(client)
+    words = shown(response)
+    assert time.monotonic() - start < CALLS * LIMIT_S + OWN_S
+    assert len(broken.sent) <= 1, "a write was sent twice"
+    assert response.status_code in {200, 409, 422, 502, 503, 504}, words
+    operation = Operation.objects.get()
+    assert operation.outcome == kind.value.outcome, words
+    if said:
+        record = shown(client.get(f"/activity/{operation.operation_key}/"))
+        assert said in record, record

@@ -1,0 +1,30 @@
+"""What a fault means: for the person who reads, and for what was to be changed."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from dashboard.ledger.models.operations import Outcome
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """The status and headline where nothing is remembered; how a change ends."""
+
+    status: int
+    title: str
+    outcome: Outcome
+
+
+class Kind(Enum):
+    """The kinds of fault that ask for different sentences."""
+
+    NOT_REACHED = Meaning(504, "The service is not answering", Outcome.NOT_SENT)
+    LOST = Meaning(504, "The service is not answering", Outcome.UNKNOWN)
+    UNREADABLE = Meaning(502, "The service's answer can't be read", Outcome.UNKNOWN)
+    KEY_REFUSED = Meaning(502, "The service refused our key", Outcome.REJECTED)
+    NOT_THERE = Meaning(404, "Not found", Outcome.REJECTED)
+    REFUSED = Meaning(502, "The service could not do this", Outcome.REJECTED)
+    WAIT = Meaning(503, "The service asks us to wait", Outcome.REJECTED)
+    FAULT = Meaning(502, "The service could not do this", Outcome.UNKNOWN)
+    NONE = Meaning(200, "", Outcome.ACCEPTED)
+    """Odd, and no fault: the page is as good as ever."""
