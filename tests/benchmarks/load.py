@@ -1,0 +1,116 @@
+"""256 people at once before a service that takes a second: `python -m tests.benchmarks.load`.
+
+Prints, for one person and for all of them, how long pages took and what they cost the processor;
+and how long pages that need no service took meanwhile. Ends by 1 where a request was lost.
+"""
+
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from pathlib import Path
+
+import httpx
+
+from tests import wire
+from tests.dashboards import Dashboard, logged_in, over_http
+from tests.processes import Running, running
+
+PEOPLE = 256
+ROUNDS = 2
+SERVICE_S = 1.0
+OURS = ("/", "/activity/", "/webhooks/")
+
+
+def slow_service(request: httpx.Request) -> httpx.Response:
+    time.sleep(SERVICE_S)
+    return httpx.Response(200, json=wire.envelope(wire.person()))
+
+
+def processor_s(server: Running) -> float:
+    """Return the processor time of the server and its workers so far, in seconds."""
+    total = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[2]) == server.process.pid:  # the process group
+            total += int(fields[11]) + int(fields[12])
+    return total / 100
+
+
+def asked(browser: httpx.Client, address: str, lost: list[str]) -> float:
+    """Return how long a page took, in seconds."""
+    start = time.monotonic()
+    try:
+        answer = browser.get(address)
+        if answer.status_code != 200:
+            lost.append(f"{address}: {answer.status_code}")
+    except httpx.HTTPError as error:
+        lost.append(f"{address}: {error!r}")
+    return time.monotonic() - start
+
+
+def together(ask: Callable[[int], float], people: int, rounds: int) -> list[float]:
+    with ThreadPoolExecutor(people) as pool:
+        return list(pool.map(ask, range(people * rounds)))
+
+
+def measure(server: Running) -> list[str]:
+    lost: list[str] = []
+    with logged_in(server) as person:
+        cookies = dict(person.cookies)
+    limits = httpx.Limits(max_connections=PEOPLE + 8)
+    with httpx.Client(base_url=server.url, cookies=cookies, timeout=120, limits=limits) as browser:
+        browser.get("/people/")
+        before = processor_s(server)
+        alone = [asked(browser, "/people/", lost) for _ in range(8)]
+        each_alone = (processor_s(server) - before) / 8
+        ours: list[float] = []
+        done = threading.Event()
+
+        def look_meanwhile() -> None:
+            for number in count():
+                if done.wait(0.05):
+                    return
+                ours.append(asked(browser, OURS[number % len(OURS)], lost))
+
+        looking = threading.Thread(target=look_meanwhile)
+        before = processor_s(server)
+        looking.start()
+        start = time.monotonic()
+        took = together(lambda _: asked(browser, "/people/", lost), PEOPLE, ROUNDS)
+        whole_s = time.monotonic() - start
+        done.set()
+        looking.join()
+        each = (processor_s(server) - before) / (len(took) + len(ours))
+    say = sys.stdout.write
+    say(f"one person:  median {statistics.median(alone):.2f} s, {each_alone * 1000:.0f} ms cpu\n")
+    say(f"{PEOPLE} at once: median {statistics.median(took):.2f} s, ")
+    say(f"{each * 1000:.0f} ms cpu a page, ")
+    say(f"{len(took)} pages in {whole_s:.1f} s, {len(lost)} lost\n")
+    say(f"pages of ours meanwhile: median {statistics.median(ours) * 1000:.0f} ms of {len(ours)}\n")
+    return lost
+
+
+def main(threads: int) -> int:
+    with tempfile.TemporaryDirectory() as folder, over_http(slow_service) as url:
+        dashboard = Dashboard(Path(folder), url)
+        dashboard.prepare()
+        port = 8197
+        command = ["manage.py", "serve", f"--port={port}", "--processes=2", f"--threads={threads}"]
+        with running(
+            command, port=port, ready="/health/live", log=Path(folder) / "log", env=dashboard.env
+        ) as server:
+            lost = measure(server)
+    sys.stdout.writelines(f"{each}\n" for each in lost[:10])
+    return bool(lost)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(int(sys.argv[1]) if sys.argv[1:] else 192))

@@ -1,0 +1,54 @@
+"""Two dashboards on one PostgreSQL and one Redis, with a balancer in front."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+
+from tests.dashboards import Dashboard, over_http
+from tests.postgres import own_database
+from tests.processes import Running
+from tests.redis import own_cache
+from tests.round_robin import balanced
+from tests.web.publishing_service import PublishingService
+
+
+@dataclass
+class Pair:
+    """Two dashboards and what stands in front of them."""
+
+    url: str
+    machines: list[Running]
+    service: PublishingService
+
+    def browser(self) -> httpx.Client:
+        """Return a browser whose every request may reach the other machine."""
+        return httpx.Client(
+            base_url=self.url,
+            headers={"Referer": f"{self.url}/"},
+            follow_redirects=True,
+            timeout=60,
+        )
+
+    def lines(self, logger: str) -> list[list[dict[str, object]]]:
+        """Return what each machine logged there."""
+        logs = [machine.log.read_text().splitlines() for machine in self.machines]
+        read = [[json.loads(line) for line in log if line.startswith("{")] for log in logs]
+        return [[line for line in log if line["logger"] == logger] for log in read]
+
+
+@contextmanager
+def two_machines(folder: Path) -> Iterator[Pair]:
+    """Run both until the block ends."""
+    service = PublishingService()
+    with own_database() as database, own_cache() as cache, over_http(service) as service_url:
+        dashboard = Dashboard(folder, service_url, database_url=database, cache_url=cache)
+        dashboard.prepare()
+        with dashboard.started() as one, dashboard.started() as two:
+            ports = [urlsplit(machine.url).port or 0 for machine in (one, two)]
+            with balanced(*ports) as url:
+                yield Pair(url, [one, two], service)
