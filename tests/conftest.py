@@ -8,8 +8,10 @@ from django.contrib.auth.models import Group, User
 from django.core.cache import cache
 from django.test import Client
 from hypothesis import settings as hypothesis_settings
+from xdist.remote import Producer
 
 from tests import far_end as far_end_module
+from tests.dealing import Dealing
 from tests.far_end import FarEnd
 from tests.secrets_watch import no_secret_in_the_log
 
@@ -86,6 +88,11 @@ def as_publisher(paula: User) -> Client:
 def as_administrator(ada: User) -> Client:
     """Ada's browser."""
     return logged_in(ada)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Dealing:
+    """Deal the tests out in our own way."""
+    return Dealing(config, log)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
