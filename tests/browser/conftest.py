@@ -5,7 +5,8 @@ which Django refuses to. So each module starts a browser of its own and ends it.
 """
 
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,8 @@ FLAGS = [
     "--disable-sync",
 ]
 # A machine on which many tests run at once takes its time.
-expect.set_options(timeout=15_000)
+PATIENCE_S = 15
+expect.set_options(timeout=PATIENCE_S * 1000)
 REPORT_VIOLATIONS = """document.addEventListener("securitypolicyviolation", (event) =>
   console.error(`CSP ${event.effectiveDirective} ${event.blockedURI}`))"""
 
@@ -70,6 +72,14 @@ def open_page(context: BrowserContext, troubles: list[str]) -> Page:
         ),
     )
     return page
+
+
+def until(page: Page, holds: Callable[[], bool]) -> None:
+    """Wait until something holds beyond the page, at the service say, and fail if it never does."""
+    end = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < end, "it never came to hold"
+        page.wait_for_timeout(20)
 
 
 @pytest.fixture
