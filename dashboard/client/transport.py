@@ -3,6 +3,7 @@
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
 import httpcore
 import httpx
@@ -23,9 +24,8 @@ class PooledTransport(httpx.BaseTransport):
     """
 
     def __init__(self) -> None:
-        tls = httpx.create_ssl_context()
-        self._reads = _pool(tls, kept=POOL_SIZE)
-        self._writes = _pool(tls, kept=0)
+        self._reads = _pool(_trust(), kept=POOL_SIZE)
+        self._writes = _pool(_trust(), kept=0)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send the request; the body of the answer is still to be read."""
@@ -72,6 +72,12 @@ class _Body(httpx.SyncByteStream):
 
     def close(self) -> None:
         self._answer.close()
+
+
+@cache
+def _trust() -> ssl.SSLContext:
+    """Read whom to trust once: it takes 20 ms."""
+    return httpx.create_ssl_context()
 
 
 def _pool(tls: ssl.SSLContext, *, kept: int) -> httpcore.ConnectionPool:
