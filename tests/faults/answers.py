@@ -203,5 +203,5 @@ FAULTS = [
     changed(
         "a cursor that repeats for ever", continued_for_ever, Kind.NONE, of=frozenset(CONTINUED)
     ),
-    changed("2,000 items", many(2_000), Kind.NONE, of=frozenset(LISTS)),
+    changed("10,000 items", many(10_000), Kind.NONE, of=frozenset(LISTS)),
 ]
