@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,14 +47,20 @@ def free_port() -> int:
 
 @contextmanager
 def running(
-    command: list[str], *, port: int, ready: str, log: Path, env: dict[str, str] | None = None
+    command: list[str],
+    *,
+    port: int,
+    ready: str,
+    log: Path,
+    env: dict[str, str] | None = None,
+    python: Sequence[str] = (sys.executable,),
 ) -> Iterator[Running]:
     """Run a Python command until the block ends; enter once `ready` answers on its port."""
     bare = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     url = f"http://127.0.0.1:{port}"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, *command],
+            [*python, *command],
             cwd=BASE_DIR,
             env=bare | (env or {}),
             stdout=output,
