@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.addresses import addresses
-from tests.browser.conftest import log_in
+from tests.browser.conftest import log_in, settle
 from tests.processes import Running
 
 LIVE_WITHIN_MS = 30_000
@@ -67,7 +67,7 @@ def walk(page: Page) -> list[dict[str, Any]]:
 def test_the_focus_goes_as_one_reads_and_is_seen(name: str, page: Page, server: Running) -> None:
     log_in(page)
     page.goto(addresses(server)[name])
-    page.wait_for_load_state("networkidle")
+    settle(page)
     found = walk(page)
     stops = [place["stop"] for place in found]
     assert stops == sorted(stops)
@@ -88,6 +88,7 @@ def tab_to(page: Page, name: str) -> None:
 
 def test_the_main_path_needs_no_mouse(page: Page) -> None:
     page.goto("/accounts/login/?next=/pages/")
+    expect(page.get_by_label("Name", exact=True)).to_be_focused()
     page.keyboard.type("demo")
     page.keyboard.press("Tab")
     page.keyboard.type("demo")
@@ -100,7 +101,7 @@ def test_the_main_path_needs_no_mouse(page: Page) -> None:
     tab_to(page, "Dispatcher")
     page.keyboard.press("Enter")
     expect(page.locator("h1")).to_contain_text("Dispatcher")
-    page.wait_for_load_state()
+    page.wait_for_url("**/pages/*/")
     _publish_the_first(page)
     _find_a_person(page)
     _switch_a_webhook(page)

@@ -1,6 +1,7 @@
 """Reading a conversation in a browser: found, filtered, stepped through, kept fresh, and safe."""
 
 import json
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -9,23 +10,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.conftest import log_in
+from tests.browser.conftest import NEXT_FRAME, best, log_in, open_page, settle, until
 from tests.processes import Running
 from tests.web.hostile import PAYLOADS
 
 SENDABLE = [text for text in PAYLOADS if not set(text) & {"\0", "\ud800"}]
 """Without what the embedded API cannot store; tests/web sends that too."""
-NOTE_LONG_TASKS = """window.longTasks = [];
-new PerformanceObserver((list) => {
-  for (const entry of list.getEntries()) window.longTasks.push(entry.duration);
-}).observe({ type: "longtask" });"""
+TASK = "ThreadControllerImpl::RunTask"
 WITH_CHANGES_WAITING = """SELECT page_id, audience_id, json_array_length(c.pending_changes)
   FROM ledger_audiencerecord JOIN embedded_api_conversation c USING (audience_id)
   WHERE latest_status = 'draft' AND json_array_length(c.pending_changes) > 1
   ORDER BY audience_id DESC LIMIT 1"""
-FIRST_PAINT_MS = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 9999"
+FIRST_PAINT_MS = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 
 
 @dataclass
@@ -82,6 +80,12 @@ def story(server: Running) -> Iterator[Story]:
         found.write(column, value)
 
 
+@pytest.fixture
+def page(story: Story, context: BrowserContext, troubles: list[str]) -> Page:
+    """A tab, which is gone before the story is as it was: what it asks for late is still there."""
+    return open_page(context, troubles)
+
+
 def call(**fields: Any) -> dict[str, Any]:
     return {"id": "call_1", "name": "find_person", "arguments": {"query": "ada"}} | fields
 
@@ -113,37 +117,64 @@ def shown(page: Page) -> list[str]:
 
 
 def test_two_hundred_messages_open_within_a_second(page: Page, story: Story) -> None:
-    log_in(page, to=story.path)
-    paints = []
-    for _ in range(3):  # the best of three: the machine has other things to do
+    def first_paint_ms() -> float:
         page.goto(story.path)
-        paints.append(page.evaluate(FIRST_PAINT_MS))
-    assert page.locator("li.msg").count() == 200
-    assert min(paints) < 1_000
+        found: float = page.wait_for_function(f"() => {FIRST_PAINT_MS}").json_value()
+        return found
+
+    log_in(page, to=story.path)
+    expect(page.locator("li.msg")).to_have_count(200)
+    assert best(first_paint_ms, below=1_000) < 1_000
 
 
 def test_two_hundred_messages_are_searched_and_filtered_without_a_stall(
-    page: Page, story: Story
+    browser: Browser, page: Page, story: Story
 ) -> None:
-    page.add_init_script(NOTE_LONG_TASKS)
+    def stall_ms() -> float:
+        browser.start_tracing(page=page, categories=["toplevel"])
+        search_and_filter(page)
+        return longest_task_ms(json.loads(browser.stop_tracing()))
+
     log_in(page, to=story.path)
-    stalls = [_stall(page) for _ in range(3)]
-    assert min(stalls) < 200
+    assert best(stall_ms, below=200) < 200
 
 
-def _stall(page: Page) -> float:
-    """Search, filter and clear; return the longest task meanwhile, in milliseconds."""
-    page.wait_for_timeout(300)
-    page.evaluate("longTasks.length = 0")
+def longest_task_ms(trace: dict[str, Any]) -> float:
+    """Return the longest task of a page by the time of its thread, whatever else was running.
+
+    What the test itself asks of the page is none of the page's work.
+    """
+    events = trace["traceEvents"]
+    pages = {
+        (event["pid"], event["tid"])
+        for event in events
+        if event["name"] == "thread_name" and event["args"]["name"] == "CrRendererMain"
+    }
+    noted = [event for event in events if (event["pid"], event["tid"]) in pages]
+    asked = [event["ts"] for event in noted if "blink.mojom.DevTools" in json.dumps(event["args"])]
+    tasks = [
+        event["tdur"] / 1000
+        for event in noted
+        if event["name"] == TASK
+        and "tdur" in event
+        and not any(event["ts"] <= at <= event["ts"] + event["dur"] for at in asked)
+    ]
+    assert len(tasks) > 100, "the browser did not note its tasks"
+    return max(tasks)
+
+
+def search_and_filter(page: Page) -> None:
+    """Search, filter and clear, each step drawn by the page before the test looks at it."""
     page.get_by_label("Search this conversation").press_sequentially("payback")
-    expect(page.locator("#found")).to_contain_text("of 200 messages")
+    page.wait_for_function("() => found.textContent.includes('of 200 messages')")
+    page.evaluate(NEXT_FRAME)
     filters = page.locator("[data-filter-for=thread]")
     for name in ("Errors", "Changes", "All"):
-        filters.get_by_role("link", name=name).click()
-    page.get_by_role("link", name="Clear the search").click()
-    expect(page.locator("li.msg:visible")).to_have_count(200)
-    page.wait_for_timeout(300)
-    return max(page.evaluate("longTasks"), default=0)
+        filters.get_by_role("link", name=name).press("Enter")
+        page.evaluate(NEXT_FRAME)
+    page.get_by_role("link", name="Clear the search").press("Enter")
+    page.wait_for_function("() => !document.querySelector('li.msg[hidden]')")
+    page.evaluate(NEXT_FRAME)
 
 
 def test_a_search_marks_what_it_found_and_opens_the_calls_that_hold_it(reading: Page) -> None:
@@ -152,7 +183,7 @@ def test_a_search_marks_what_it_found_and_opens_the_calls_that_hold_it(reading: 
     expect(reading.locator("#found")).to_contain_text("3 matches for “reefer” in 2 of 4 messages")
     assert shown(reading) == ["m3", "m4"]
     expect(reading.locator("#m4-1")).to_contain_text("a Reefer door")
-    reading.wait_for_function("CSS.highlights.get('found').size >= 3")
+    reading.wait_for_function("() => CSS.highlights.get('found').size >= 3")
     expect(field).to_be_focused()
     reading.get_by_role("button", name="Next match").click()
     expect(reading.locator("[data-place]")).to_contain_text("1 of ")
@@ -161,7 +192,7 @@ def test_a_search_marks_what_it_found_and_opens_the_calls_that_hold_it(reading: 
     assert shown(reading) == ["m3", "m4"]
     reading.get_by_role("link", name="Clear the search").click()
     expect(reading.locator("li.msg:visible")).to_have_count(4)
-    assert "q=" not in reading.url
+    expect(reading).not_to_have_url(re.compile("q="))
 
 
 def test_a_search_marks_words_across_bold_ones(reading: Page) -> None:
@@ -175,14 +206,14 @@ def test_filters_ask_nobody_and_stay_after_a_reload(reading: Page) -> None:
     asked: list[str] = []
     reading.on("request", lambda request: asked.append(request.url))
     reading.get_by_role("link", name="Errors 1").click()
-    assert shown(reading) == ["m1", "m2"]
+    until(reading, lambda: shown(reading) == ["m1", "m2"])
     reading.get_by_role("link", name="Changes 1").click()
-    assert shown(reading) == ["m4"]
+    until(reading, lambda: shown(reading) == ["m4"])
     assert [url for url in asked if "/static/" not in url] == []  # the icon is asked for again
     reading.reload()
     assert shown(reading) == ["m4"]
     reading.locator("[data-filter-for=thread]").get_by_role("link", name="All").click()
-    assert shown(reading) == ["m1", "m2", "m3", "m4"]
+    until(reading, lambda: shown(reading) == ["m1", "m2", "m3", "m4"])
 
 
 def test_keys_walk_between_messages_errors_and_changes(reading: Page) -> None:
@@ -256,15 +287,16 @@ def test_a_conversation_reads_like_a_letter(page: Page, story: Story) -> None:
 def test_a_board_and_its_messages_lead_to_each_other(reading: Page) -> None:
     board = reading.get_by_role("region", name="Pending changes")
     board.get_by_role("link", name="Made in message 4").click()
-    assert reading.url.endswith("#m4")
+    expect(reading).to_have_url(re.compile("#m4$"))
     reading.locator("#m4").get_by_role("link", name="It waits on the board").click()
-    assert reading.url.endswith("#pending-1")
+    expect(reading).to_have_url(re.compile("#pending-1$"))
 
 
 def test_new_messages_come_without_moving_the_reader(page: Page, story: Story) -> None:
     page.clock.install()
     log_in(page, to=story.path)
     page.locator("details.fold:not([open])").first.locator("summary").click()
+    settle(page)
     message = page.locator("#m5")
     message.focus()
     message.scroll_into_view_if_needed()
@@ -298,7 +330,9 @@ def test_folds_are_as_they_were_when_the_page_is_loaded_again(reading: Page) -> 
     reading.locator("#m4-1 summary").click()
     expect(reading.locator("#m4-1-in, #m4-1 .halves").first).to_be_visible()
     reading.locator("#m4-1 > summary").click()
-    reading.get_by_role("link", name="Refresh").click()
+    settle(reading)
+    with reading.expect_navigation():
+        reading.get_by_role("link", name="Refresh").click()
     expect(reading.locator("#m4-r")).to_have_attribute("open", "")
     expect(reading.locator("#m4-1")).not_to_have_attribute("open", "")
 
@@ -345,8 +379,9 @@ def test_hostile_texts_run_nothing_ask_nobody_and_stay_in_their_places(
     log_in(page, to=story.path)
     assert page.locator("li.msg").count() == len(SENDABLE)
     page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
-    page.wait_for_load_state("networkidle")
+    settle(page)
     expect(page.locator("details[hx-get] .halves").first).to_be_visible()
+    expect(page.locator("details[hx-get]:not(:has(.halves))")).to_have_count(0)
     assert dialogs == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.locator("h1").count() == 1
