@@ -1,0 +1,85 @@
+"""The settings of a peer, as its documentation asks for in production. PEER names which."""
+
+import os
+from pathlib import Path
+
+PEER = os.environ["PEER"]
+FOLDER = Path(os.environ["PEER_FOLDER"])
+
+SECRET_KEY = "only-for-benchmarks-" + "x" * 50
+ALLOWED_HOSTS = ["127.0.0.1"]
+DEBUG = False
+USE_TZ = True
+USE_I18N = False
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+ROOT_URLCONF = "tests.benchmarks.peers.urls"
+WAGTAIL_SITE_NAME = "Peer"
+WAGTAILADMIN_BASE_URL = "http://127.0.0.1"
+
+APPS = {
+    "admin": [],
+    "unfold": ["unfold", "unfold.contrib.filters"],
+    "wagtail": [
+        "wagtail.users",
+        "wagtail.snippets",
+        "wagtail.documents",
+        "wagtail.images",
+        "wagtail.admin",
+        "wagtail.search",
+        "wagtail",
+        "modelcluster",
+        "taggit",
+    ],
+}
+INSTALLED_APPS = [
+    "tests.benchmarks.peers",
+    *APPS[PEER],
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.messages",
+    "django.contrib.sessions",
+    "django.contrib.staticfiles",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+DATABASES = {
+    "default": {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": FOLDER / "peer.sqlite3",
+        "CONN_MAX_AGE": 60,
+        "OPTIONS": {
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 20,
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+        },
+    }
+}
+STATIC_URL = "static/"
+STATIC_ROOT = FOLDER / "static"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+WHITENOISE_KEEP_ONLY_HASHED_FILES = True

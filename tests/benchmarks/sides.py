@@ -1,0 +1,85 @@
+"""The sides of a comparison: asked in turns, so that a busy minute of the machine meets both."""
+
+import re
+import time
+from dataclasses import dataclass, field
+from statistics import median
+
+import httpx
+
+from tests.benchmarks.load import processor_s
+from tests.processes import Running
+
+WARMING = 8
+"""Requests that a side answers before it is measured."""
+
+
+@dataclass
+class Served:
+    """A server, and a browser of a kind in which an operator is logged in."""
+
+    server: Running
+    browser: httpx.Client
+
+
+@dataclass
+class Side:
+    """One address of one server, and what it took: milliseconds of each round, of each request."""
+
+    name: str
+    served: Served
+    address: str
+    headers: dict[str, str] = field(default_factory=dict)
+    costs_ms: list[float] = field(default_factory=list)
+    waits_ms: list[float] = field(default_factory=list)
+
+    @property
+    def cost_ms(self) -> float:
+        """Processor time of a request, all of the server's processes together: the median."""
+        return median(self.costs_ms)
+
+    @property
+    def wait_ms(self) -> float:
+        """How long a request took, the median."""
+        return median(self.waits_ms)
+
+    @property
+    def said(self) -> str:
+        """Both, for a person."""
+        return f"{self.name} {self.cost_ms:.1f} ms (answered in {self.wait_ms:.0f} ms)"
+
+    def ask(self) -> httpx.Response:
+        """Ask once. Raises AssertionError where the answer is not the page."""
+        answer = self.served.browser.get(self.address, headers=self.headers)
+        assert answer.status_code == 200, (self.name, self.address, answer.status_code)
+        return answer
+
+    def measure(self, requests: int) -> None:
+        """Ask so many times and note what it took."""
+        before = processor_s(self.served.server)
+        for _ in range(requests):
+            begun = time.perf_counter()
+            self.ask()
+            self.waits_ms.append((time.perf_counter() - begun) * 1000)
+        self.costs_ms.append((processor_s(self.served.server) - before) * 1000 / requests)
+
+
+def take_turns(sides: list[Side], *, rounds: int, requests: int) -> None:
+    """Measure each side in each round."""
+    for side in sides:
+        for _ in range(WARMING):
+            side.ask()
+    for _ in range(rounds):
+        for side in sides:
+            side.measure(requests)
+
+
+def log_in(url: str, address: str, **credentials: str) -> httpx.Client:
+    """Return a browser of a kind, logged in by the form at an address."""
+    browser = httpx.Client(base_url=url, headers={"Referer": f"{url}/"}, timeout=120)
+    page = browser.get(address, follow_redirects=True)
+    token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page.text)
+    assert token, page.text
+    answer = browser.post(address, data={**credentials, "csrfmiddlewaretoken": token[1]})
+    assert answer.status_code == 302, answer.text
+    return browser
