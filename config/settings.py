@@ -66,6 +66,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "dashboard.web.middleware.readers_time_zone",
+    "dashboard.web.middleware.readers_language",
     "dashboard.web.recent.note_visits",
     "dashboard.web.middleware.ServiceErrors",
     "axes.middleware.AxesMiddleware",
@@ -88,7 +89,6 @@ TEMPLATES: list[dict[str, Any]] = [
                 "dashboard.web.context_processors.shell",
             ],
             "builtins": [
-                "django.contrib.humanize.templatetags.humanize",
                 "django.templatetags.static",
                 "template_partials.templatetags.partials",
                 "dashboard.web.templatetags.pressroom",
@@ -147,12 +147,12 @@ AXES_CLIENT_IP_CALLABLE = "dashboard.web.sessions.client_address"
 AXES_ENABLE_ACCESS_FAILURE_LOG = False
 AXES_VERBOSE = False
 
-# Languages and times. The reader's zone is set for each request.
+# Languages and times. The words are English. The reader's zone, and the language that numbers and
+# days are written in, are set for each request; what no filter writes is as Python has it.
 LANGUAGE_CODE = "en"
 USE_I18N = False
 USE_TZ = True
 TIME_ZONE = "UTC"
-USE_THOUSAND_SEPARATOR = True
 
 # Static files: hashed names, compressed once, kept for good.
 STATIC_URL = "static/"

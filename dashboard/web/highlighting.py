@@ -15,6 +15,8 @@ from pygments.lexers import TextLexer, get_lexer_by_name
 from pygments.token import Comment, Keyword, Name, Number, String
 from pygments.util import ClassNotFound
 
+from dashboard.web.languages import number
+
 MAX_CODE = 100_000
 """Characters shown of one text; a lexer's work may grow faster than its text."""
 
@@ -55,7 +57,7 @@ def highlight_source(text: str, language: str = "") -> SafeString:
     if len(text) <= MAX_CODE:
         return html
     cut = '{}\n<span class="hint">The first {} of {} characters are shown.</span>'
-    return format_html(cut, html, f"{MAX_CODE:,}", f"{len(text):,}")
+    return format_html(cut, html, number(MAX_CODE), number(len(text)))
 
 
 def _span(token: Any, text: str) -> str:

@@ -11,10 +11,12 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import resolve_url
 from django.utils import timezone
+from django.utils.cache import patch_vary_headers
 from django_htmx.http import HttpResponseClientRedirect
 
 from dashboard.client import APIError
 from dashboard.web.http import Request
+from dashboard.web.languages import following, language_of
 from dashboard.web.page_drafts import asks_quietly, keep_what_was_posted
 from dashboard.web.request_notes import note_person
 from dashboard.web.time_zones import zone_of
@@ -72,6 +74,19 @@ def readers_time_zone(get_response: Handler) -> Handler:
     def middleware(request: HttpRequest) -> HttpResponse:
         with timezone.override(zone_of(request)):
             return get_response(request)
+
+    return middleware
+
+
+def readers_language(get_response: Handler) -> Handler:
+    """Write numbers and days as the language of who reads them does."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        with following(language_of(request)):
+            response = get_response(request)
+        if response.headers.get("Content-Type", "").startswith("text/html"):
+            patch_vary_headers(response, ["Accept-Language"])
+        return response
 
     return middleware
 

@@ -10,6 +10,8 @@ import socket
 from difflib import get_close_matches
 from urllib.parse import urlsplit
 
+from dashboard.web.languages import number
+
 MAX_URL = 2_000
 """Characters. Source: our choice; the spec gives no limit."""
 WEB = ("https", "http")
@@ -25,7 +27,7 @@ def url_problem(url: str) -> str:
     if not url:
         return "Write the address that the events go to."
     if len(url) > MAX_URL:
-        return f"Write at most {MAX_URL:,} characters; these are {len(url):,}."
+        return f"Write at most {number(MAX_URL)} characters; these are {number(len(url))}."
     if _UNFIT.search(url):
         return "Leave no blank, hidden character or backslash in it."
     return _scheme_problem(url) or _host_problem(url)

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any
 
 from dashboard.contract.conversations import ToolCall
+from dashboard.web.languages import number
 
 FETCHED_ABOVE = 4_000
 """Bytes of arguments and result above which a fold is fetched when it is opened."""
@@ -117,13 +118,13 @@ def size_of(value: Any) -> int:
 def summarise(value: Any) -> str:
     """Return a result in one line: a count and what comes first."""
     if isinstance(value, list):
-        count = f"{len(value):,} item{'' if len(value) == 1 else 's'}"
+        count = f"{number(len(value))} item{'' if len(value) == 1 else 's'}"
         return f"{count}, first: {_line(_word(value[0]))}" if value else "Empty list"
     if isinstance(value, dict):
         if not value:
             return "Empty object"
         key, first = next(iter(value.items()))
-        more = f" and {len(value) - 1:,} more" if len(value) > 1 else ""
+        more = f" and {number(len(value) - 1)} more" if len(value) > 1 else ""
         return _line(f"{key}: {_line(_word(first))}") + more
     return _line(_word(value))
 
@@ -157,9 +158,9 @@ def _word(value: Any) -> str:
     if isinstance(value, str):
         return value or "Empty text"
     if isinstance(value, list):
-        return f"a list of {len(value):,}" if value else "Empty list"
+        return f"a list of {number(len(value))}" if value else "Empty list"
     if isinstance(value, dict):
-        return f"an object of {len(value):,}" if value else "Empty object"
+        return f"an object of {number(len(value))}" if value else "Empty object"
     return json.dumps(value)
 
 

@@ -15,6 +15,8 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
+from dashboard.web.languages import number
+
 MAX_MARKDOWN = 20_000
 """Characters rendered of one text; a parser's work may grow faster than its text."""
 MAX_MARKS = 4_000
@@ -56,7 +58,7 @@ def render_markdown(text: str) -> SafeString:
     if len(text) <= MAX_MARKDOWN:
         return html
     cut = '{}<p class="hint">The first {} of {} characters are shown.</p>'
-    return format_html(cut, html, f"{MAX_MARKDOWN:,}", f"{len(text):,}")
+    return format_html(cut, html, number(MAX_MARKDOWN), number(len(text)))
 
 
 def visible_text(text: str) -> str:

@@ -61,7 +61,8 @@ document.addEventListener("keydown", (event) => {
 async function save(link) {
   if (link.getAttribute("aria-disabled")) return;
   const line = document.getElementById("people-saved");
-  const total = Number(link.dataset.total).toLocaleString("en");
+  const written = (count) => Number(count).toLocaleString(link.dataset.language);
+  const total = written(link.dataset.total);
   link.setAttribute("aria-disabled", "true");
   line.textContent = `Reading ${total}`;
   try {
@@ -71,12 +72,12 @@ async function save(link) {
       return;
     }
     const { pieces, rows } = await read(answer, (done) => {
-      line.textContent = `${done.toLocaleString("en")} of ${total} read`;
+      line.textContent = `${written(done)} of ${total} read`;
     });
     const table = new Blob(pieces, { type: "text/csv" });
     download(table, nameOf(answer));
     line.textContent = (await isWhole(table))
-      ? `${rows.toLocaleString("en")} rows saved`
+      ? `${written(rows)} rows saved`
       : "Saved in part: the last line says why";
   } catch {
     line.textContent = "Nothing saved: the export broke off. Try again.";

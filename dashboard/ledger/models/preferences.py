@@ -32,6 +32,8 @@ class Preferences(models.Model):
     density = models.CharField(max_length=12, choices=Density.choices, blank=True)
     time_zone = models.CharField(max_length=64, blank=True)
     """A name of the IANA database; empty for the browser's own."""
+    language = models.CharField(max_length=16, blank=True, default="", db_default="")
+    """Whose numbers and dates to write, by its BCP 47 name; empty for the browser's own."""
     keys_off = models.BooleanField(default=False)
     """Whether single keys do nothing (WCAG 2.1.4)."""
     pinned = models.JSONField(default=list)

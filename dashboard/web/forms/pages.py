@@ -15,6 +15,7 @@ from dashboard.web.forms.parts import (
     without_blank_rows,
 )
 from dashboard.web.forms.typed_pages import TypedPage
+from dashboard.web.languages import number
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class PageForm:
         for part in self.walk():
             for rows in part.row_lists:
                 if len(rows.forms) > MAX_ROWS:
-                    said = f"{rows.plural}: {len(rows.forms):,} rows. {MAX_ROWS} is the most."
+                    said = f"{rows.plural}: {number(len(rows.forms))} rows. {MAX_ROWS} is the most."
                     self.unplaced.append(Problem(said, part.path or rows.path))
         seen: dict[str, str] = {}
         for action in self.basics.rows["actions"]:

@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 
 from dashboard.ledger.models import Preferences
+from dashboard.web.languages import language_choices
 from dashboard.web.time_zones import zone_choices
 
 
@@ -23,6 +24,13 @@ class PreferencesForm(forms.Form):
         required=False,
         widget=forms.Select(attrs={"class": "input"}),
     )
+    language = forms.ChoiceField(
+        label="Write numbers and dates as in",
+        choices=language_choices,
+        required=False,
+        widget=forms.Select(attrs={"class": "input"}),
+        help_text="The words stay English.",
+    )
     keys = forms.BooleanField(label="Single-letter keys", required=False)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -37,10 +45,13 @@ class PreferencesForm(forms.Form):
             "theme": kept.theme,
             "density": kept.density,
             "time_zone": kept.time_zone,
+            "language": kept.language,
             "keys": not kept.keys_off,
         }
 
     def to_keep(self) -> dict[str, Any]:
         """Return the fields of Preferences."""
-        chosen = {name: self.cleaned_data[name] for name in ("theme", "density", "time_zone")}
-        return chosen | {"keys_off": not self.cleaned_data["keys"]}
+        chosen = ("theme", "density", "time_zone", "language")
+        return {name: self.cleaned_data[name] for name in chosen} | {
+            "keys_off": not self.cleaned_data["keys"]
+        }

@@ -1,11 +1,10 @@
 """Tags of every page: icons, statuses, moments, ids. Built in: no template loads them."""
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import cache
 from typing import Any
 
 from django import template
-from django.template.defaultfilters import date as format_date
 from django.templatetags.static import static
 from django.utils import timezone
 from django.utils.html import format_html
@@ -13,6 +12,7 @@ from django.utils.safestring import SafeString
 
 from dashboard.contract.dates import is_mark, read_date
 from dashboard.ledger.models.operations import Outcome
+from dashboard.web.languages import Language, followed
 
 register = template.Library()
 
@@ -98,17 +98,48 @@ def moment(value: datetime | None, empty: str = "—") -> SafeString:
     """Draw a moment in the reader's zone: today the time, this year the day, older the year too."""
     if value is None:
         return _nothing(empty)
-    local, today = timezone.localtime(value), timezone.localdate()
-    if local.date() == today:
-        pattern = "H:i:s"
-    else:
-        pattern = "j M H:i" if local.year == today.year else "j M Y"
+    local, language = timezone.localtime(value), followed()
     return format_html(
-        '<time datetime="{}" title="{}">{}</time>',
+        '<time datetime="{}" title="{}, {} {}">{}</time>',
         value.isoformat(timespec="seconds"),
-        format_date(local, "l j F Y, H:i:s e"),
-        format_date(local, pattern),
+        language.day(local, "named"),
+        language.time(local),
+        local.tzname(),
+        _as_near(local, language),
     )
+
+
+def _as_near(local: datetime, language: Language) -> str:
+    today = timezone.localdate()
+    if local.date() == today:
+        return language.time(local)
+    if local.year != today.year:
+        return language.day(local, "dated")
+    return f"{language.day(local)} {language.time(local, seconds=False)}"
+
+
+@register.filter
+def moment_text(value: datetime) -> str:
+    """Write a moment as `moment` does, where nothing but text can stand."""
+    return _as_near(timezone.localtime(value), followed())
+
+
+@register.simple_tag
+def language_name() -> str:
+    """Return the BCP 47 name of the language that numbers are written as in, for scripts."""
+    return followed().name
+
+
+@register.filter
+def day(value: date | None, how: str = "short") -> str:
+    """Write a day as the reader's language does; `how`: short, long, dated, full, named."""
+    return followed().day(value, how) if value else ""
+
+
+@register.filter
+def number(value: Any, places: int | None = None) -> str:
+    """Write a number as the reader's language does, with so many decimals; no number is empty."""
+    return followed().number(value, places) if isinstance(value, int | float) else ""
 
 
 @register.simple_tag
@@ -147,7 +178,7 @@ def duration(value: timedelta | float | None) -> str:
         return "—"
     seconds = value.total_seconds() if isinstance(value, timedelta) else float(value)
     if seconds < 10:
-        return f"{max(seconds, 0):.1f} s"
+        return f"{followed().number(max(seconds, 0), places=1)} s"
     minutes, rest = divmod(round(seconds), 60)
     hours, days = minutes // 60, minutes // (24 * 60)
     if minutes == 0:

@@ -23,6 +23,7 @@ from dashboard.client import (
     NotFoundError,
     RateLimitedError,
 )
+from dashboard.web.languages import number
 from dashboard.web.page_drafts import asks_quietly, keep_what_was_posted
 from dashboard.web.request_notes import current_request_id
 
@@ -122,7 +123,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
             "alert",
             "Too much for one form",
             "Go back, where what you typed still stands, and make it shorter.",
-            f"Nothing was sent. One form takes {fields:,} fields and {size:g} MB.",
+            f"Nothing was sent. One form takes {number(fields)} fields and {number(size)} MB.",
         ),
     )
 
