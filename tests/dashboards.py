@@ -109,7 +109,7 @@ class Dashboard:
 
     def lets_a_minute_pass(self) -> None:
         """Set back when the attempts were sent, as if the time of an answer had gone by."""
-        with sqlite3.connect(self.database) as rows:
+        with sqlite3.connect(self.database, timeout=20) as rows:
             rows.execute("UPDATE ledger_attempt SET sent_at = datetime(sent_at, '-1 minute')")
         rows.close()
 

@@ -16,7 +16,8 @@ import httpx
 
 from config.environment import BASE_DIR
 
-PATIENCE_S = 60
+PATIENCE_S = 180
+"""A server starts in two seconds, where nothing else runs."""
 
 
 @dataclass

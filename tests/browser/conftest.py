@@ -10,7 +10,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    expect,
+    sync_playwright,
+)
 
 from tests.processes import Running, demo
 
@@ -30,6 +37,9 @@ expect.set_options(timeout=PATIENCE_S * 1000)
 LOADING = ".htmx-request, [hx-trigger^=load]:not([data-polls])"
 NEXT_FRAME = "new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
 """By then what a fold's opening asks for was asked, and what moved was noted."""
+GIVEN_UP = ("htmx:afterRequest", "htmx:sendAbort")
+"""Noted of a request that a newer one replaced, as when letters are typed slowly. The first is
+noted of every failure, always with one that says which."""
 REPORT_VIOLATIONS = """document.addEventListener("securitypolicyviolation", (event) =>
   console.error(`CSP ${event.effectiveDirective} ${event.blockedURI}`))"""
 
@@ -64,9 +74,14 @@ def browser() -> Iterator[Browser]:
 
 def open_page(context: BrowserContext, troubles: list[str]) -> Page:
     """Open a tab that notes every error, violation of the policy and request to elsewhere."""
+
+    def note(line: ConsoleMessage) -> None:
+        if line.type == "error" and not line.text.startswith(GIVEN_UP):
+            troubles.append(line.text)
+
     page = context.new_page()
     page.add_init_script(REPORT_VIOLATIONS)
-    page.on("console", lambda line: troubles.append(line.text) if line.type == "error" else None)
+    page.on("console", note)
     page.on("pageerror", lambda error: troubles.append(str(error)))
     page.on(
         "request",

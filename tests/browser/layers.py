@@ -5,6 +5,7 @@ from collections.abc import Callable
 from playwright.sync_api import Page, expect
 
 from tests.browser.addresses import addresses
+from tests.browser.conftest import settle
 from tests.processes import Running
 
 Layer = tuple[str, Callable[[Page], None]]
@@ -38,7 +39,7 @@ def layers(server: Running) -> dict[str, Layer]:
 
 
 def _palette(page: Page) -> None:
-    page.keyboard.press("Control+k")
+    _empty_palette(page)
     page.keyboard.type("fleet")
     expect(page.locator("#palette [data-words=fleet] [aria-selected=true]")).to_be_visible()
     expect(page.locator("#palette-people")).not_to_contain_text("Searching")
@@ -90,4 +91,4 @@ def _person(page: Page) -> None:
 
 def _unfold(page: Page) -> None:
     page.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = true))")
-    page.wait_for_load_state("networkidle")
+    settle(page)

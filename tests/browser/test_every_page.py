@@ -9,7 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.browser.addresses import addresses
-from tests.browser.conftest import log_in, open_page
+from tests.browser.conftest import log_in, open_page, settle
 from tests.browser.layers import layers
 from tests.processes import Running
 
@@ -17,9 +17,12 @@ WIDTHS = (360, 768, 1280, 1920)
 MAX_SHIFT = 0.02
 NOT_THERE = {"page never seen", "no such page"}
 NOTE_SHIFTS = """window.shift = 0;
-new PerformanceObserver((list) => {
-  for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shift += entry.value;
-}).observe({ type: "layout-shift", buffered: true });"""
+window.noteShifts = (entries) => {
+  for (const entry of entries) if (!entry.hadRecentInput) window.shift += entry.value;
+};
+window.shifts = new PerformanceObserver((list) => noteShifts(list.getEntries()));
+window.shifts.observe({ type: "layout-shift", buffered: true });"""
+SHIFT = "() => { noteShifts(window.shifts.takeRecords()); return window.shift; }"
 TOO_WIDE = """() => {
   const limit = document.documentElement.clientWidth;
   if (document.documentElement.scrollWidth <= limit) return [];
@@ -86,8 +89,8 @@ def test_every_page_is_whole_in_each_theme_at_each_width(
         page = open_page(profile, troubles)
         page.set_viewport_size({"width": 1280, "height": 800})
         page.goto(address)
-        page.wait_for_load_state("networkidle")
-        shift = page.evaluate("window.shift")
+        settle(page)
+        shift = page.evaluate(SHIFT)
         # The browser itself notes an answer of 404.
         found = [each for each in troubles if "404" not in each or name not in NOT_THERE]
         found += [f"shifts by {shift:.3f}"] if shift > MAX_SHIFT else []
@@ -105,7 +108,7 @@ def test_all_that_opens_is_readable_in_each_theme(profile: BrowserContext, serve
         page = open_page(profile, troubles)
         page.set_viewport_size({"width": 1280, "height": 800})
         page.goto(address)
-        page.wait_for_load_state("networkidle")
+        settle(page)
         open_it(page)
         found = [*troubles, *wrong_with(page)]
         if found:

@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.conftest import log_in
+from tests.browser.conftest import log_in, until
 
 LIVE_WITHIN_MS = 30_000
 NOTE_BUSY = """document.addEventListener("submit", (event) => {
@@ -20,7 +20,7 @@ def hold(route: Route, held: list[Route]) -> None:
 def a_page_with_audiences(page: Page) -> None:
     page.goto("/pages/?q=last-mile")
     page.locator("tbody th a").first.click()
-    expect(page.get_by_role("button", name="Pin")).to_be_visible()
+    page.wait_for_url("**/pages/*/")
 
 
 def test_a_button_of_a_part_is_busy_until_the_answer_and_keeps_the_focus(page: Page) -> None:
@@ -32,6 +32,7 @@ def test_a_button_of_a_part_is_busy_until_the_answer_and_keeps_the_focus(page: P
     with page.expect_request("**/accounts/pin/"):
         button.press("Enter")
     expect(button).to_have_attribute("aria-busy", "true")
+    until(page, lambda: bool(held))
     held[0].continue_()
     expect(button).to_have_text("Unpin")
     expect(button).not_to_have_attribute("aria-busy", "true")
@@ -82,6 +83,7 @@ def test_the_tab_tells_that_the_version_is_live(page: Page) -> None:
     log_in(page)
     page.goto("/pages/?q=Cold+chain")
     page.locator("tbody th a").first.click()
+    page.wait_for_url("**/pages/*/")
     page.locator("main a[href$='/publish/']").last.click()
     dialog = page.get_by_role("dialog")
     version = dialog.get_by_role("heading", level=1).inner_text().split()[2].rstrip("?")

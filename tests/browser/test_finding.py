@@ -1,5 +1,6 @@
 """Finding anything with the mouse unplugged, and sharing what was found."""
 
+import re
 import sqlite3
 from contextlib import closing
 
@@ -31,6 +32,7 @@ def test_an_id_leads_to_the_audience_and_on_to_its_comparison(page: Page, server
     expect(page.get_by_role("option").first).to_contain_text(name)
     page.keyboard.press("Enter")
     expect(page.locator("main").get_by_role("heading", level=1)).to_have_text(name)
+    page.wait_for_load_state()
     tab_to(page, "Compare")
     page.keyboard.press("Enter")
     page.wait_for_url("**/versions/compare/?from=*&to=*")
@@ -56,7 +58,7 @@ def test_what_was_filtered_is_there_on_the_way_back_and_in_another_browser(
     expect(page.locator("main").get_by_role("heading", level=1)).to_have_text(found[0])
     page.go_back()  # a shortcut of the browser itself, which has no window here
     expect(page.locator("#rows tr")).to_have_count(len(found))
-    assert page.url.endswith("/pages/?standing=changed")
+    expect(page).to_have_url(re.compile(r"/pages/\?standing=changed$"))
     other = browser.new_context(base_url=server.url)
     theirs = log_in(other.new_page(), "viewer", to="/pages/?standing=changed")
     assert theirs.locator("#rows tr th a").all_text_contents() == found

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext
 
-from tests.browser.conftest import log_in, open_page
+from tests.browser.conftest import log_in, open_page, settle
 from tests.browser.hostile_service import FIELDS, HostileService, addresses, rounds
 from tests.dashboards import Dashboard, hidden, logged_in, over_http
 from tests.processes import Running
@@ -96,7 +96,7 @@ def test_no_string_of_the_service_does_anything(
         troubles: list[str] = []
         watched = open_page(profile, troubles)
         watched.goto(address)
-        watched.wait_for_load_state("networkidle")
+        settle(watched)
         shown += "evil.example" in (words := watched.inner_text("main")) or "alert(1)" in words
         found = [
             *watched.evaluate(FOUND),
@@ -114,7 +114,7 @@ def test_no_string_of_the_service_does_anything(
 
 @pytest.mark.parametrize("identifier", ODD_IDS, ids=lambda each: ascii(each)[:20])
 def test_any_identifier_is_found_by_its_address(
-    browser: Browser, dashboard: Running, service: HostileService, identifier: str
+    dashboard: Running, service: HostileService, identifier: str
 ) -> None:
     service.text = "plain"
     with logged_in(dashboard) as client:

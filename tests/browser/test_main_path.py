@@ -1,5 +1,6 @@
 """The whole path as a person walks it: once as it is meant, once without JavaScript."""
 
+import re
 from dataclasses import dataclass
 
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -52,17 +53,24 @@ class Walk:
         self.page.get_by_role("link", name="Close", exact=True).last.click()
         expect(self.page.locator(".head")).to_contain_text("Version 1 live")
 
+    def look_for_people(self) -> Locator:
+        self.follow("People")
+        self.page.wait_for_url("**/people/")
+        return self.page.get_by_role("searchbox", name="Search people")
+
     def see_who_was_found(self) -> None:
         expect(self.page.locator("mark").first).to_have_text(self.words, ignore_case=True)
         expect(self.page.get_by_role("searchbox", name="Search people")).to_have_value(self.words)
-        assert f"q={self.words}" in self.page.url
+        expect(self.page).to_have_url(re.compile(f"q={self.words}"))
 
     def edit_a_subscription(self) -> None:
         self.follow("Webhooks")
         self.follow(SUBSCRIPTION)
+        self.page.wait_for_url("**/webhooks/*/")
         self.page.get_by_label("Target URL").fill(self.url)
 
     def see_it_changed(self) -> None:
+        expect(self.page.locator("#messages")).to_contain_text("Saved: url.")
         expect(self.page.get_by_label("Target URL")).to_have_value(self.url)
         self.follow("Webhooks")
         expect(self.row(SUBSCRIPTION)).to_contain_text(self.url[:40])
@@ -78,6 +86,7 @@ class Walk:
     def create_a_page(self) -> None:
         self.follow("Pages")
         self.follow("Create page")
+        self.page.wait_for_url("**/pages/new/")
         self.page.get_by_label("Name", exact=True).fill(self.new_page)
         self.page.get_by_label("Context", exact=True).fill("For those who walk the whole path.")
         self.press("Create page")
@@ -121,8 +130,7 @@ def test_the_whole_path(page: Page) -> None:
     walk.ask_to_publish()
     expect(page.locator("#pub-h")).to_have_text("Version 1 is live", timeout=LIVE_WITHIN_MS)
     walk.see_it_live()
-    walk.follow("People")
-    page.get_by_role("searchbox", name="Search people").press_sequentially(walk.words, delay=60)
+    walk.look_for_people().press_sequentially(walk.words, delay=60)
     walk.see_who_was_found()
     walk.edit_a_subscription()
     expect(page.locator("#sending")).to_contain_text(walk.url)
@@ -150,10 +158,10 @@ def test_the_whole_path_without_javascript(
     walk.read_about_it()
     walk.ask_to_publish()
     while page.locator("#pub-h").text_content() != "Version 1 is live":
-        page.get_by_role("link", name="Look again").click()
+        with page.expect_navigation():
+            page.get_by_role("link", name="Look again").click()
     walk.see_it_live()
-    walk.follow("People")
-    page.get_by_role("searchbox", name="Search people").fill(walk.words)
+    walk.look_for_people().fill(walk.words)
     page.keyboard.press("Enter")
     walk.see_who_was_found()
     walk.edit_a_subscription()

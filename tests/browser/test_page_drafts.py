@@ -2,7 +2,7 @@
 
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.conftest import log_in, open_page
+from tests.browser.conftest import log_in, open_page, until
 from tests.browser.whole_page import (
     SUBMIT,
     assert_holds_all,
@@ -36,11 +36,13 @@ def create(page: Page, name: str) -> None:
     tab_to(page, SUBMIT)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text(name)
+    page.wait_for_load_state()
     assert_holds_all(page, name)
 
 
 def sign_in_again(page: Page, name: str = "demo") -> None:
-    """Fill the log-in that stands in the way."""
+    """Fill the log-in that stands in the way; the form before it asks for a name, too."""
+    page.wait_for_url("**/accounts/login/**")
     page.get_by_label("Name", exact=True).fill(name)
     page.get_by_label("Password").fill(name)
     page.get_by_role("button", name="Sign in").click()
@@ -64,6 +66,7 @@ def test_a_whole_page_is_created_by_keyboard_without_javascript(
     tab_to(page, "button[name=rows][value=look]", back=True)
     page.keyboard.press("Enter")
     page.locator("option[value='act-c']").wait_for(state="attached")
+    page.wait_for_load_state()
     tab_to(page, "[id='name']")
     tab_to(page, "[id='headerActionId']")
     page.keyboard.type("Button C")
@@ -114,12 +117,18 @@ def test_a_tab_that_is_closed_leaves_its_last_words(
     type_at(page, "name", "Closed at once")
     page.close(run_before_unload=True)
     later = open_page(context, troubles)
-    later.goto(NEW)
-    later.get_by_role("link", name="Go on with Closed at once").click()
+    go_on = later.get_by_role("link", name="Go on with Closed at once")
+
+    def is_kept() -> bool:
+        later.goto(NEW)
+        return go_on.count() == 1
+
+    until(later, is_kept)
+    go_on.click()
     expect(later.get_by_label("Name", exact=True)).to_have_value("Closed at once")
     later.goto(NEW)
     later.get_by_role("button", name="Throw away Closed at once").click()
-    expect(later.get_by_role("link", name="Go on with Closed at once")).to_have_count(0)
+    expect(go_on).to_have_count(0)
 
 
 def test_a_field_is_checked_when_it_is_left_and_no_other_turns_red(page: Page) -> None:

@@ -10,7 +10,8 @@ from tests.processes import Running
 
 
 def type_into(page: Page, field_id: str, words: str) -> None:
-    """Type into a field that was reached by the keyboard."""
+    """Type into a field that was reached by the keyboard, of a page that is whole."""
+    page.wait_for_load_state()
     page.locator(f"[id='{field_id}']").focus()
     page.keyboard.type(words)
 
@@ -100,9 +101,9 @@ def test_the_list_finds_while_typing_and_goes_on_where_it_was(page: Page) -> Non
     page.locator("#load-more").click()
     expect(rows.nth(55)).to_be_visible()
     page.get_by_role("searchbox").press_sequentially("telematics")
+    expect(page).to_have_url(re.compile(r"/pages/\?q=telematics$"))
     expect(rows).to_have_count(1)
     expect(page.get_by_role("searchbox")).to_be_focused()
-    assert page.url.endswith("/pages/?q=telematics")
     page.reload()
     expect(rows).to_have_count(1)
     page.get_by_role("link", name="Take away: “telematics”").click()
@@ -113,6 +114,7 @@ def test_the_list_finds_while_typing_and_goes_on_where_it_was(page: Page) -> Non
 def test_audiences_are_filtered_in_place(page: Page, words: str) -> None:
     log_in(page, to="/pages/?sort=-audiences")
     page.locator("#rows a").first.click()
+    page.wait_for_url("**/pages/*/")
     expect(page.locator("#audience-results tbody tr")).to_have_count(50)
     page.get_by_role("searchbox", name="Filter audiences by name").fill(words)
     first = page.locator("#audience-results tbody tr").first

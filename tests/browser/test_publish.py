@@ -13,7 +13,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from tests import wire
-from tests.browser.conftest import log_in, open_page
+from tests.browser.conftest import log_in, open_page, until
 from tests.browser.test_every_page import RULES
 from tests.dashboards import Dashboard, over_http
 from tests.processes import Running, free_port
@@ -162,6 +162,7 @@ def test_a_double_click_in_each_of_two_tabs_is_one_publish(
     one, two = opened(PUBLISH), opened(PUBLISH)
     for tab in (one, two):
         dialog(tab).get_by_role("button", name="Publish version 2").dblclick()
+        until(tab, lambda: len(service.keys) == 1)
     expect(headline(two)).to_have_text("Sending version 2")
     released.set()
     for tab in (one, two):

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests import wire
-from tests.browser.conftest import open_page, until
+from tests.browser.conftest import log_in, open_page, until
 from tests.dashboards import Dashboard, over_http
 from tests.web.webhook_service import WebhookService, accepts, answers
 
@@ -53,15 +53,12 @@ def page(
     held[0] = service
     context = browser.new_context(base_url=address, java_script_enabled=request.param)
     context.set_default_timeout(15_000)
-    page = open_page(context, [])
-    page.goto("/accounts/login/?next=/webhooks/")
-    page.get_by_label("Name", exact=True).fill("root")
-    page.get_by_label("Password").fill("root")
-    page.get_by_role("button", name="Sign in").click()
+    page = log_in(open_page(context, []), "root", to="/webhooks/")
     if not page.get_by_role("link", name="CRM").count():
         page.get_by_role("textbox", name="Subscription id").fill("whs_1")
         page.get_by_role("textbox", name="Label").fill("CRM")
         page.get_by_role("button", name="Add to this list").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("CRM")
     page.goto(PAGE)
     yield page
     context.close()

@@ -24,6 +24,7 @@ def open_webhook(page: Page, label: str) -> Page:
     """Log in and open a subscription by its label."""
     log_in(page, to="/webhooks/")
     page.get_by_role("link", name=label, exact=True).click()
+    page.wait_for_url("**/webhooks/*/")
     expect(page.get_by_role("heading", level=1)).to_have_text(label)
     return page
 
@@ -39,6 +40,7 @@ def body_shown(page: Page) -> object:
 def body_on_record(page: Page) -> object:
     """Return the body that was sent last to this subscription, from Activity."""
     page.get_by_role("link", name="Activity", exact=True).last.click()
+    page.wait_for_url("**/activity/**")
     last = page.locator(".log li").first
     page.goto(last.locator("a", has_text="Open this operation").get_attribute("href") or "")
     return json.loads(page.locator("pre.code").first.inner_text())

@@ -83,6 +83,7 @@ def add_row(page: Page, path: str, place: int, first: str) -> None:
     tab_to(page, f"button[name=rows][value='add {path}']")
     page.keyboard.press("Enter")
     page.locator(f"[id='{path}.{place}.{first}']").wait_for()
+    page.wait_for_load_state()
 
 
 def write_cards(page: Page) -> None:
