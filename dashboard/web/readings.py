@@ -39,6 +39,11 @@ class Reading(Generic[T]):
         """Whether the service just gave this, so that acting on it is safe."""
         return self.error is None
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether the service answered, and knows no such thing any more."""
+        return isinstance(self.error, NotFoundError)
+
 
 @dataclass(frozen=True)
 class FoundAudience:

@@ -24,6 +24,13 @@ function isPageItself(dialog) {
   return dialog.parentElement?.id === "dialogs" && document.querySelector(".app[inert]") !== null;
 }
 
+// The browser closes a modal dialog at Escape. One that came as the page is none: here as well.
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || event.defaultPrevented || event.isComposing) return;
+  if (document.querySelector(":modal, :popover-open")) return;
+  document.querySelector(".app[inert] ~ #dialogs > dialog[open] a[data-closes]")?.click();
+});
+
 async function copy(button) {
   await navigator.clipboard.writeText(button.dataset.copy);
   const label = button.dataset.label ?? button.getAttribute("aria-label");

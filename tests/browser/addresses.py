@@ -54,6 +54,7 @@ def addresses(server: Running) -> dict[str, str]:
         "operation done": f"/activity/{accepted[0]}/",
         "operation unknown": f"/activity/{unknown[0]}/",
         "find": "/find/?q=fleet",
+        "answers that differ": "/service/watch/",
         "settings": "/accounts/settings/",
         "password": "/accounts/password/",
         "no such page": "/nowhere/",

@@ -137,6 +137,7 @@ def context(browser: Browser, server: Running, troubles: list[str]) -> Iterator[
         viewport={"width": 1280, "height": 800},
         reduced_motion="reduce",
         timezone_id="Europe/Berlin",
+        locale="en-GB",
     )
     context.set_default_timeout(15_000)
     yield context

@@ -1,5 +1,6 @@
 """Publishing in a browser, before a service that is slow, silent or cut off when a test says so."""
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +24,11 @@ AUDIENCE = "/pages/page_1/audiences/aud_1/"
 VERSIONS = f"{AUDIENCE}versions/"
 PUBLISH = f"{VERSIONS}ver_2/publish/"
 PATIENCE_MS = 30_000
+NOTE_THE_SWAP = """window.swapped = new Promise((done) => {
+  document.addEventListener("htmx:afterSwap", () => {
+    if (document.getElementById("pub-h").textContent.includes("is live")) done();
+  });
+}); null"""
 
 Opened = Callable[[str], Page]
 
@@ -170,6 +176,26 @@ def test_a_double_click_in_each_of_two_tabs_is_one_publish(
     two.reload()
     expect(headline(two)).to_have_text("Publishing version 2")
     assert len(service.keys) == 1
+
+
+def test_escape_closes_at_the_moment_the_version_is_live(
+    opened: Opened, service: PublishingService
+) -> None:
+    over_a_page = opened(AUDIENCE)
+    ask_to_publish(over_a_page)
+    press(over_a_page, "Publish version 2")
+    expect(headline(over_a_page)).to_have_text("Publishing version 2")
+    page_itself = opened(PUBLISH)
+    expect(headline(page_itself)).to_have_text("Publishing version 2")
+    for tab in (over_a_page, page_itself):
+        tab.evaluate(NOTE_THE_SWAP)
+    service.moves_on("published")
+    for tab in (over_a_page, page_itself):
+        tab.evaluate("swapped")
+        tab.keyboard.press("Escape")
+        expect(tab.locator("#publish")).to_have_count(0)
+        expect(tab).to_have_url(re.compile(f"{AUDIENCE}$"))
+        expect(tab.locator("#head")).to_contain_text("Version 2 live")
 
 
 def test_going_back_to_the_form_and_publishing_again_shows_the_first(

@@ -542,6 +542,17 @@ def test_what_was_last_known_is_shown_and_marked(
     assert "https://hooks.example/in" in answer.text
 
 
+def test_what_the_service_has_no_longer_is_told_apart_from_a_service_that_is_away(
+    editor: Client, service: WebhookService
+) -> None:
+    service.reading = answers(404, detail="Gone.")
+    gone = text(editor.get(PAGE).text)
+    assert "The service says that this does not exist." in gone
+    assert "until the service answers" not in gone
+    service.reading = away
+    assert "until the service answers" in text(editor.get(PAGE).text)
+
+
 def test_the_page_shows_what_the_service_holds_now(editor: Client, service: WebhookService) -> None:
     service.held = wire.subscription(url=NEW, extra={"kept": "as sent"}, createdAt="soon")
     page = text(editor.get(PAGE).text)
