@@ -17,12 +17,28 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tests.benchmarks import part_lists
+from tests.benchmarks import (
+    part_growth,
+    part_lighthouse,
+    part_lists,
+    part_rows,
+    part_waiting,
+    part_weight,
+    part_workers,
+)
 from tests.benchmarks.bench import Bench
 from tests.benchmarks.figures import Row, as_markdown, as_table
 
 PARTS: dict[str, tuple[str, Callable[[Bench], Iterator[Row]]]] = {
     "lists": ("Lists beside their peers", part_lists.figures),
+    "rows": ("What a row costs", part_rows.figures),
+    "waiting": ("Three answers of a slow service", part_waiting.three_answers),
+    "conversation": ("A long conversation", part_waiting.conversation),
+    "weight": ("What a browser loads", part_weight.figures),
+    "lighthouse": ("Lighthouse", part_lighthouse.figures),
+    "start": ("The start of a worker", part_workers.start),
+    "memory": ("The memory of a worker", part_workers.memory),
+    "growth": ("Growth", part_growth.figures),
 }
 
 

@@ -16,11 +16,11 @@ from typing import Any, TypeVar
 
 from config.environment import BASE_DIR
 from tests.benchmarks.figures import Unmeasured
+from tests.benchmarks.outside_service import OutsideService
 from tests.benchmarks.sides import Served, log_in
 from tests.benchmarks.world import ROWS, make_world
 from tests.dashboards import Dashboard, over_http
-from tests.far_end import Answer
-from tests.processes import Running, free_port, running
+from tests.processes import Running, demo, free_port, running
 
 T = TypeVar("T")
 
@@ -85,20 +85,36 @@ class Bench:
         """Each peer, or why it is not there."""
         return {name: self._peer(name) for name in PEERS}
 
-    def on_a_service(self, answer: Answer) -> Served:
-        """Pressroom on a service over HTTP, which answers so."""
-        url = self.stack.enter_context(over_http(answer))
+    @cached_property
+    def service(self) -> OutsideService:
+        """A service over HTTP, whose answers can be slowed down."""
+        return OutsideService()
+
+    @cached_property
+    def outside(self) -> Served:
+        """Pressroom on that service."""
+        url = self.stack.enter_context(over_http(self.service))
         dashboard = Dashboard(self._new_folder("outside"), url)
         dashboard.prepare()
         return self.serve(dashboard, processes=PROCESSES)
 
+    @cached_property
+    def demo(self) -> Served:
+        """The demo, with its weeks of use."""
+        server = self.stack.enter_context(demo(self._new_folder("demo")))
+        return self._logged_in(server, "/accounts/login/", username="demo", password="demo")
+
+    def database_url(self, name: str) -> str:
+        """Return the address of a database that is not there yet."""
+        return f"sqlite:///{self.folder / name}.sqlite3"
+
     def serve(self, dashboard: Dashboard, *, processes: int) -> Served:
         """Start a dashboard and log in."""
         server = self.stack.enter_context(dashboard.started(processes=processes))
-        return self._logged_in(server, "/accounts/login/")
+        return self._logged_in(server, "/accounts/login/", **ROOT)
 
-    def _logged_in(self, server: Running, address: str) -> Served:
-        browser = log_in(server.url, address, **ROOT)
+    def _logged_in(self, server: Running, address: str, **credentials: str) -> Served:
+        browser = log_in(server.url, address, **credentials)
         self.stack.callback(browser.close)
         return Served(server, browser)
 
@@ -140,7 +156,7 @@ class Bench:
                 env=environment,
             )
         )
-        return self._logged_in(server, "/admin/login/")
+        return self._logged_in(server, "/admin/login/", **ROOT)
 
 
 def python_with(packages: tuple[str, ...]) -> list[str]:

@@ -7,6 +7,7 @@ asks for lists as a person does. Prints each figure beside its goal.
 import argparse
 import os
 import resource
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,9 +18,6 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from config.environment import VAR_DIR
-
-DATABASE = VAR_DIR / "benchmark-lists.sqlite3"
 CRAWLED_PAGES, CRAWLED_AUDIENCES = 1_200, 10_000
 GROWN_PAGES, GROWN_AUDIENCES = 5_000, 50_000
 FILTERED_TIMES, GROWTH_TIMES, PAGES_A_SECOND, GROWTH_MIB = 2.0, 2.0, 20.0, 30
@@ -52,16 +50,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     rounds = parser.parse_args().rounds
-    _start_with_an_empty_database()
     console = Console()
+    with tempfile.TemporaryDirectory(prefix="pressroom-bench-") as folder:
+        console.print(growth_table(growth_times(f"sqlite:///{folder}/lists.sqlite3", rounds)))
+        console.print(crawl_table(*crawled(Size(CRAWLED_PAGES, CRAWLED_AUDIENCES))))
+
+
+def growth_times(database_url: str, rounds: int) -> dict[str, list[float]]:
+    """Return the processor time of each list at each of SIZES, in milliseconds."""
+    start_with_an_empty_database(database_url)
     times = {name: list[float]() for name in ADDRESSES}
     for size in SIZES:
         fill(size)
         browser = someone_logged_in()
         for name, address in ADDRESSES.items():
             times[name].append(processor_ms(partial(get, browser, address), rounds))
-    console.print(growth_table(times))
-    console.print(crawl_table(*crawled(Size(CRAWLED_PAGES, CRAWLED_AUDIENCES))))
+    return times
 
 
 def growth_table(times: dict[str, list[float]]) -> Table:
@@ -220,12 +224,10 @@ def processor_ms(act: Callable[[], None], rounds: int) -> float:
     return median(taken)
 
 
-def _start_with_an_empty_database() -> None:
-    VAR_DIR.mkdir(exist_ok=True)
-    for name in (DATABASE.name, f"{DATABASE.name}-wal", f"{DATABASE.name}-shm"):
-        (VAR_DIR / name).unlink(missing_ok=True)
+def start_with_an_empty_database(database_url: str) -> None:
+    """Set Django up on a database that has nothing yet; once a process."""
     os.environ |= {
-        "TEST_DATABASE_URL": f"sqlite:///{DATABASE}",
+        "TEST_DATABASE_URL": database_url,
         "DJANGO_SETTINGS_MODULE": "tests.settings",
     }
     import logging

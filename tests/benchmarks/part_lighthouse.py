@@ -1,0 +1,77 @@
+"""What Lighthouse says of three pages, as on a desk."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from tests.benchmarks.bench import Bench
+from tests.benchmarks.figures import Figure, Row, Unmeasured
+from tests.benchmarks.part_weight import CHROMIUM
+from tests.benchmarks.sides import Served
+from tests.browser.addresses import addresses
+
+LIGHTHOUSE = "lighthouse@12.8.2"
+CATEGORIES = ("performance", "accessibility", "best-practices")
+PAGES = ("overview", "pages", "conversation")
+BEST = 100
+
+
+def figures(bench: Bench) -> Iterator[Row]:
+    """Judge each page of the demo; the middle one of several runs, for a machine that is busy."""
+    missing = [name for name in ("npx", str(CHROMIUM)) if not shutil.which(name)]
+    if missing:
+        yield Unmeasured("Lighthouse", f"there is no {missing[0]}")
+        return
+    found = addresses(bench.demo.server)
+    for name in PAGES:
+        runs = 1 if bench.quick else 3
+        reports = [_report(bench.demo, found[name], bench.folder) for _ in range(runs)]
+        if failed := [report for report in reports if isinstance(report, str)]:
+            yield Unmeasured(f"Lighthouse: {name}", failed[0])
+            continue
+        for category in CATEGORIES:
+            scores = [round(report["categories"][category]["score"] * 100) for report in reports]
+            what, beside = f"Lighthouse, {name}: {category}", _short_of(reports[-1], category)
+            yield Figure(what, median(scores), BEST, "", beside, more_is_better=True)
+
+
+def _report(served: Served, address: str, folder: Path) -> dict[str, Any] | str:
+    """Return Lighthouse's report, or why there is none."""
+    headers, report = folder / "headers.json", folder / "lighthouse.json"
+    cookies = (f"{cookie.name}={cookie.value}" for cookie in served.browser.cookies.jar)
+    headers.write_text(json.dumps({"Cookie": "; ".join(cookies)}))
+    url = served.server.url + address
+    options = [
+        *("--quiet", "--preset=desktop", "--output=json", f"--output-path={report}"),
+        *(f"--only-categories={','.join(CATEGORIES)}", f"--extra-headers={headers}"),
+        "--chrome-flags=--headless=new --no-sandbox",
+    ]
+    done = subprocess.run(
+        ["npx", "--yes", LIGHTHOUSE, url, *options],
+        env={**os.environ, "CHROME_PATH": str(CHROMIUM)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        return " ".join(done.stderr.split())[-200:]
+    read: dict[str, Any] = json.loads(report.read_text())
+    if read["finalDisplayedUrl"] != url:
+        return f"it was led to {read['finalDisplayedUrl']}"
+    return read
+
+
+def _short_of(report: dict[str, Any], category: str) -> str:
+    """Return the audits that keep a category from its best, with what they say."""
+    parts = report["categories"][category]["auditRefs"]
+    audits = [report["audits"][part["id"]] for part in parts if part["weight"]]
+    return ", ".join(
+        f"{audit['id']} {audit.get('displayValue', '')}".strip()
+        for audit in audits
+        if audit["score"] is not None and audit["score"] < 1
+    )

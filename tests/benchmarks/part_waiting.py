@@ -1,0 +1,58 @@
+"""Pages that wait: for three answers of a slow service, and for a conversation of 5 MB."""
+
+import time
+from collections.abc import Iterator
+from statistics import median
+
+from tests.benchmarks.bench import Bench
+from tests.benchmarks.figures import Figure, Row
+from tests.benchmarks.sides import Served, Side, take_turns
+from tests.benchmarks.world import LISTED, LONG_TALK, MESSAGES, RESULTS_MB
+
+DELAY_S = 0.1
+OF_SLOWEST, OF_ONE_ANSWER = 1.35, 1.5
+FIRST_BYTE_MS, TALK_KB = 400, 300
+AUDIENCE = "/pages/rows-1/audiences/aud_0/"
+THREE, ONE = f"{AUDIENCE}versions/ver_2/publish/", f"{AUDIENCE}versions/"
+TALK = f"/pages/{LISTED}/audiences/{LONG_TALK}/conversation/"
+
+
+def three_answers(bench: Bench) -> Iterator[Row]:
+    """Measure the page of a publish, which asks three things, beside one that asks one."""
+    served, service = bench.outside, bench.service
+    three, one = Side("three answers", served, THREE), Side("one", served, ONE)
+    service.delay_s = DELAY_S
+    asked = {side.name: _answers(bench, side) for side in (three, one)}
+    assert asked == {"three answers": 3, "one": 1}, asked
+    take_turns([three, one], rounds=bench.rounds, requests=bench.requests // 2)
+    service.delay_s = 0.0
+    what = f"page of three answers, {DELAY_S * 1000:.0f} ms each"
+    slowest = three.wait_ms / (DELAY_S * 1000)
+    yield Figure(f"{what}: median of the slowest answer", slowest, OF_SLOWEST, "×", three.said)
+    ratio, beside = three.cost_ms / one.cost_ms, f"{three.said}; {one.said}"
+    yield Figure(f"{what}: processor time of one answer's", ratio, OF_ONE_ANSWER, "×", beside)
+
+
+def conversation(bench: Bench) -> Iterator[Row]:
+    """Measure a long conversation: how soon it begins, and how much comes."""
+    taken = [_first_byte(bench.ours, TALK) for _ in range(bench.rounds * 2)]
+    waits_ms, sizes, encodings = zip(*taken, strict=True)
+    what = f"conversation, {MESSAGES} messages, {RESULTS_MB} MB of results"
+    encoding = encodings[-1] or "not compressed"
+    yield Figure(f"{what}: first byte", median(waits_ms), FIRST_BYTE_MS, "ms", "median")
+    yield Figure(f"{what}: sent", sizes[-1] / 1000, TALK_KB, "KB", encoding)
+
+
+def _answers(bench: Bench, side: Side) -> int:
+    bench.service.asked.clear()
+    side.ask()
+    return len(bench.service.asked)
+
+
+def _first_byte(served: Served, address: str) -> tuple[float, int, str]:
+    begun = time.perf_counter()
+    with served.browser.stream("GET", address) as answer:
+        assert answer.status_code == 200, answer.status_code
+        waited_ms = (time.perf_counter() - begun) * 1000
+        sent = sum(len(piece) for piece in answer.iter_raw())
+    return waited_ms, sent, answer.headers.get("content-encoding", "")
