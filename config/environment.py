@@ -30,6 +30,21 @@ def _http_url(value: str) -> str:
     return value.rstrip("/")
 
 
+def _issuer(value: str) -> str:
+    parts = urlsplit(value)
+    if parts.scheme != "https" and parts.hostname not in {"localhost", "127.0.0.1"}:
+        raise ValueError("must begin with https://")
+    return value
+
+
+def _group(value: str) -> tuple[str, str]:
+    """Read `editors=Publishers`: a value of the provider's claim, and the group of ours it gives."""
+    theirs, _, ours = (part.strip() for part in value.rpartition("="))
+    if not theirs or ours not in GROUPS:
+        raise ValueError(f"{value} must be value=group, the group one of {', '.join(GROUPS)}")
+    return theirs, ours
+
+
 def _origin(value: str) -> str:
     if urlsplit(value).scheme not in {"http", "https"}:
         raise ValueError(f"{value} must begin with http:// or https://")
@@ -52,11 +67,18 @@ def _cache_url(value: str) -> str:
     return value
 
 
+GROUPS = ("Viewers", "Publishers", "Administrators")
+"""Those a migration makes. Source: DESIGN.md, Rights."""
+
 CommaSeparated = Annotated[list[str], NoDecode, BeforeValidator(_split)]
 Origin = Annotated[str, AfterValidator(_origin)]
 HttpUrl = Annotated[str, AfterValidator(_http_url)]
+IssuerUrl = Annotated[HttpUrl, AfterValidator(_issuer)]
 DatabaseUrl = Annotated[str, AfterValidator(_database_url)]
 CacheUrl = Annotated[str, AfterValidator(_cache_url)]
+GivenGroups = Annotated[
+    list[Annotated[tuple[str, str], BeforeValidator(_group)]], NoDecode, BeforeValidator(_split)
+]
 
 
 class Environment(BaseSettings):
@@ -95,11 +117,33 @@ class Environment(BaseSettings):
     service_api_key: str | None = Field(default=None, repr=False)
     service_timeout_s: float = Field(default=30.0, gt=0, le=300)
 
+    oidc_issuer: IssuerUrl | None = None
+    """The organisation's OpenID Connect provider; without it people sign in by password alone."""
+    oidc_client_id: str | None = None
+    oidc_client_secret: str | None = Field(default=None, repr=False)
+    oidc_name: str = Field(default="your organisation", max_length=40)
+    """Stands on the button of the log-in page."""
+    oidc_scopes: CommaSeparated = ["openid", "profile"]
+    oidc_groups_claim: str = "groups"
+    oidc_groups: GivenGroups = []
+    """Which value of that claim gives which group here; who has none of them is not let in."""
+    oidc_assures_second_factor: bool = False
+    """The organisation asks everybody for a second factor, whether its tokens say so or not."""
+
     @model_validator(mode="after")
     def _service_is_whole(self) -> Self:
         if (self.service_url is None) != (self.service_api_key is None):
             missing = "SERVICE_URL" if self.service_url is None else "SERVICE_API_KEY"
             raise ValueError(f"{missing} is missing: set both for a service, neither for our own")
+        return self
+
+    @model_validator(mode="after")
+    def _provider_is_whole(self) -> Self:
+        asked = ("oidc_issuer", "oidc_client_id", "oidc_client_secret", "oidc_groups")
+        missing = [name.upper() for name in asked if not getattr(self, name)]
+        if 0 < len(missing) < len(asked):
+            rest = ", ".join(name.upper() for name in asked)
+            raise ValueError(f"{missing[0]} is missing: log-in by a provider takes {rest}")
         return self
 
     @model_validator(mode="after")

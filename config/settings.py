@@ -42,6 +42,11 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.sessions",
     "django.contrib.staticfiles",
+    # Their tables exist everywhere, so that a migration never depends on OIDC_ISSUER.
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
     "axes",
     "csp",
     "django_htmx",
@@ -61,6 +66,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "dashboard.web.sessions.sessions_end",
     "dashboard.web.middleware.LoginRequired",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -146,6 +152,31 @@ AXES_RESET_ON_SUCCESS = True
 AXES_CLIENT_IP_CALLABLE = "dashboard.web.sessions.client_address"
 AXES_ENABLE_ACCESS_FAILURE_LOG = False
 AXES_VERBOSE = False
+# What was typed wrong is often nearly right: of codes, too, only how many were wrong is kept.
+AXES_SENSITIVE_PARAMETERS = ["username", "ip_address", "code", "credential"]
+
+# The second factor. Wrong codes are counted as wrong passwords are, in the database: what the
+# library counts in the cache would be each process's own, and nobody's while a Redis is away.
+ACCOUNT_ADAPTER = "dashboard.web.adapters.SignIn"
+ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = False
+ACCOUNT_EMAIL_VERIFICATION = "none"
+MFA_ADAPTER = "dashboard.web.adapters.SecondFactors"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_ALLOW_UNVERIFIED_EMAIL = True
+MFA_RECOVERY_CODES_SHOW_ONCE = True
+MFA_TOTP_TOLERANCE = 1  # steps of 30 seconds that a telephone's clock may be off
+
+# Log-in by the organisation's provider.
+SOCIALACCOUNT_ADAPTER = "dashboard.web.adapters.SingleSignOn"
+SOCIALACCOUNT_REQUESTS_TIMEOUT = 10  # seconds
+OIDC_ISSUER = env.oidc_issuer
+OIDC_CLIENT_ID = env.oidc_client_id
+OIDC_CLIENT_SECRET = env.oidc_client_secret
+OIDC_NAME = env.oidc_name
+OIDC_SCOPES = env.oidc_scopes
+OIDC_GROUPS_CLAIM = env.oidc_groups_claim
+OIDC_GROUPS = env.oidc_groups
+OIDC_ASSURES_SECOND_FACTOR = env.oidc_assures_second_factor
 
 # Languages and times. The words are English. The reader's zone, and the language that numbers and
 # days are written in, are set for each request; what no filter writes is as Python has it.

@@ -10,7 +10,14 @@ from django.utils.functional import SimpleLazyObject
 from dashboard.ledger.models import Preferences
 from dashboard.ledger.preferences import preferences_of
 from dashboard.web.finding import hits_of
-from dashboard.web.permissions import CREATE_PAGE, PUBLISH, UPDATE_SUBSCRIPTION
+from dashboard.web.permissions import (
+    CREATE_PAGE,
+    MANAGE_PEOPLE,
+    PUBLISH,
+    UPDATE_SUBSCRIPTION,
+    may,
+)
+from dashboard.web.second_factor import is_to_set_up
 from dashboard.web.service_health import health_now
 from dashboard.web.support_report import support_report
 from dashboard.web.time_zones import is_browsers_zone
@@ -47,9 +54,11 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         "pinned": lambda: hits_of(kept.pins),
         "service_health": health_now,
         "support_report": lambda: support_report(request),
-        "may_publish": lambda: request.user.has_perm(PUBLISH),
-        "may_create_page": lambda: request.user.has_perm(CREATE_PAGE),
-        "may_update_subscription": lambda: request.user.has_perm(UPDATE_SUBSCRIPTION),
+        "may_publish": lambda: may(request, PUBLISH),
+        "may_create_page": lambda: may(request, CREATE_PAGE),
+        "may_update_subscription": lambda: may(request, UPDATE_SUBSCRIPTION),
+        "may_manage_people": lambda: may(request, MANAGE_PEOPLE),
+        "is_to_set_up": lambda: is_to_set_up(request),
     }
 
 

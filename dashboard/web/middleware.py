@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.contrib.auth import logout
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
@@ -19,6 +20,7 @@ from dashboard.web.http import Request
 from dashboard.web.languages import following, language_of
 from dashboard.web.page_drafts import asks_quietly, keep_what_was_posted
 from dashboard.web.request_notes import note_person
+from dashboard.web.second_factor import is_stale
 from dashboard.web.time_zones import zone_of
 from dashboard.web.views.errors import service_error
 
@@ -32,8 +34,11 @@ class LoginRequired(LoginRequiredMiddleware):
         self, request: HttpRequest, view_func: Any, view_args: Any, view_kwargs: Any
     ) -> HttpResponseBase | None:
         """Let the person in, or ask who it is; note who came in."""
+        is_asked = getattr(view_func, "login_required", True)
+        if is_asked and is_stale(request):
+            logout(request)
         refused = super().process_view(request, view_func, view_args, view_kwargs)
-        if refused is None and getattr(view_func, "login_required", True):
+        if refused is None and is_asked:
             note_person(request.user.get_username())
         return refused
 

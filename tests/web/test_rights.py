@@ -16,12 +16,15 @@ from tests import wire
 from tests.conftest import logged_in, person
 from tests.web.remembering import know_audiences, know_pages, know_subscription
 
-OPEN = {"login", "health-live", "health-ready"}
+OPEN = {"login", "account_login", "health-live", "health-ready"}
 """Source: DESIGN.md, Rights."""
 BY_SECRET = {"hook", "metrics"}
 """No log-in: a machine has none. Without the secret of the address, or of the header, there is
 nothing there."""
-
+UNDER_WAY = {"mfa_authenticate"}
+"""A page of a log-in that has begun; who began none is sent to its beginning."""
+WITH_A_PROVIDER = {"single-sign-on", "single-sign-on-callback"}
+"""Nothing is there unless the environment names a provider."""
 
 SAMPLES = {IntConverter: 1, StringConverter: "guessed"}
 
@@ -36,7 +39,9 @@ def address(pattern: URLPattern) -> str:
 
 @pytest.mark.parametrize("method", ["get", "post"])
 @pytest.mark.parametrize(
-    "pattern", [p for p in urlpatterns if p.name not in OPEN | BY_SECRET], ids=lambda p: p.name
+    "pattern",
+    [p for p in urlpatterns if p.name not in OPEN | BY_SECRET | UNDER_WAY | WITH_A_PROVIDER],
+    ids=lambda p: p.name,
 )
 def test_a_stranger_is_sent_to_the_log_in(client: Client, pattern: URLPattern, method: str) -> None:
     answer = getattr(client, method)(address(pattern))
@@ -53,12 +58,21 @@ def test_a_stranger_may_sign_in_and_ask_for_health(client: Client, name: str) ->
 @pytest.mark.django_db
 @pytest.mark.parametrize("method", ["get", "post"])
 @pytest.mark.parametrize(
-    "pattern", [p for p in urlpatterns if p.name in BY_SECRET], ids=lambda p: p.name
+    "pattern",
+    [p for p in urlpatterns if p.name in BY_SECRET | WITH_A_PROVIDER],
+    ids=lambda p: p.name,
 )
 def test_a_stranger_finds_nothing_where_a_secret_is_asked_for(
     client: Client, pattern: URLPattern, method: str
 ) -> None:
     assert getattr(client, method)(address(pattern)).status_code in (404, 405)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_a_stranger_enters_no_log_in_half_way(client: Client, method: str) -> None:
+    answer = getattr(client, method)(reverse("mfa_authenticate"))
+    assert (answer.status_code, answer.url) == (302, "/accounts/login/")
 
 
 EVERYONE = {"viewer", "publisher", "administrator"}
@@ -71,9 +85,16 @@ LOOKING = {
 }
 """Pages that everyone reads, and that take no form."""
 OWN = {"login", "logout", "password", "settings", "theme", "utc", "keys", "pin"}
+OWN |= {"account_login", "mfa_index", "account_reauthenticate", "mfa_reauthenticate"}
+OWN |= {"mfa_reauthenticate_webauthn", "mfa_activate_totp", "mfa_deactivate_totp"}
+OWN |= {"mfa_add_webauthn", "mfa_remove_webauthn"}
+OWN |= {"mfa_view_recovery_codes", "mfa_generate_recovery_codes"}
 """One's own account and looks."""
 DECISIONS: dict[str, tuple[set[str], set[str]]] = {
     **dict.fromkeys(LOOKING | OWN | OPEN | BY_SECRET, (EVERYONE, EVERYONE)),
+    **dict.fromkeys(UNDER_WAY | WITH_A_PROVIDER, (EVERYONE, EVERYONE)),
+    "sign-in-rules": (ADMINISTRATOR, ADMINISTRATOR),
+    "second-factor-reset": (ADMINISTRATOR, ADMINISTRATOR),
     "service-watch": (ADMINISTRATOR, ADMINISTRATOR),
     "policy-report": (EVERYONE, EVERYONE),
     "page-create": (PUBLISHER, PUBLISHER),

@@ -8,6 +8,7 @@ from dashboard.ledger.models.operations import Attempt, Operation
 from dashboard.ledger.models.pages import ListTotal, PageRecord
 from dashboard.ledger.models.preferences import Preferences
 from dashboard.ledger.models.receiver import Delivery, Receiver
+from dashboard.ledger.models.sign_in import SignInAct, SignInRules
 from dashboard.ledger.models.subscriptions import SubscriptionRecord
 
 __all__ = [
@@ -22,6 +23,8 @@ __all__ = [
     "PageRecord",
     "Preferences",
     "Receiver",
+    "SignInAct",
+    "SignInRules",
     "SubscriptionRecord",
     "VersionRecord",
 ]

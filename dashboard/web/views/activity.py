@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -19,7 +18,7 @@ from dashboard.web.activity_record import Record, record_of
 from dashboard.web.csv_export import csv_response
 from dashboard.web.http import Request, render_part
 from dashboard.web.looks import look
-from dashboard.web.permissions import CREATE_PAGE, PUBLISH, REFUSALS, UPDATE_SUBSCRIPTION
+from dashboard.web.permissions import CREATE_PAGE, PUBLISH, UPDATE_SUBSCRIPTION, demand, may
 from dashboard.web.sending import send, sweep
 from dashboard.web.views.publish import publish_address, show_publish
 
@@ -109,8 +108,8 @@ def _operation(operation_key: str, *, for_request: Request | None = None) -> Ope
     operation = operation_by_key(operation_key)
     if operation is None:
         raise Http404
-    if for_request and not for_request.user.has_perm(RIGHTS[Kind(operation.kind)]):
-        raise PermissionDenied(REFUSALS[RIGHTS[Kind(operation.kind)]])
+    if for_request:
+        demand(for_request, RIGHTS[Kind(operation.kind)])
     return operation
 
 
@@ -119,7 +118,7 @@ def _detail_context(request: Request, operation: Operation) -> dict[str, Any]:
         "here": "activity",
         "operation": operation,
         "record": record_of(operation),
-        "may_settle": request.user.has_perm(RIGHTS[Kind(operation.kind)]),
+        "may_settle": may(request, RIGHTS[Kind(operation.kind)]),
     }
 
 

@@ -25,6 +25,7 @@ from dashboard.client import (
 )
 from dashboard.web.languages import number
 from dashboard.web.page_drafts import asks_quietly, keep_what_was_posted
+from dashboard.web.permissions import SecondFactorNeededError
 from dashboard.web.request_notes import current_request_id
 
 
@@ -37,6 +38,8 @@ class Failure:
     title: str
     what_to_do: str
     detail: str = ""
+    way: str = ""
+    """The name of the page that helps, where there is one."""
 
 
 def explain(error: APIError) -> Failure:
@@ -105,6 +108,11 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     """403: this person may not do this."""
     said = str(exception) or "Your account may not do this."
+    if isinstance(exception, SecondFactorNeededError):
+        what_to_do = "Nothing was changed. Set one up, then come back."
+        return _show(
+            request, Failure(403, "lock", "Second factor needed", what_to_do, said, "settings")
+        )
     return _show(
         request, Failure(403, "lock", "Not allowed", "Ask an administrator if you need to.", said)
     )

@@ -18,7 +18,7 @@ from dashboard.web.finding import (
     person_hits,
 )
 from dashboard.web.http import Request, render_part
-from dashboard.web.permissions import CREATE_PAGE, PUBLISH
+from dashboard.web.permissions import CREATE_PAGE, PUBLISH, may
 from dashboard.web.readings import read_people
 from dashboard.web.recent import recent_visits
 
@@ -45,7 +45,7 @@ def find(request: Request) -> HttpResponse:
     exact = exact_hits(words) if words else []
     if len(exact) == 1 and request.htmx.target not in PARTS:
         return redirect(exact[0].address)
-    rights = Rights(request.user.has_perm(PUBLISH), request.user.has_perm(CREATE_PAGE))
+    rights = Rights(may(request, PUBLISH), may(request, CREATE_PAGE))
     groups = (
         found_groups(words, exact, rights)
         if words

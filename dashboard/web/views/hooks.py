@@ -8,7 +8,6 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
-from django.core.exceptions import PermissionDenied
 from django.http import (
     Http404,
     HttpRequest,
@@ -41,7 +40,7 @@ from dashboard.web.deliveries import (
     seconds_to_wait,
 )
 from dashboard.web.http import Request
-from dashboard.web.permissions import REFUSALS, UPDATE_SUBSCRIPTION
+from dashboard.web.permissions import UPDATE_SUBSCRIPTION, demand, may
 
 SHOWN = 50
 
@@ -111,8 +110,7 @@ def delivery_detail(request: Request, number: int) -> HttpResponse:
 
 
 def _change(request: Request) -> HttpResponse:
-    if not _may_change(request):
-        raise PermissionDenied(REFUSALS[UPDATE_SUBSCRIPTION])
+    demand(request, UPDATE_SUBSCRIPTION)
     name = request.user.get_full_name() or request.user.get_username()
     match request.POST.get("do"):
         case "on":
@@ -128,7 +126,7 @@ def _change(request: Request) -> HttpResponse:
 
 
 def _may_change(request: Request) -> bool:
-    return request.user.has_perm(UPDATE_SUBSCRIPTION)
+    return may(request, UPDATE_SUBSCRIPTION)
 
 
 def _parsed(delivery: Delivery) -> dict[str, Any] | None:

@@ -22,6 +22,7 @@ from dashboard.web.breakers import broken_lines
 from dashboard.web.flight import Flight, flight_of, look_again, wait_s
 from dashboard.web.http import Request, render_part
 from dashboard.web.last_look import keep_look, last_look
+from dashboard.web.permissions import may
 from dashboard.web.sending import sweep
 from dashboard.web.service_health import health_now
 from dashboard.web.views.activity import RIGHTS
@@ -92,7 +93,7 @@ def _operations(request: Request, now: datetime) -> dict[str, Any]:
     attention = queries.operations_needing_attention(now)
     return {
         "records": [record_of(operation) for operation in recent],
-        "attention": [(one, request.user.has_perm(RIGHTS[Kind(one.kind)])) for one in attention],
+        "attention": [(one, may(request, RIGHTS[Kind(one.kind)])) for one in attention],
     }
 
 

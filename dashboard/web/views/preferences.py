@@ -12,6 +12,7 @@ from dashboard.web.context_processors import THEME_COOKIE
 from dashboard.web.finding import hits_of
 from dashboard.web.forms.preferences import PreferencesForm
 from dashboard.web.http import Request, render_part
+from dashboard.web.people_sign_in import factors_of
 from dashboard.web.time_zones import UTC
 
 THEME_KEPT_SECONDS = 365 * 24 * 60 * 60
@@ -28,7 +29,8 @@ def own_settings(request: Request) -> HttpResponse:
         return _with_theme(redirect("settings"), request, kept)
     pins = [(one, next(iter(hits_of([one])), None)) for one in kept.pins]
     status = 422 if form.is_bound else 200
-    return render(request, "accounts/settings.html", {"form": form, "pins": pins}, status=status)
+    context = {"form": form, "pins": pins, "factors": factors_of(request.user)}
+    return render(request, "accounts/settings.html", context, status=status)
 
 
 @require_POST

@@ -18,7 +18,7 @@ from dashboard.ledger.queries.audiences import audience_last_known
 from dashboard.web.audience_head import AudienceHead, audience_head
 from dashboard.web.http import Request, render_part
 from dashboard.web.looks import last_seen_version, see_version, settle_by
-from dashboard.web.permissions import PUBLISH, requires
+from dashboard.web.permissions import PUBLISH, may, requires
 from dashboard.web.preparation import Preparation, Subject, prepare
 from dashboard.web.progress import Stage
 from dashboard.web.publishing import (
@@ -63,7 +63,7 @@ def show_publish(request: Request, operation: Operation, *, is_new: bool = False
     if not is_new:
         operation = settle_by(operation, sighting)
     if operation.outcome in (Outcome.REJECTED, Outcome.NOT_SENT):
-        if not request.user.has_perm(PUBLISH):
+        if not may(request, PUBLISH):
             return _to_the_record(request, operation)
         return _ask(request, prepare(_subject(operation), with_conversation=True), failed=operation)
     progress = progress_now(operation, sighting)

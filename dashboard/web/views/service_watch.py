@@ -7,7 +7,6 @@ import re
 from urllib.parse import urlsplit
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.csrf import csrf_exempt
@@ -16,19 +15,19 @@ from django.views.decorators.http import require_http_methods, require_POST
 from dashboard.ledger.differences import forget_differences, list_differences, note_differences
 from dashboard.ledger.sightings import Sighting
 from dashboard.web.http import Request, render_part
-from dashboard.web.permissions import UPDATE_SUBSCRIPTION
+from dashboard.web.permissions import UPDATE_SUBSCRIPTION, demand
 
 BROWSER, VIOLATION = "Browser", "Held back by the policy of our pages"
+FOR_ADMINISTRATORS = (
+    "How the service differs from its specification is for the group Administrators."
+)
 _DIRECTIVE = re.compile(r"[a-z-]{1,40}")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def service_watch(request: Request) -> HttpResponse:
     """List the differences, the last seen first; a POST begins to count anew."""
-    if not request.user.has_perm(UPDATE_SUBSCRIPTION):
-        raise PermissionDenied(
-            "How the service differs from its specification is for the group Administrators."
-        )
+    demand(request, UPDATE_SUBSCRIPTION, refusal=FOR_ADMINISTRATORS)
     if request.method == "POST":
         forget_differences()
         messages.success(request, "Counting begins anew.")

@@ -1,0 +1,56 @@
+"""How people sign in: the one rule on it, and the record of what was done to it."""
+
+from django.conf import settings
+from django.db import models
+
+
+class SignInRules(models.Model):
+    """The one row that says what is asked of whom. Without it, nothing beyond a password is."""
+
+    publishers_need_second_factor = models.BooleanField(default=False)
+    """Whoever may change anything, at the service or here, does so with a second factor alone."""
+    changed_at = models.DateTimeField(null=True)
+    changed_by = models.CharField(max_length=200, blank=True)
+    """The name at that time; empty until it is first switched."""
+
+    class Meta:
+        verbose_name_plural = "sign-in rules"
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        asked = "asked of publishers" if self.publishers_need_second_factor else "as people like"
+        return f"second factor: {asked}"
+
+
+class SignInAct(models.Model):
+    """One thing done to how somebody signs in. Never changed, and kept for good."""
+
+    class Kind(models.TextChoices):
+        """What was done. Source: our choice."""
+
+        RULE_ON = "rule_on", "Publishers must use a second factor: switched on"
+        RULE_OFF = "rule_off", "Publishers must use a second factor: switched off"
+        APP_ADDED = "app_added", "Set up an app for codes"
+        APP_REMOVED = "app_removed", "Removed the app for codes"
+        PASSKEY_ADDED = "passkey_added", "Added a passkey"
+        PASSKEY_REMOVED = "passkey_removed", "Removed a passkey"
+        CODES_RENEWED = "codes_renewed", "Made new recovery codes"
+        CODE_USED = "code_used", "Used a recovery code"
+        WRONG = "wrong", "Wrong code or passkey"
+        RESET = "reset", "Second factor reset"
+
+    kind = models.CharField(max_length=16, choices=Kind)
+    at = models.DateTimeField()
+    actor_name = models.CharField(max_length=200)
+    """Who did it: the name at that time, which outlives the account."""
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
+    """Whose sign-in it is about; null for a rule, which is about everybody's."""
+    person_name = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        ordering = ["-at", "-pk"]
+        default_permissions = ()
+        indexes = [models.Index(fields=["person", "kind", "-at"], name="ledger_act_of_person")]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()}: {self.person_name or 'everybody'}"

@@ -1,0 +1,36 @@
+// Passkeys: before its form is sent, the browser is asked for one; what it says goes along.
+// webauthn-json.js, of the library, turns JSON into what a browser takes, and back.
+
+const REASONS = {
+  NotAllowedError: "No passkey was given. Try again.",
+  InvalidStateError: "There is a passkey for this account on that device already.",
+  SecurityError: "Passkeys need https and the dashboard’s name in the address, not a number.",
+};
+
+for (const box of document.querySelectorAll("[data-passkey]")) {
+  if (!webauthnJSON.supported()) continue;
+  box.querySelector("[data-passkey-on]").hidden = false;
+  box.querySelector("[data-passkey-off]").hidden = true;
+}
+
+document.addEventListener("submit", async (event) => {
+  const box = event.target.querySelector("[data-passkey]");
+  const credential = event.target.elements.credential;
+  if (!box || credential.value) return;
+  event.preventDefault();
+  const error = box.querySelector("[data-passkey-error]");
+  error.hidden = true;
+  try {
+    const said = await webauthnJSON[box.dataset.passkey](JSON.parse(box.dataset.passkeyOptions));
+    credential.value = JSON.stringify(said);
+    event.target.requestSubmit();
+  } catch (failure) {
+    error.querySelector("p").textContent = REASONS[failure.name] ?? "That did not work. Try again.";
+    error.hidden = false;
+  }
+});
+
+// A page that Back brings as it was left asks anew.
+addEventListener("pageshow", () => {
+  for (const field of document.querySelectorAll("[data-passkey] [name=credential]")) field.value = "";
+});
