@@ -190,6 +190,27 @@ def duration(value: timedelta | float | None) -> str:
     return f"{days} day{'s' if days != 1 else ''} {hours % 24} h"
 
 
+@register.simple_tag
+def running(value: timedelta) -> SafeString:
+    """Draw how long something has been so, to the minute after the first one.
+
+    It goes on while the page stands open: ages.js counts from here, in the same words.
+    """
+    seconds = max(int(value.total_seconds()), 0)
+    return format_html('<span class="nb" data-age="{}">{}</span>', seconds, _age(seconds))
+
+
+def _age(seconds: int) -> str:
+    minutes, hours, days = (seconds // unit for unit in (60, 3600, 86_400))
+    if not minutes:
+        return f"{seconds} s"
+    if not hours:
+        return f"{minutes} min"
+    if not days:
+        return f"{hours} h {minutes % 60:02} min"
+    return f"{days} day{'s' if days > 1 else ''} {hours % 24} h"
+
+
 @register.filter
 def milliseconds(value: float | None) -> str:
     """Name a length of time given in milliseconds."""

@@ -1,0 +1,64 @@
+"""Ages go on while a page stands open, in the words of the server, and nothing moves for it."""
+
+from datetime import UTC, datetime, timedelta
+
+from playwright.sync_api import Page, expect
+
+from tests.ages import AGES
+from tests.browser.addresses import addresses
+from tests.browser.conftest import log_in
+from tests.browser.test_every_page import MAX_SHIFT, NOTE_SHIFTS
+from tests.processes import Running
+
+DRAW = """(ages) => {
+  for (const age of ages) {
+    const place = document.createElement("p");
+    place.dataset.age = age;
+    document.getElementById("main").append(place);
+  }
+  htmx.trigger(document.body, "htmx:afterSettle", { elt: document.body });
+}"""
+SHOWN = "[...document.querySelectorAll('#main > [data-age]')].map((each) => each.textContent)"
+HIDE = """(hidden) => {
+  Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+ANNOUNCED = ":is([aria-live], [role=status], [role=alert], [role=log], output) [data-age]"
+
+
+def stand_still(page: Page) -> None:
+    """Open a page in which no time goes by but what the test lets."""
+    page.clock.install()
+    log_in(page, to="/accounts/settings/")
+    page.clock.pause_at(datetime.now(UTC) + timedelta(hours=1))
+
+
+def test_every_age_goes_on_in_the_words_of_the_server(page: Page) -> None:
+    stand_still(page)
+    page.evaluate(DRAW, [seconds - 10 for seconds in AGES])
+    page.clock.run_for(10_000)
+    page.evaluate(HIDE, False)
+    assert page.evaluate(SHOWN) == list(AGES.values())
+
+
+def test_a_tab_that_nobody_sees_rests_and_catches_up(page: Page) -> None:
+    stand_still(page)
+    page.evaluate(DRAW, [170])
+    page.evaluate(HIDE, True)
+    page.clock.run_for(600_000)
+    assert page.evaluate(SHOWN) == ["2 min"]
+    page.evaluate(HIDE, False)
+    assert page.evaluate(SHOWN) == ["12 min"]
+
+
+def test_the_life_of_a_version_goes_on_and_nothing_moves(page: Page, server: Running) -> None:
+    page.add_init_script(NOTE_SHIFTS)
+    page.clock.install()
+    log_in(page, to=addresses(server)["versions"])
+    ages = page.locator(".life [data-age]")
+    before = ages.all_inner_texts()
+    assert before
+    page.clock.run_for(3_600_000 * 25)
+    expect(ages.first).not_to_have_text(before[0])
+    assert page.evaluate("window.shift") <= MAX_SHIFT
+    assert page.locator(ANNOUNCED).count() == 0
