@@ -11,7 +11,7 @@ from dashboard.web.parallel import started
 
 def test_calls_of_a_remote_service_run_at_the_same_time(settings: Any) -> None:
     settings.SERVICE_TRANSPORT = None
-    meeting = threading.Barrier(2, timeout=5)
+    meeting = threading.Barrier(2, timeout=60)
     first, second = started(meeting.wait), started(meeting.wait)
     assert {first(), second()} == {0, 1}
 
