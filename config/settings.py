@@ -57,6 +57,7 @@ MIDDLEWARE = [
     "dashboard.web.sessions.noindex",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "dashboard.web.middleware.CompressedPages",
     "dashboard.web.request_log.noted_requests",
     "dashboard.web.watching.watched",
     "dashboard.web.middleware.probes_by_address",
