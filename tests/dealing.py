@@ -12,10 +12,16 @@ TOGETHER = (
 )
 """Files whose tests share something that takes seconds to start: a browser, a server."""
 
+HALVES = ("policy off", "all_that_opens")
+"""Words in the names of tests that make a half of their file, for another worker to take."""
+
 
 def scope(nodeid: str) -> str:
-    """Return the name of what goes to one worker: the file of a test, or the test alone."""
-    return nodeid.partition("::")[0] if nodeid.startswith(TOGETHER) else nodeid
+    """Return the name of what goes to one worker: a file or half of it, or the test alone."""
+    if not nodeid.startswith(TOGETHER):
+        return nodeid
+    file = nodeid.partition("::")[0]
+    return next((f"{file}, {half}" for half in HALVES if half in nodeid), file)
 
 
 class Dealing(LoadScopeScheduling):

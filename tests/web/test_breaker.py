@@ -1,5 +1,6 @@
 """A service that hangs does not take the dashboard down: a read is refused after a few silences."""
 
+import re
 import time
 from contextlib import ExitStack
 from typing import Any
@@ -59,8 +60,9 @@ def test_the_fourth_read_of_a_silent_service_fails_at_once(
     answer = as_viewer.get("/people/")
     assert len(far_end.sent) == SILENCES
     assert answer.status_code == 504
-    said = "The service was not asked: it gave no answer 3 times in a row. It is asked again in 5 s"
-    assert said in text(answer.text)
+    said = text(answer.text)
+    assert "The service was not asked: it gave no answer 3 times in a row." in said
+    assert re.search(r"It is asked again in [1-5] s", said)
 
 
 def test_what_is_remembered_is_shown_at_once(as_viewer: Client, far_end: FarEnd) -> None:
@@ -108,7 +110,8 @@ def test_silence_after_the_pause_begins_a_longer_one(as_viewer: Client, far_end:
     cache.set("service:line:List-people", Line(silences=3, asked_again_at=time.time() - 1))
     far_end.fails(httpx.ReadTimeout)
     as_viewer.get("/people/")
-    assert "It is asked again in 10 s" in text(as_viewer.get("/people/").text)
+    said = text(as_viewer.get("/people/").text)
+    assert re.search(r"It is asked again in ([6-9]|10) s", said)
     assert len(far_end.sent) == 1
 
 
