@@ -20,10 +20,13 @@ class Look:
     since: int
     """How many messages there were when the page was opened."""
     messages: str
-    rest: str
-    """The print of the pending changes, the context and the line of what is published."""
-    changed: bool = False
-    """Whether the rest is known to have changed since."""
+    pending: str
+    """The print of the pending changes."""
+    context: str
+    line: str
+    """The message up to which it was published, as its print."""
+    moved: bool = False
+    """Whether the line is known to be elsewhere now. It stays where the page was opened with it."""
     failed: bool = False
     """Whether the look before brought no answer."""
 
@@ -31,7 +34,7 @@ class Look:
     def at(cls, shown: ShownConversation) -> "Look":
         """Return the first look at a conversation."""
         count = len(shown.messages)
-        return cls(count, count, _messages_print(shown, count), _rest_print(shown))
+        return cls(count, count, _messages_print(shown, count), *_rest_prints(shown))
 
     @classmethod
     def of_request(cls, request: HttpRequest) -> "Look":
@@ -41,19 +44,24 @@ class Look:
             count=_whole(asked.get("count", "")),
             since=_whole(asked.get("since", "")),
             messages=asked.get("messages", ""),
-            rest=asked.get("rest", ""),
-            changed="changed" in asked,
+            pending=asked.get("pending", ""),
+            context=asked.get("context", ""),
+            line=asked.get("line", ""),
+            moved="moved" in asked,
             failed="failed" in asked,
         )
 
     def again(self, shown: ShownConversation) -> "Look":
-        """Return the look after this one. The rest on the page stays as it was seen first."""
+        """Return the look after this one."""
         count = len(shown.messages)
+        pending, context, line = _rest_prints(shown)
         return replace(
             self,
             count=count,
             messages=_messages_print(shown, count),
-            changed=self.changed or self.rest != _rest_print(shown),
+            pending=pending,
+            context=context,
+            moved=self.moved or self.line != line,
             failed=False,
         )
 
@@ -78,9 +86,11 @@ class Look:
             "count": self.count,
             "since": self.since,
             "messages": self.messages,
-            "rest": self.rest,
+            "pending": self.pending,
+            "context": self.context,
+            "line": self.line,
         }
-        flags = {"changed": self.changed, "failed": self.failed}
+        flags = {"moved": self.moved, "failed": self.failed}
         return urlencode(asked | {name: 1 for name, is_set in flags.items() if is_set})
 
 
@@ -88,10 +98,11 @@ def _messages_print(shown: ShownConversation, count: int) -> str:
     return _print_of(each.message for each in shown.messages[:count])
 
 
-def _rest_print(shown: ShownConversation) -> str:
+def _rest_prints(shown: ShownConversation) -> tuple[str, str, str]:
+    """Return the prints of the pending changes, the context, and the line."""
     whole = shown.conversation
     line = ConversationFacts(published_message_id=whole.conversation.published_message_id)
-    return _print_of([line, whole.context, *whole.pending_changes])
+    return _print_of(whole.pending_changes), _print_of([whole.context]), _print_of([line])
 
 
 def _print_of(things: Iterable[WireModel]) -> str:

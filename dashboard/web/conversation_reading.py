@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cached_property
+from hashlib import blake2b
 
 from dashboard.contract.conversations import Change, Conversation, Message
 from dashboard.web.change_matching import MatchedChange, count_states, match_change
@@ -168,24 +169,27 @@ def show_conversation(conversation: Conversation) -> ShownConversation:
         PendingChange(
             match_change(change, conversation.context),
             makers.get(change.change_id or ""),
-            board_place(number),
+            place,
         )
-        for number, change in enumerate(conversation.pending_changes, start=1)
+        for change, place in _on_the_board(conversation)
     ]
     return ShownConversation(conversation, messages, pending)
 
 
-def board_place(number: int) -> str:
-    """Return the id of the pending change with that number, counted from 1."""
-    return f"pending-{number}"
+def _on_the_board(conversation: Conversation) -> Iterator[tuple[Change, str]]:
+    """Yield the pending changes, each with its id in the page: the same wherever it stands."""
+    seen: Counter[str] = Counter()
+    for change in conversation.pending_changes:
+        known_by = change.change_id or change.model_dump_json()
+        mark = blake2b(known_by.encode(errors="replace"), digest_size=4).hexdigest()
+        seen[mark] += 1
+        yield change, f"pending-{mark}" if seen[mark] == 1 else f"pending-{mark}-{seen[mark]}"
 
 
 def _messages(conversation: Conversation) -> Iterator[ShownMessage]:
     ids = Counter(message.message_id for message in conversation.messages)
     places = {
-        change.change_id: board_place(number)
-        for number, change in enumerate(conversation.pending_changes, start=1)
-        if change.change_id
+        change.change_id: place for change, place in _on_the_board(conversation) if change.change_id
     }
     published_id = conversation.conversation.published_message_id
     before: datetime | None = None

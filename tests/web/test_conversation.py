@@ -238,11 +238,11 @@ def test_pending_changes_stand_on_a_board_with_their_states(
     assert "Base has moved inferred" in seen
     assert "Made in message 1" in seen
     shown = [
-        each.attributes["id"]
+        each.attributes["data-kinds"]
         for each in elements(board, "div")
         if "data-kinds" in each.attributes and "hidden" not in each.attributes
     ]
-    assert shown == ["pending-3"]
+    assert shown == ["moved"]
 
 
 def test_errors_keep_the_turn_that_caused_them(as_viewer: Client, said: dict[str, Any]) -> None:
@@ -489,11 +489,47 @@ def test_messages_that_changed_above_are_said_and_looking_ends(
     assert "hx-get" not in html
 
 
-def test_changed_pending_changes_are_said_once(as_viewer: Client, said: dict[str, Any]) -> None:
+def test_changed_pending_changes_and_context_are_drawn_anew_and_said_once(
+    as_viewer: Client, said: dict[str, Any]
+) -> None:
     look = look_of(read(as_viewer))
-    said["pendingChanges"] = [{"changeId": "chg_1"}]
+    said["pendingChanges"] = [{"changeId": "chg_1", "newValue": "reefer"}]
+    said["context"] = {"currentMetaTitle": "Kestrel"}
     html = as_viewer.get(look).content.decode()
-    assert "The pending changes, the context or the published line changed." in text(html)
+    assert "The pending changes are others now: 1 waits." in text(html)
+    assert "The context is another now" in text(html)
+    assert "Pending changes 1" in text(html.split('hx-swap-oob="morph:#pending"')[1])
+    assert "Kestrel" in text(html.split('hx-swap-oob="morph:#context"')[1])
+    assert as_viewer.get(look_of(html)).status_code == 204
+
+
+def test_a_board_drawn_anew_stays_filtered_as_the_page_is(
+    as_viewer: Client, said: dict[str, Any]
+) -> None:
+    look = look_of(read(as_viewer))
+    said["pendingChanges"] = [
+        {"changeId": "chg_1", "previousValue": "Gone", "newValue": "Never"},
+        {"changeId": "chg_2", "previousValue": "Kestrel", "newValue": "Heron"},
+    ]
+    said["context"] = {"currentMetaTitle": "Kestrel"}
+    page = {"HX-Request": "true", "HX-Current-URL": f"http://testserver{URL}?pending=moved&q=a"}
+    html = as_viewer.get(look, headers=page).content.decode()
+    hidden = [
+        each.attributes["data-kinds"]
+        for each in elements(html, "div")
+        if "data-kinds" in each.attributes and "hidden" in each.attributes
+    ]
+    assert hidden
+    assert "moved" not in hidden
+    assert 'href="?q=a#pending"' in html
+
+
+def test_a_line_that_moved_is_said_with_a_link(as_viewer: Client, said: dict[str, Any]) -> None:
+    said["messages"] = [message()]
+    look = look_of(read(as_viewer))
+    said["conversation"] = {"publishedMessageId": "msg_1"}
+    html = as_viewer.get(look).content.decode()
+    assert "The line of what is published is elsewhere now." in text(html)
     assert as_viewer.get(look_of(html)).status_code == 204
 
 

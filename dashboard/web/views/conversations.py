@@ -1,15 +1,17 @@
 """The conversation in which an agent wrote an audience: read live, never remembered."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from django.http import Http404, HttpResponse, JsonResponse
+from django.http import Http404, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import render
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from dashboard.client import APIError, NoAnswerError, NotFoundError
+from dashboard.ledger.queries.audiences import audience_last_known
 from dashboard.web.audience_head import AudienceHead, audience_head
 from dashboard.web.conversation_export import to_markdown
 from dashboard.web.conversation_looks import Look
@@ -67,12 +69,17 @@ def conversation_newer(request: Request, page_id: str, audience_id: str) -> Http
     now = look.again(shown)
     if now == look:
         return HttpResponse(status=204)
+    rows = make_rows(shown)
     context |= {
         "look": now,
-        "conversation": shown,
-        "newer": make_rows(shown)[look.count :],
+        "newer": rows[look.count :],
+        "already": rows[: look.count],
         "is_changed": look.is_outdated_by(shown),
+        "told": list(_what_changed(look, now, shown)),
+        "head": _head_last_known(page_id, audience_id),
     }
+    page_query = (request.htmx.current_url or "").partition("?")[2].partition("#")[0]
+    context |= _board(shown, QueryDict(page_query))
     return render(request, "conversations/newer.html", context)
 
 
@@ -174,20 +181,44 @@ def _talk(request: Request, shown: ShownConversation) -> dict[str, Any]:
     show = show if show in SHOWS else ""
     words = _words(request)
     rows = make_rows(shown, show=show, words=words)
-    return {
-        "conversation": shown,
-        "context_now": shown.conversation.context,
+    return _board(shown, request.GET) | {
         "rows": rows,
         "found": Found(words, rows) if words else None,
         "is_any_left": not all(row.is_hidden for row in rows),
         "show": show,
         "words": words,
-        "pending_show": request.GET.get("pending", ""),
         "look": Look.at(shown),
         "messages_count": len(rows),
         "messages_after": len(shown.after_line),
         "pending_count": len(shown.pending),
     }
+
+
+def _board(shown: ShownConversation, asked: QueryDict) -> dict[str, Any]:
+    """Return what stands beside the thread; `asked` is the query of the page's address."""
+    # Without its buttons a filter would hide what nothing brings back.
+    states = {state for state, _, _ in shown.pending_filters}
+    return {
+        "conversation": shown,
+        "context_now": shown.conversation.context,
+        "asked": asked,
+        "pending_show": asked.get("pending") if asked.get("pending") in states else "",
+    }
+
+
+def _what_changed(before: Look, now: Look, shown: ShownConversation) -> Iterator[str]:
+    """Say what beside the thread was drawn anew."""
+    if before.pending != now.pending:
+        count = len(shown.pending)
+        yield f"The pending changes are others now: {count} wait{'s' if count == 1 else ''}."
+    if before.context != now.context:
+        yield "The context is another now, and what is inferred from it."
+
+
+def _head_last_known(page_id: str, audience_id: str) -> AudienceHead | None:
+    """Return the audience as last seen: a look asks the service for the conversation alone."""
+    record = audience_last_known(page_id, audience_id)
+    return _head(page_id, audience_id, FoundAudience(record.audience)) if record else None
 
 
 def _words(request: Request) -> str:
