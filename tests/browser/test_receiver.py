@@ -52,7 +52,8 @@ def test_it_answers_within_fifty_milliseconds(page: Page) -> None:
 
     def median_ms() -> float:
         with httpx.Client() as service:
-            answers = [service.post(address, json=PUBLISHED) for _ in range(40)]
+            # All measurements together are fewer than it takes in a minute.
+            answers = [service.post(address, json=PUBLISHED) for _ in range(10)]
         assert {answer.status_code for answer in answers} == {200}
         return statistics.median(answer.elapsed.total_seconds() * 1000 for answer in answers)
 
