@@ -66,11 +66,11 @@ class CompressedPages(GZipMiddleware):
     so how well a page compresses does not give the token away.
     """
 
-    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> Any:
         """Compress a page for whoever takes it so."""
-        if not response.get("Content-Type", "").startswith("text/html"):
-            return response
-        return super().process_response(request, response)
+        if response.get("Content-Type", "").startswith("text/html"):
+            return super().process_response(request, response)
+        return response
 
 
 def probes_by_address(get_response: Handler) -> Handler:
