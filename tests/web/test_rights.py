@@ -11,9 +11,13 @@ from django.urls.converters import IntConverter, StringConverter
 
 from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import Kind, Outcome
+from dashboard.ledger.sign_in import ask_publishers
 from dashboard.web.urls import urlpatterns
 from tests import wire
 from tests.conftest import logged_in, person
+from tests.far_end import FarEnd
+from tests.web.factors import with_a_second_factor
+from tests.web.html import elements, text
 from tests.web.remembering import know_audiences, know_pages, know_subscription
 
 OPEN = {"login", "account_login", "health-live", "health-ready"}
@@ -171,3 +175,57 @@ def test_the_admin_refuses_each_role_without_a_staff_account(db: None, role: str
 def test_staff_without_the_group_find_nothing_in_the_admin(db: None, name: str) -> None:
     user = User.objects.create_user("staff", is_staff=True)
     assert logged_in(user).get(reverse(f"admin:{name}")).status_code == 403
+
+
+GUARDED = {
+    (pattern.name, method): pattern
+    for pattern in urlpatterns
+    for method, who in zip(("get", "post"), DECISIONS[pattern.name or ""], strict=True)
+    if who != EVERYONE
+}
+"""Every address, with the method, that is not for everybody."""
+NEEDED = "Publishers must use a second factor here, and this session has shown none."
+
+
+@pytest.fixture
+def rule(db: None) -> None:
+    """Publishers must use a second factor."""
+    ask_publishers(on=True, by=person("rita", "Administrators"))
+
+
+@pytest.fixture
+def mighty(db: None) -> User:
+    """Mia is in every group, so that nothing but the rule can hold her back."""
+    return person("mia", "Publishers", "Administrators")
+
+
+@pytest.mark.parametrize(("named", "pattern"), GUARDED.items(), ids=str)
+@pytest.mark.usefixtures("something", "rule")
+@pytest.mark.parametrize("is_superuser", [False, True])
+def test_no_door_to_a_change_is_open_without_one(
+    mighty: User,
+    far_end: FarEnd,
+    named: tuple[str, str],
+    pattern: URLPattern,
+    is_superuser: bool,
+) -> None:
+    mighty.is_superuser = mighty.is_staff = is_superuser
+    mighty.save()
+    answer = getattr(logged_in(mighty), named[1])(address(pattern))
+    # Where an address has no such method nothing can happen either.
+    assert answer.status_code in (403, 405)
+    if answer.status_code == 403:
+        assert NEEDED in text(answer.content.decode())
+        hrefs = [e.attributes.get("href") for e in elements(answer.content.decode(), "a")]
+        assert "/accounts/settings/#sign-in" in hrefs
+    assert [request for request in far_end.sent if request.method != "GET"] == []
+
+
+@pytest.mark.parametrize(("named", "pattern"), GUARDED.items(), ids=str)
+@pytest.mark.usefixtures("something", "rule")
+def test_with_one_every_door_is_as_before(
+    mighty: User, named: tuple[str, str], pattern: URLPattern
+) -> None:
+    answer = getattr(with_a_second_factor(mighty), named[1])(address(pattern))
+    assert answer.status_code != 403
+    assert answer.status_code < 500

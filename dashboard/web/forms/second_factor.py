@@ -1,5 +1,6 @@
 """Codes, passkeys and the password asked for anew: the library's forms in our words and dress."""
 
+import struct
 from typing import Any
 
 from allauth.account.adapter import get_adapter as account_adapter
@@ -18,6 +19,9 @@ from dashboard.web.second_factor import spend_code
 
 CODE_LABEL = "Code from your app or a recovery code"
 NO_MATCH = "That code doesn’t match. Codes change every 30 seconds: type the one you see now."
+NO_PASSKEY = "That passkey doesn’t match. Try again, or use a code."
+UNREADABLE = (AttributeError, LookupError, TypeError, ValueError, struct.error)
+"""What the library raises over what no browser sends; each is a passkey that doesn't match."""
 USED = "That code was used already. Wait for the next one."
 
 
@@ -128,6 +132,27 @@ class PasskeyForm(AddWebAuthnForm):  # type: ignore[misc]  # it has no types
         help_text="Such as “MacBook” or “blue key”, to tell it from others.",
     )
 
+    def clean(self) -> dict[str, Any]:
+        """Check that it answers what was asked, from this address."""
+        try:
+            cleaned: dict[str, Any] = super().clean()
+        except UNREADABLE:
+            raise ValidationError(NO_PASSKEY) from None
+        return cleaned
+
 
 class PasskeyStepForm(AuthenticateWebAuthnForm):  # type: ignore[misc]  # it has no types
     """What the browser says of a passkey after the password."""
+
+    def clean_credential(self) -> Authenticator:
+        """Return what it is of."""
+        try:
+            return super().clean_credential()
+        except UNREADABLE:
+            raise ValidationError(NO_PASSKEY) from None
+
+
+class PasskeyAgainForm(PasskeyStepForm):
+    """What it says of one before a sensitive change."""
+
+    reauthenticated = True

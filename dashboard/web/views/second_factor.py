@@ -32,7 +32,9 @@ from dashboard.ledger.sign_in import record_act
 from dashboard.web.forms.second_factor import (
     AppForm,
     CodeAgainForm,
+    PasskeyAgainForm,
     PasskeyForm,
+    PasskeyStepForm,
     PasswordAgainForm,
     SecondStepForm,
 )
@@ -86,6 +88,7 @@ class SecondStep(Throttled, AuthenticateView):  # type: ignore[misc]  # it has n
     """After the password: a code, a recovery code or a passkey."""
 
     form_class = SecondStepForm
+    webauthn_form_class = PasskeyStepForm
     template_name = "accounts/second_step.html"
 
     def whose(self) -> User:
@@ -136,6 +139,8 @@ class CodeAgain(_FactorAgain, ReauthenticateByCodeView):  # type: ignore[misc]  
 
 class PasskeyAgain(_FactorAgain, ReauthenticateWebAuthnView):  # type: ignore[misc]  # no types
     """A passkey before a sensitive change."""
+
+    form_class = PasskeyAgainForm
 
     def form_invalid(self, form: Any) -> HttpResponse:
         """Count it, and ask again."""
