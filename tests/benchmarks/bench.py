@@ -46,12 +46,12 @@ class Bench:
     @property
     def rounds(self) -> int:
         """How often each side has its turn."""
-        return 3 if self.quick else 7
+        return 3 if self.quick else 5
 
     @property
     def requests(self) -> int:
         """How many a side answers in one turn."""
-        return 12 if self.quick else 30
+        return 12 if self.quick else 20
 
     @property
     def rows(self) -> int:
