@@ -66,7 +66,9 @@ class CompressedPages(GZipMiddleware):
     so how well a page compresses does not give the token away.
     """
 
-    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+    def process_response(
+        self, request: HttpRequest, response: HttpResponseBase
+    ) -> HttpResponseBase:
         """Compress a page for whoever takes it so."""
         if response.get("Content-Type", "").startswith("text/html"):
             return super().process_response(request, response)
