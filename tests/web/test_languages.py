@@ -105,7 +105,7 @@ def test_a_choice_of_ones_own_wins_over_every_browser(
 def test_a_language_costs_no_query(
     as_viewer: Client, many: FarEnd, django_assert_max_num_queries: Any
 ) -> None:
-    with django_assert_max_num_queries(4):  # session, person, and the two of their rights
+    with django_assert_max_num_queries(2):  # the session, the person with their rights
         as_viewer.get("/accounts/password/", headers={"Accept-Language": "de"})
 
 

@@ -362,9 +362,9 @@ def test_a_page_costs_one_call_and_a_fixed_number_of_queries(
     far_end.answer = part_of_120
     for number in range(3):
         remember_audience(audienceId=f"aud_{number}", prospectId="prospect_7")
-    with django_assert_num_queries(4):  # the session, the user, their rights (two)
+    with django_assert_num_queries(2):  # the session, the person with their rights
         get(as_viewer, "/people/?q=person")
-    with django_assert_num_queries(5):  # and the audiences
+    with django_assert_num_queries(3):  # and the audiences
         get(as_viewer, "/people/?q=person&person=prospect_7")
     assert len(far_end.sent) == 2
 

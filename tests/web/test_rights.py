@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.urls import URLPattern, reverse
 from django.urls.converters import IntConverter, StringConverter
@@ -229,3 +229,17 @@ def test_with_one_every_door_is_as_before(
     answer = getattr(with_a_second_factor(mighty), named[1])(address(pattern))
     assert answer.status_code != 403
     assert answer.status_code < 500
+
+
+def test_a_right_that_is_taken_away_is_gone_at_the_next_request(paula: User) -> None:
+    browser = logged_in(paula)
+    assert browser.get("/pages/new/").status_code == 200
+    paula.groups.clear()
+    assert browser.get("/pages/new/").status_code == 403
+
+
+def test_a_right_of_ones_own_counts_as_one_of_a_group_does(vera: User) -> None:
+    browser = logged_in(vera)
+    assert browser.get("/pages/new/").status_code == 403
+    vera.user_permissions.set(Permission.objects.filter(codename="create_page"))
+    assert browser.get("/pages/new/").status_code == 200

@@ -155,5 +155,5 @@ def test_settings_cost_a_request_no_query_of_their_own(
     as_viewer: Client, django_assert_num_queries: Any
 ) -> None:
     as_viewer.post(SETTINGS, CHOSEN)
-    with django_assert_num_queries(4):  # session, person, and the two of their rights
+    with django_assert_num_queries(2):  # the session, the person with their rights
         as_viewer.get("/accounts/password/")
