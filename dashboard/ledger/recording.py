@@ -6,11 +6,11 @@ A list of 50 costs at most three queries: what is known, what changed, and the l
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
-from typing import Any, TypeVar
+from datetime import datetime, timedelta
+from typing import Any, TypeAlias, TypeVar
 
 from django.contrib.auth.models import User
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Subquery
 from django.utils import timezone
 
 from dashboard.contract.audiences import Audience, AudienceVersion
@@ -27,18 +27,27 @@ from dashboard.ledger.models import (
     VersionRecord,
 )
 from dashboard.ledger.models.seen import SeenRecord
+from dashboard.ledger.queries.audiences import IN_FLIGHT
 
 PAGES_LIST = "pages"
 NAME_KEPT_CHARACTERS = 500
 """PostgreSQL takes no more than 2,704 bytes into an index."""
 
+DATED_EVERY = timedelta(minutes=1)
+"""How often it is noted that a thing was seen again, unchanged: a write for each look is too many.
+So a time in the ledger may be this much older than the look, and never younger. Our choice."""
+
 RecordT = TypeVar("RecordT", bound=SeenRecord)
+Known: TypeAlias = Any
+"""A named row of some columns of a record, as it was before."""
 
 
 def remember_pages(found: ListEnvelope[Any]) -> None:
     """Write down one part of the list of pages, and the total it gave."""
     now = timezone.now()
-    _remember_page_items(found.items, now)
+    before = _remember_pages(found.items, now)
+    if _is_dated(next(iter(before.values()), None), found.total_count, now):
+        return
     ListTotal.objects.bulk_create(
         [ListTotal(list_name=PAGES_LIST, total_count=found.total_count, seen_at=now)],
         update_conflicts=True,
@@ -49,7 +58,7 @@ def remember_pages(found: ListEnvelope[Any]) -> None:
 
 def remember_page(page: PageItem) -> None:
     """Write down one page."""
-    _remember_page_items([page], timezone.now())
+    _remember_pages([page], timezone.now())
 
 
 def remember_audiences(page_id: str, audiences: Iterable[Audience]) -> None:
@@ -57,22 +66,24 @@ def remember_audiences(page_id: str, audiences: Iterable[Audience]) -> None:
     now = timezone.now()
     named = {audience.audience_id: audience for audience in audiences if audience.audience_id}
     known = AudienceRecord.objects.filter(page_id=page_id, audience_id__in=named)
-    changed = _remember(
-        known,
-        key="audience_id",
-        records=[_audience_record(page_id, audience, now) for audience in named.values()],
+    before = _known(known, "audience_id", "latest_version_id", "live_version_id", "latest_status")
+    changed = {key: one for key, one in named.items() if _differs(one, before.get(key))}
+    _write(
+        [_audience_record(page_id, audience, now) for audience in changed.values()],
+        unique=["page_id", "audience_id"],
     )
+    _touch(known, {key: old for key, old in before.items() if key not in changed}, now)
     _remember_version_rows(
         page_id,
         (
             version
-            for audience_id in changed
-            for version in (named[audience_id].latest_version, named[audience_id].published_version)
+            for audience in changed.values()
+            for version in (audience.latest_version, audience.published_version)
             if version
         ),
         now,
     )
-    _date_the_last_look(page_id, named, changed)
+    _date_the_last_look(page_id, {key: (one, before.get(key)) for key, one in changed.items()})
 
 
 def remember_version(page_id: str, version: AudienceVersion) -> None:
@@ -128,23 +139,44 @@ def _move_audience(page_id: str, version: AudienceVersion, now: datetime) -> Non
     record.save(update_fields=["body", "digest", "latest_status", "changed_at"])
 
 
-def _remember_page_items(pages: Iterable[PageItem], now: datetime) -> None:
+def _remember_pages(pages: Iterable[PageItem], now: datetime) -> Mapping[str, Known]:
+    """Write down pages; return those that were known, as they were before."""
     by_id = {page.page_id: page for page in pages}
     known = PageRecord.objects.filter(page_id__in=by_id)
-    _remember(known, key="page_id", records=[_page_record(page, now) for page in by_id.values()])
+    total = ListTotal.objects.filter(list_name=PAGES_LIST)
+    with_total = known.annotate(
+        total_count=Subquery(total.values("total_count")),
+        total_seen_at=Subquery(total.values("seen_at")),
+    )
+    more = ("page_type", "status", "total_count", "total_seen_at")
+    before = _known(with_total, "page_id", *more)
+    whole = {key: _with_what_lists_leave_out(one, before.get(key)) for key, one in by_id.items()}
+    changed = {key: one for key, one in whole.items() if _differs(one, before.get(key))}
+    _write(
+        [_page_record(page, now) for page in changed.values()],
+        unique=["page_id"],
+    )
+    _touch(known, {key: old for key, old in before.items() if key not in changed}, now)
+    return before
 
 
-def _date_the_last_look(
-    page_id: str, named: Mapping[str, Audience], changed: Mapping[str, AudienceRecord | None]
-) -> None:
+def _is_dated(known: Known | None, total_count: int, now: datetime) -> bool:
+    """Whether the list's total was written down as it is now, and not long ago."""
+    return (
+        known is not None
+        and known.total_count == total_count
+        and now - known.total_seen_at < DATED_EVERY
+    )
+
+
+def _date_the_last_look(page_id: str, changed: Mapping[str, tuple[Audience, Known | None]]) -> None:
     """Note of versions that an audience names no more when it was last seen to name them.
 
     A look that finds an audience unchanged touches the audience alone. Most looks drop no version,
     and those dropped were mostly seen by the same look: one query for each such look.
     """
     dropped: dict[datetime, list[str]] = {}
-    for audience_id, before in changed.items():
-        audience = named[audience_id]
+    for audience, before in changed.values():
         now = {v.version_id for v in (audience.latest_version, audience.published_version) if v}
         if before and (gone := {before.latest_version_id, before.live_version_id} - now - {""}):
             dropped.setdefault(before.last_seen_at, []).extend(gone)
@@ -157,58 +189,54 @@ def _date_the_last_look(
         ).update(last_seen_at=last_look)
 
 
-def _remember(
-    known: QuerySet[RecordT], *, key: str, records: Sequence[RecordT]
-) -> Mapping[str, RecordT | None]:
-    """Write the records that are new or differ, touch the others.
-
-    Return the keys that differ, each with the record as it was before: None where it is new.
-
-    Where some differ, all are written by the one statement; where none does, only the time is.
-    """
-    model = known.model
-    before = {getattr(old, key): old for old in known.defer("body")}
-    changed = {
-        getattr(record, key): record
-        for record in records
-        if _complete(record, before.get(getattr(record, key)))
-    }
-    if changed:
-        fixed = {"id", "first_seen_at"}
-        fields = [field.name for field in model._meta.concrete_fields if field.name not in fixed]
-        unique = ["page_id", "audience_id"] if model is AudienceRecord else [key]
-        model._default_manager.bulk_create(
-            records,
-            update_conflicts=True,
-            unique_fields=unique,
-            update_fields=[name for name in fields if name not in unique],
-        )
-    elif records:
-        known.update(last_seen_at=records[0].last_seen_at)
-    return {name: before.get(name) for name in changed}
+def _known(records: QuerySet[Any], key: str, *more: str) -> dict[str, Known]:
+    """Return what tells whether a thing changed, by its key, without the long bodies."""
+    found = records.values_list(key, "digest", "first_seen_at", "last_seen_at", *more, named=True)
+    return {getattr(one, key): one for one in found}
 
 
-def _complete(record: SeenRecord, before: SeenRecord | None) -> bool:
-    """Take over what the answer left out, and tell whether the record is new or differs."""
-    if before is None:
-        return True
-    if isinstance(record, PageRecord) and isinstance(before, PageRecord):
-        _keep_what_lists_leave_out(record, before)
-    if record.digest != before.digest:
-        return True
-    record.changed_at = before.changed_at
-    return False
+def _differs(thing: WireModel, before: Known | None) -> bool:
+    return before is None or _digest(_body(thing)) != before.digest
 
 
-def _keep_what_lists_leave_out(record: PageRecord, before: PageRecord) -> None:
-    """Items of a list may lack type and status (spec: not shown); what was seen once stays."""
-    if (record.page_type or not before.page_type) and (record.status or not before.status):
+def _write(records: Sequence[RecordT], *, unique: list[str]) -> None:
+    """Write records that are new or differ; a known one keeps when it was first seen."""
+    if not records:
         return
-    record.page_type = record.page_type or before.page_type
-    record.status = record.status or before.status
-    kept = {"page_type": record.page_type or None, "status": record.status or None}
-    record.body = _body(record.page.model_copy(update=kept))
-    record.digest = _digest(record.body)
+    model = type(records[0])
+    kept = {"id", "first_seen_at", *unique}
+    model._default_manager.bulk_create(
+        records,
+        update_conflicts=True,
+        unique_fields=unique,
+        update_fields=[
+            field.name for field in model._meta.concrete_fields if field.name not in kept
+        ],
+    )
+
+
+def _touch(known: QuerySet[Any], unchanged: Mapping[str, Known], now: datetime) -> None:
+    """Note that these were seen again, unless that was noted just now.
+
+    What is on its way is asked for by many who wait: for them each look counts.
+    """
+    if any(
+        now - old.last_seen_at >= DATED_EVERY or getattr(old, "latest_status", "") in IN_FLIGHT
+        for old in unchanged.values()
+    ):
+        known.update(last_seen_at=now)
+
+
+def _with_what_lists_leave_out(page: PageItem, before: Known | None) -> PageItem:
+    """Items of a list may lack type and status (spec: not shown); what was seen once stays."""
+    if before is None:
+        return page
+    kept = {
+        name: getattr(before, name)
+        for name in ("page_type", "status")
+        if not getattr(page, name) and getattr(before, name)
+    }
+    return page.model_copy(update=kept) if kept else page
 
 
 def _page_record(page: PageItem, now: datetime) -> PageRecord:

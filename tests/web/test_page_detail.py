@@ -79,7 +79,7 @@ def test_a_page_makes_two_calls_and_few_queries(
     far_end.answer = serving(FULL, *many)
     get(as_viewer)
     far_end.sent.clear()
-    with django_assert_max_num_queries(11):
+    with django_assert_max_num_queries(9):
         get(as_viewer)
     assert [request.url.path for request in far_end.sent] == [
         "/v0/pages/page_1",
