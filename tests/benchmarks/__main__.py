@@ -44,7 +44,7 @@ PARTS: dict[str, tuple[str, Callable[[Bench], Iterator[Row]]]] = {
 
 def main() -> None:
     """Run the parts that were asked for, and print what they found."""
-    chosen = _arguments().parse_args()
+    chosen = arguments().parse_args()
     console = Console(stderr=chosen.markdown)
     found: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="pressroom-bench-") as folder, ExitStack() as stack:
@@ -72,7 +72,8 @@ def this_machine() -> str:
     return f"{cores} cores, {memory:.0f} GiB, Python {version}, load {busy:.1f} at the end"
 
 
-def _arguments() -> argparse.ArgumentParser:
+def arguments() -> argparse.ArgumentParser:
+    """Return what the command line takes."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("--only", type=_names, help=f"of {', '.join(PARTS)}, split by commas")
     parser.add_argument("--quick", action="store_true", help="fewer rows and rounds: a first look")

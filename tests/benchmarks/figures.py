@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import floor, log10
 
 from rich.markup import escape
 from rich.table import Table
@@ -36,11 +37,19 @@ class Figure:
         sign = "≥" if self.more_is_better else "≤"
         goal = "" if self.goal is None else f"{sign} {self._said(self.goal)}"
         verdict = {None: "", True: "met", False: "missed"}[self.is_met]
-        return (self.what, self._said(self.value), goal, verdict, self.beside)
+        return (self.what, self._shown, goal, verdict, self.beside)
 
-    def _said(self, value: float) -> str:
-        shown = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
-        return f"{shown} {self.unit}".strip()
+    @property
+    def _shown(self) -> str:
+        """The figure in three digits, or in as many as tell a miss from the goal."""
+        goal = None if self.is_met or self.goal is None else self._said(self.goal)
+        shown = (self._said(self.value, digits) for digits in range(3, 12))
+        return next(said for said in shown if said != goal)
+
+    def _said(self, value: float, digits: int = 3) -> str:
+        before_point = floor(log10(abs(value))) + 1 if value else 1
+        text = f"{value:,.{max(digits - before_point, 0)}f}"
+        return f"{text.rstrip('0').rstrip('.') if '.' in text else text} {self.unit}".strip()
 
 
 @dataclass(frozen=True)
