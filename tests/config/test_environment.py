@@ -13,6 +13,12 @@ GOOD = {
     "ALLOWED_HOSTS": "desk.example",
     "DATABASE_URL": "sqlite://:memory:",
 }
+PROVIDER = {
+    "OIDC_ISSUER": "https://id.example",
+    "OIDC_CLIENT_ID": "pressroom",
+    "OIDC_CLIENT_SECRET": "secret-of-ours",
+    "OIDC_GROUPS": "editors=Publishers, cn=it=Administrators",
+}
 SERVICE = {"SERVICE_URL": "https://api.example", "SERVICE_API_KEY": "secret-key"}
 
 
@@ -59,6 +65,13 @@ def test_a_whole_environment_passes_djangos_deploy_check() -> None:
         ({"REQUEST_ID_HEADER": "X Request"}, "REQUEST_ID_HEADER"),
         ({"METRICS_TOKEN": "short"}, "METRICS_TOKEN"),
         ({"METRICS_TOKEN": "with a blank in it, alas"}, "METRICS_TOKEN"),
+        ({"OIDC_ISSUER": "https://id.example"}, "OIDC_CLIENT_ID"),
+        (PROVIDER | {"OIDC_CLIENT_SECRET": ""}, "OIDC_CLIENT_SECRET"),
+        (PROVIDER | {"OIDC_ISSUER": "http://id.example"}, "OIDC_ISSUER"),
+        (PROVIDER | {"OIDC_GROUPS": ""}, "OIDC_GROUPS"),
+        (PROVIDER | {"OIDC_GROUPS": "editors=Editors"}, "OIDC_GROUPS"),
+        (PROVIDER | {"OIDC_GROUPS": "Publishers"}, "OIDC_GROUPS"),
+        (PROVIDER | {"OIDC_ASSURES_SECOND_FACTOR": "perhaps"}, "OIDC_ASSURES_SECOND_FACTOR"),
     ],
 )
 def test_a_wrong_value_stops_the_start_with_one_sentence(
@@ -68,6 +81,19 @@ def test_a_wrong_value_stops_the_start_with_one_sentence(
     assert run.returncode != 0
     (sentence,) = run.stderr.strip().splitlines()
     assert named in sentence
+
+
+def test_a_whole_provider_passes_it_too() -> None:
+    run = start(**GOOD | PROVIDER)
+    assert (run.returncode, run.stderr) == (0, ""), run.stdout
+
+
+def test_each_value_of_the_providers_claim_gives_a_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (GOOD | PROVIDER).items():
+        monkeypatch.setenv(name, value)
+    environment = Environment()
+    assert environment.oidc_groups == [("editors", "Publishers"), ("cn=it", "Administrators")]
+    assert "secret-of-ours" not in repr(environment)
 
 
 def test_no_sentence_and_no_repr_shows_the_service_key() -> None:

@@ -1,0 +1,394 @@
+"""Log-in by the organisation's provider: off unless named, who is let in, and as what."""
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qs, parse_qsl, urlsplit
+
+import pytest
+from allauth.account.models import EmailAddress
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
+from django.contrib.auth.models import Group, User
+from django.test import Client
+
+from dashboard.ledger.sign_in import ask_publishers
+from tests.web.factors import STEP, code_of, set_up_app
+from tests.web.html import elements, text
+from tests.web.organisation import CLIENT_ID, CLIENT_SECRET, Organisation, answering
+
+LOGIN = "/accounts/login/"
+GO, BACK = "/accounts/login/organisation/", "/accounts/login/organisation/back/"
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def organisation(settings: Any) -> Iterator[Organisation]:
+    """A provider, and the dashboard that knows it."""
+    with answering() as provider:
+        settings.OIDC_ISSUER = provider.url
+        settings.OIDC_CLIENT_ID, settings.OIDC_CLIENT_SECRET = CLIENT_ID, CLIENT_SECRET
+        settings.OIDC_NAME = "Kestrel ID"
+        settings.OIDC_GROUPS = [("editors", "Publishers"), ("readers", "Viewers")]
+        yield provider
+
+
+def come_back(client: Client, organisation: Organisation, *, to: str = "") -> Any:
+    """Go to the provider, say yes there, and come back."""
+    answer = client.get(GO, {"next": to} if to else {})
+    assert answer.status_code == 302, answer.content
+    return client.get(organisation.authorise(answer.url))
+
+
+def say(answer: Any) -> str:
+    return text(answer.content.decode())
+
+
+def is_in(client: Client) -> bool:
+    return client.get("/find/").status_code == 200
+
+
+def groups_of(name: str) -> set[str]:
+    return set(User.objects.get(username=name).groups.values_list("name", flat=True))
+
+
+def test_where_no_provider_is_named_there_is_no_button_and_no_address(client: Client) -> None:
+    assert GO not in client.get(LOGIN).content.decode()
+    for address in (GO, BACK):
+        assert client.get(address).status_code == 404
+
+
+def test_the_log_in_page_offers_it_on_the_way_to_the_page_asked_for(
+    client: Client, organisation: Organisation
+) -> None:
+    html = client.get(f"{LOGIN}?next=/people/%3Fq%3Da").content.decode()
+    assert "Sign in with Kestrel ID" in text(html)
+    links = [e.attributes["href"] for e in elements(html, "a") if GO in e.attributes["href"]]
+    assert links == [f"{GO}?next=%2Fpeople%2F%3Fq%3Da"]
+    assert "Name" in text(html)
+
+
+def test_who_has_a_group_there_is_let_in_with_the_group_here(
+    client: Client, organisation: Organisation
+) -> None:
+    assert come_back(client, organisation, to="/people/?q=a").url == "/people/?q=a"
+    assert is_in(client)
+    olga = User.objects.get()
+    assert (olga.username, olga.get_full_name()) == ("olga", "Olga Rey")
+    assert groups_of("olga") == {"Publishers"}
+    assert (olga.is_staff, olga.is_superuser, olga.has_usable_password()) == (False,) * 3
+
+
+def test_the_same_subject_is_the_same_person_whatever_the_name(organisation: Organisation) -> None:
+    come_back(Client(), organisation)
+    organisation.info |= {"preferred_username": "somebody-else", "email": "x@kestrel.example"}
+    come_back(Client(), organisation)
+    assert User.objects.count() == SocialAccount.objects.count() == 1
+
+
+def test_a_session_ends_with_the_browser(client: Client, organisation: Organisation) -> None:
+    come_back(client, organisation)
+    assert client.session.get_expire_at_browser_close()
+    assert "began_at" in client.session
+
+
+def test_the_session_is_another_one_once_somebody_is_in(
+    client: Client, organisation: Organisation
+) -> None:
+    address = client.get(GO).url
+    before = client.session.session_key
+    client.get(organisation.authorise(address))
+    assert client.session.session_key != before
+
+
+@pytest.mark.parametrize("groups", [None, [], ["strangers"], "strangers", 7, [["editors"]]])
+def test_who_has_no_group_there_is_not_let_in(
+    client: Client, organisation: Organisation, groups: Any
+) -> None:
+    organisation.claims["groups"] = groups
+    answer = come_back(client, organisation)
+    assert answer.status_code == 403
+    assert "Kestrel ID did not let you in. It gives you no group here." in say(answer)
+    assert not is_in(client)
+    assert User.objects.count() == 0
+
+
+def test_a_single_value_and_the_user_info_give_groups_too(organisation: Organisation) -> None:
+    organisation.claims["groups"] = "readers"
+    come_back(Client(), organisation)
+    assert groups_of("olga") == {"Viewers"}
+    del organisation.claims["groups"]
+    organisation.info["groups"] = ["editors", "readers"]
+    come_back(Client(), organisation)
+    assert groups_of("olga") == {"Publishers", "Viewers"}
+
+
+def test_groups_follow_at_each_log_in_and_those_nobody_mapped_stay(
+    organisation: Organisation,
+) -> None:
+    come_back(Client(), organisation)
+    by_hand = Group.objects.get(name="Administrators")
+    User.objects.get().groups.add(by_hand)
+    organisation.claims["groups"] = ["readers"]
+    come_back(Client(), organisation)
+    assert groups_of("olga") == {"Viewers", "Administrators"}
+
+
+def test_who_lost_every_group_there_has_none_of_them_here(organisation: Organisation) -> None:
+    come_back(Client(), organisation)
+    organisation.claims["groups"] = []
+    assert come_back(Client(), organisation).status_code == 403
+    assert groups_of("olga") == set()
+
+
+def test_an_account_that_was_switched_off_stays_out(
+    client: Client, organisation: Organisation
+) -> None:
+    come_back(Client(), organisation)
+    User.objects.update(is_active=False)
+    assert come_back(client, organisation).status_code == 403
+    assert not is_in(client)
+
+
+@pytest.mark.parametrize("verified", [True, False])
+def test_an_e_mail_address_leads_into_nobodys_account(
+    client: Client, organisation: Organisation, vera: User, verified: bool
+) -> None:
+    User.objects.filter(pk=vera.pk).update(email="vera@kestrel.example")
+    EmailAddress.objects.create(user=vera, email="vera@kestrel.example", verified=True)
+    organisation.info |= {"email_verified": verified}
+    organisation.claims |= {"email": "vera@kestrel.example", "email_verified": verified}
+    come_back(client, organisation)
+    olga = User.objects.get(username="olga")
+    assert client.session["_auth_user_id"] == str(olga.pk)
+    assert olga.email == ""
+    assert EmailAddress.objects.count() == 1
+
+
+def test_a_name_that_is_taken_leads_into_nobodys_account(
+    client: Client, organisation: Organisation, vera: User
+) -> None:
+    organisation.info["preferred_username"] = "vera"
+    come_back(client, organisation)
+    assert client.session["_auth_user_id"] != str(vera.pk)
+    assert User.objects.filter(username="vera").count() == 1
+
+
+def test_an_account_of_another_provider_is_another_account(
+    organisation: Organisation, settings: Any
+) -> None:
+    come_back(Client(), organisation)
+    with answering() as other:
+        settings.OIDC_ISSUER = other.url
+        come_back(Client(), other)
+    assert User.objects.count() == 2
+
+
+def test_nothing_of_a_person_is_kept_but_names_and_groups(organisation: Organisation) -> None:
+    come_back(Client(), organisation)
+    kept = SocialAccount.objects.get()
+    assert kept.uid == "u-1"
+    assert set(kept.extra_data) == {"nonce", "groups", "second_factor"}
+    assert not SocialToken.objects.exists()
+
+
+def test_a_provider_in_the_database_is_none(client: Client) -> None:
+    SocialApp.objects.create(provider="organisation", provider_id="x", name="x", client_id="x")
+    assert client.get(GO).status_code == 404
+    assert GO not in client.get(LOGIN).content.decode()
+
+
+BAD_TOKENS: dict[str, dict[str, Any]] = {
+    "of another issuer": {"over": {"iss": "https://evil.example"}},
+    "for another client": {"over": {"aud": "another"}},
+    "for two, passed on by the other": {"over": {"aud": [CLIENT_ID, "b"], "azp": "b"}},
+    "too old": {"over": {"exp": 1}},
+    "of no issuer": {"over": {"iss": None}},
+    "without an end": {"over": {"exp": None}},
+    "without a subject": {"over": {"sub": None}},
+    "signed by somebody else": {"signs_with": "somebody else's"},
+    "not signed": {"algorithm": "none"},
+    "signed with a word": {"algorithm": "HS256"},
+    "to another log-in": {"over": {"nonce": "another"}},
+    "to no log-in": {"over": {"nonce": None}},
+}
+
+
+@pytest.mark.parametrize("bad", BAD_TOKENS.values(), ids=BAD_TOKENS.keys())
+def test_a_token_that_is_not_good_lets_nobody_in(
+    client: Client, organisation: Organisation, bad: dict[str, Any]
+) -> None:
+    for name, value in bad.items():
+        setattr(organisation, name, value)
+    answer = come_back(client, organisation)
+    assert answer.status_code == 403
+    assert "Kestrel ID did not let you in." in say(answer)
+    assert not is_in(client)
+    assert User.objects.count() == 0
+
+
+def test_the_user_info_of_somebody_else_lets_nobody_in(
+    client: Client, organisation: Organisation
+) -> None:
+    organisation.info["sub"] = "u-2"
+    assert come_back(client, organisation).status_code == 403
+    assert User.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    "discovery", [{"issuer": "https://evil.example"}, {"token_endpoint": None}, {"jwks_uri": 7}]
+)
+def test_a_provider_that_describes_itself_wrongly_is_not_gone_to(
+    client: Client, organisation: Organisation, discovery: dict[str, Any]
+) -> None:
+    organisation.discovery = discovery
+    answer = client.get(GO)
+    assert answer.status_code == 502
+    assert "Kestrel ID can’t be reached." in say(answer)
+
+
+def test_a_provider_that_is_away_is_said_to_be(client: Client, settings: Any) -> None:
+    with answering() as provider:
+        settings.OIDC_ISSUER = provider.url
+    settings.OIDC_NAME = "Kestrel ID"
+    assert client.get(GO).status_code == 502
+    assert client.get(LOGIN).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["", "?state=x&code=y", "?error=access_denied", "?code=y", "?state=%00&code=%00"],
+)
+def test_an_answer_that_nobody_asked_for_lets_nobody_in(
+    client: Client, organisation: Organisation, query: str
+) -> None:
+    answer = client.get(BACK + query)
+    assert answer.status_code == 403
+    assert "/token" not in organisation.asked
+
+
+def test_an_answer_to_one_browser_lets_in_no_other(organisation: Organisation) -> None:
+    here, elsewhere = Client(), Client()
+    back = organisation.authorise(here.get(GO).url)
+    assert elsewhere.get(back).status_code == 403
+    assert here.get(back).status_code == 302
+    assert here.get("/accounts/logout/").status_code == 405
+    assert Client().get(back).status_code == 403
+
+
+def test_who_says_no_over_there_comes_back_to_a_sentence(
+    client: Client, organisation: Organisation
+) -> None:
+    state = parse_qs(urlsplit(client.get(GO).url).query)["state"][0]
+    answer = client.get(BACK, {"error": "access_denied", "state": state})
+    assert answer.status_code == 403
+    assert "The log-in there came to no end." in say(answer)
+
+
+def test_nothing_in_the_address_changes_what_the_provider_is_asked(
+    client: Client, organisation: Organisation
+) -> None:
+    crafted = f"{GO}?process=connect&scope=admin&auth_params=redirect_uri%3Dhttps://evil.example"
+    asked = dict(parse_qsl(urlsplit(client.get(crafted).url).query))
+    assert asked["redirect_uri"] == f"http://testserver{BACK}"
+    assert set(asked["scope"].split()) == {"openid", "profile"}
+
+
+@pytest.mark.parametrize("to", ["//evil.example/", "https://evil.example/", "javascript:alert(1)"])
+def test_it_leads_to_no_other_site(client: Client, organisation: Organisation, to: str) -> None:
+    assert come_back(client, organisation, to=to).url == "/"
+
+
+def test_neither_the_secret_nor_a_token_is_in_any_log_line(
+    client: Client, organisation: Organisation, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    come_back(client, organisation)
+    organisation.algorithm = "none"
+    come_back(Client(), organisation)
+    said = caplog.text + str([record.__dict__ for record in caplog.records])
+    for word in (CLIENT_SECRET, "an-access-token", "eyJ"):
+        assert word not in said
+
+
+# The second factor of who comes from there.
+
+
+@pytest.fixture
+def rule(ada: User) -> None:
+    """Publishers must use a second factor."""
+    ask_publishers(on=True, by=ada)
+
+
+@pytest.mark.parametrize(
+    ("claims", "may"),
+    [
+        ({}, False),
+        ({"amr": ["pwd"]}, False),
+        ({"amr": "mfa"}, False),
+        ({"amr": ["pwd", "mfa"]}, True),
+        ({"amr": ["otp"]}, True),
+        ({"acr": "1"}, False),
+        ({"acr": "https://refeds.org/profile/mfa"}, True),
+    ],
+)
+@pytest.mark.usefixtures("rule")
+def test_one_shown_there_counts_where_the_provider_says_so(
+    client: Client, organisation: Organisation, claims: dict[str, Any], may: bool
+) -> None:
+    organisation.claims = {"sub": "u-1", "groups": ["editors"], **claims}
+    come_back(client, organisation)
+    assert client.get("/pages/new/").status_code == (200 if may else 403)
+
+
+@pytest.mark.usefixtures("rule")
+def test_what_the_unsigned_user_info_says_of_it_does_not_count(
+    client: Client, organisation: Organisation
+) -> None:
+    organisation.info |= {"amr": ["mfa"], "acr": "phr"}
+    come_back(client, organisation)
+    assert client.get("/pages/new/").status_code == 403
+
+
+@pytest.mark.usefixtures("rule")
+def test_an_organisation_that_sees_to_it_need_not_say_so(
+    client: Client, organisation: Organisation, settings: Any
+) -> None:
+    settings.OIDC_ASSURES_SECOND_FACTOR = True
+    come_back(client, organisation)
+    assert client.get("/pages/new/").status_code == 200
+
+
+@pytest.mark.usefixtures("rule")
+def test_who_comes_from_there_may_set_one_up_here(organisation: Organisation) -> None:
+    here, later = Client(), Client()
+    assert come_back(here, organisation).url == "/accounts/settings/#sign-in"
+    olga = User.objects.get(username="olga")
+    secret = set_up_app(here, olga)
+    assert here.get("/pages/new/").status_code == 200
+    assert come_back(later, organisation, to="/pages/new/").url == STEP
+    assert not is_in(later)
+    assert later.post(STEP, {"code": code_of(secret)}).url == "/pages/new/"
+    assert later.get("/pages/new/").status_code == 200
+
+
+def test_without_a_password_a_code_is_asked_for_before_a_change(organisation: Organisation) -> None:
+    here, later = Client(), Client()
+    come_back(here, organisation)
+    secret = set_up_app(here, User.objects.get())
+    come_back(later, organisation)
+    later.post(STEP, {"code": code_of(secret)})
+    led_to = later.get("/accounts/settings/app/remove/").url
+    assert led_to.startswith("/accounts/again/code/")
+    assert later.post(led_to, {"code": "000000"}).status_code == 422
+    answer = later.post(led_to, {"code": code_of(secret, steps=1)})
+    assert answer.url == "/accounts/settings/app/remove/"
+    assert later.post("/accounts/settings/app/remove/").url == "/accounts/settings/"
+
+
+def test_there_is_no_password_to_change(client: Client, organisation: Organisation) -> None:
+    come_back(client, organisation)
+    html = client.get("/accounts/settings/").content.decode()
+    hrefs = [element.attributes.get("href") for element in elements(html, "a")]
+    assert "/accounts/password/" not in hrefs
+    assert "You sign in with your organisation." in text(html)
