@@ -116,15 +116,18 @@ def shown(page: Page) -> list[str]:
     return page.locator("li.msg:visible").evaluate_all("all => all.map((each) => each.id)")
 
 
-def test_two_hundred_messages_open_within_a_second(page: Page, story: Story) -> None:
-    def first_paint_ms() -> float:
+def test_two_hundred_messages_are_drawn_within_a_second(
+    browser: Browser, page: Page, story: Story
+) -> None:
+    def drawn_ms() -> float:
+        browser.start_tracing(page=page, categories=["toplevel"])
         page.goto(story.path)
-        found: float = page.wait_for_function(f"() => {FIRST_PAINT_MS}").json_value()
-        return found
+        page.wait_for_function(f"() => {FIRST_PAINT_MS}")
+        return sum(tasks_ms(json.loads(browser.stop_tracing())))
 
     log_in(page, to=story.path)
     expect(page.locator("li.msg")).to_have_count(200)
-    assert best(first_paint_ms, below=1_000) < 1_000
+    assert best(drawn_ms, below=1_000) < 1_000
 
 
 def test_two_hundred_messages_are_searched_and_filtered_without_a_stall(
@@ -133,14 +136,14 @@ def test_two_hundred_messages_are_searched_and_filtered_without_a_stall(
     def stall_ms() -> float:
         browser.start_tracing(page=page, categories=["toplevel"])
         search_and_filter(page)
-        return longest_task_ms(json.loads(browser.stop_tracing()))
+        return max(tasks_ms(json.loads(browser.stop_tracing())))
 
     log_in(page, to=story.path)
     assert best(stall_ms, below=200) < 200
 
 
-def longest_task_ms(trace: dict[str, Any]) -> float:
-    """Return the longest task of a page by the time of its thread, whatever else was running.
+def tasks_ms(trace: dict[str, Any]) -> list[float]:
+    """Return how long a page's tasks took by the time of its thread, whatever else was running.
 
     What the test itself asks of the page is none of the page's work.
     """
@@ -160,7 +163,7 @@ def longest_task_ms(trace: dict[str, Any]) -> float:
         and not any(event["ts"] <= at <= event["ts"] + event["dur"] for at in asked)
     ]
     assert len(tasks) > 100, "the browser did not note its tasks"
-    return max(tasks)
+    return tasks
 
 
 def search_and_filter(page: Page) -> None:
