@@ -1,5 +1,6 @@
 """The production server: gunicorn on `config.wsgi`, started from our own command line."""
 
+import inspect
 from collections.abc import Callable, Iterator
 from math import ceil
 from pathlib import Path
@@ -9,6 +10,7 @@ from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core import checks
 from django.core.files import locks
+from django.core.files.storage import storages
 from django.core.management import call_command
 from django.db import connections
 from gunicorn.app.base import BaseApplication
@@ -137,6 +139,8 @@ def _is_collected() -> bool:
 
 
 def _static_sources() -> Iterator[Path]:
+    # What makes the collected files of them is a source, too.
+    yield Path(inspect.getfile(type(storages["staticfiles"])))
     for finder in get_finders():
         for path, storage in finder.list([]):
             yield Path(storage.path(path))

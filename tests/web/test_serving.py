@@ -53,6 +53,31 @@ def test_static_files_are_collected_when_missing_or_older(settings: Any, tmp_pat
     assert manifest.read_text() != first
 
 
+def test_static_files_are_collected_when_what_makes_them_is_newer(
+    settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made_by, manifest = tmp_path / "made_by.py", tmp_path / "collected" / "staticfiles.json"
+    made_by.write_text(
+        "from django.contrib.staticfiles.storage import ManifestStaticFilesStorage\n"
+        "class Made(ManifestStaticFilesStorage): pass\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    settings.STATICFILES_FINDERS = []
+    settings.STATIC_ROOT = manifest.parent
+    settings.STORAGES = {"staticfiles": {"BACKEND": "made_by.Made"}}
+    collect_static()
+
+    os.utime(made_by, (1, 1))
+    os.utime(manifest, (2, 2))
+    collect_static()
+    kept = manifest.stat().st_mtime
+    os.utime(made_by, (3, 3))
+    collect_static()
+
+    assert kept == 2
+    assert manifest.stat().st_mtime > 3
+
+
 def test_the_server_answers_and_ends_when_told(tmp_path: Path) -> None:
     port = free_port()
     environment = {
