@@ -22,6 +22,7 @@ ROOMS = {
         "ninja",
         "pydantic",
         "pydantic_core",
+        "pyroaring",
         "redis",
     },
 }

@@ -11,8 +11,10 @@ _MANY = 10_000
 
 def write_many(rows: Sequence[Model]) -> None:
     """Write new rows of one kind. For columns that the database takes as Python has them: texts,
-    whole numbers, None. Triggers see each row.
+    bytes, whole numbers, None. Triggers see each row.
     """
+    if not rows:
+        return
     fields = type(rows[0])._meta.concrete_fields
     names = ", ".join(f'"{field.column}"' for field in fields)
     values = map(attrgetter(*(field.attname for field in fields)), rows)

@@ -140,6 +140,7 @@ class AnyPeople(TestCase):
         assert span is not None
         for words in filter(None, map(words_of, queries)):
             assert index_in_use().find(words, span, 5) == ByText().find(words, span, 5), words
+            assert index_in_use().labels(words, span, 5) == ByText().labels(words, span, 5), words
 
 
 @pytest.mark.django_db

@@ -7,7 +7,13 @@ shows. Dates are marks (see `marks`). JSON columns hold camelCase, as the wire h
 from dashboard.embedded_api.models.audiences import Audience, OperationKey, Version
 from dashboard.embedded_api.models.conversations import Conversation
 from dashboard.embedded_api.models.pages import Page
-from dashboard.embedded_api.models.people import Person, PersonChange, PersonText, SearchState
+from dashboard.embedded_api.models.people import (
+    Person,
+    PersonChange,
+    PersonPiece,
+    PersonText,
+    SearchState,
+)
 from dashboard.embedded_api.models.tenants import DEFAULT_TENANT_ID, ApiKey, Tenant
 from dashboard.embedded_api.models.webhooks import Subscription
 
@@ -20,6 +26,7 @@ __all__ = [
     "Page",
     "Person",
     "PersonChange",
+    "PersonPiece",
     "PersonText",
     "SearchState",
     "Subscription",

@@ -40,6 +40,8 @@ class PersonText(models.Model):
 
     label = models.BigAutoField(primary_key=True)
     """Stands for the place in the list: sorting by it is sorting by tenant, name and id."""
+    place = models.IntegerField(null=True, unique=True)
+    """Counts the texts in the order of their labels; None for one that came later than all that."""
     person_id = models.CharField(max_length=ID_LENGTH, unique=True)
     tenant_id = models.CharField(max_length=ID_LENGTH)
     name = models.TextField()
@@ -53,6 +55,19 @@ class PersonText(models.Model):
 
     def __str__(self) -> str:
         return self.text
+
+
+class PersonPiece(models.Model):
+    """Which texts have a piece of a word. Kept by `search.by_pieces`, and by nothing else."""
+
+    piece = models.CharField(max_length=24, primary_key=True)
+    texts = models.IntegerField()
+    """How many have it."""
+    places = models.BinaryField()
+    """Their places: a Roaring bitmap in its portable format."""
+
+    def __str__(self) -> str:
+        return self.piece
 
 
 class PersonChange(models.Model):

@@ -43,6 +43,10 @@ class ByGrams:
         """Let go of texts: the index keeps no texts, so it is told what they were."""
         _each(f"{_TELL}({TABLE}, rowid, grams) VALUES ('delete', %s, %s)", texts)
 
+    def late(self) -> int:
+        """Return 0: a text is in the index as soon as it is taken in."""
+        return 0
+
     def clear(self) -> None:
         """Let go of all texts; many come."""
         _rows(f"{_TELL}({TABLE}) VALUES ('delete-all')")

@@ -1,4 +1,4 @@
-"""What each way of finding texts can do: two are written, one is chosen by the database."""
+"""What each way of finding texts can do: three are written, one is chosen by the database."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,6 +32,9 @@ class Index(Protocol):
 
     def remove(self, texts: Sequence[PersonText]) -> None:
         """Let go of texts, before they are removed themselves."""
+
+    def late(self) -> int:
+        """Return how many texts came too late for the index, and slow every search a little."""
 
     def clear(self) -> None:
         """Let go of all texts; many come."""

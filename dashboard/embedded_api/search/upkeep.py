@@ -23,7 +23,7 @@ Progress = Callable[[int], None]
 _BATCH = 5_000
 _IN_ONE_QUESTION = 500
 _ONE_IN = 10
-"""When more than one in so many people changed, all texts are written anew: that is faster."""
+"""When more than one in so many texts changed or is late, all are written anew: that is faster."""
 _ORDER = ("tenant_id", "name", "id")
 
 
@@ -45,7 +45,7 @@ def write_anew(progress: Progress = lambda done: None) -> None:
 def _follow(index: Index, progress: Progress) -> str:
     # Two processes may come at once: the second waits here, and then finds nothing to do.
     state, is_new = SearchState.objects.select_for_update().get_or_create(pk=1)
-    if is_new or _are_many(PersonChange.objects.count()):
+    if is_new or _are_many(PersonChange.objects.count() + index.late()):
         _write_all(index, progress)
     else:
         _write_changed(index)
@@ -65,7 +65,7 @@ def _write_all(index: Index, progress: Progress) -> None:
     empty(PersonText)
     people = Person.objects.order_by(*_ORDER).values_list(*_ORDER, *SEARCHED, named=True)
     rows = people.iterator(chunk_size=_BATCH)
-    texts = (_text_of(person, number * GAP) for number, person in enumerate(rows))
+    texts = (_text_of(person, number * GAP, number) for number, person in enumerate(rows))
     done = 0
     while batch := list(islice(texts, _BATCH)):
         write_many(batch)
@@ -96,9 +96,10 @@ def _parts(changes: dict[int, str]) -> Iterator[list[int]]:
         yield part
 
 
-def _text_of(person: Any, label: int) -> PersonText:
+def _text_of(person: Any, label: int, place: int | None = None) -> PersonText:
     return PersonText(
         label=label,
+        place=place,
         person_id=person.id,
         tenant_id=person.tenant_id,
         name=person.name,
