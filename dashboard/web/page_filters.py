@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from dashboard.contract.pages import PageStatus, PageType
 from dashboard.ledger.queries.audiences import STANDINGS
-from dashboard.ledger.queries.pages import NOT_GIVEN, count_by, count_standings
+from dashboard.ledger.queries.pages import NOT_GIVEN, Tally, count_standings
 from dashboard.web.page_lists import PageQuery
 
 STATUSES = [PageStatus.PUBLISHED, PageStatus.DRAFT, PageStatus.ARCHIVED]
@@ -26,14 +26,14 @@ class Choice:
         return self.value == NOT_GIVEN
 
 
-def status_choices(query: PageQuery) -> list[Choice]:
-    """Return the statuses to filter by; one query."""
-    return choices(STATUSES, count_by(query.found(without="statuses"), "status"), query.statuses)
+def status_choices(query: PageQuery, tally: Tally) -> list[Choice]:
+    """Return the statuses to filter by."""
+    return choices(STATUSES, tally.by_status(query.types), query.statuses)
 
 
-def type_choices(query: PageQuery) -> list[Choice]:
-    """Return the page types to filter by; one query."""
-    return choices(PageType, count_by(query.found(without="types"), "page_type"), query.types)
+def type_choices(query: PageQuery, tally: Tally) -> list[Choice]:
+    """Return the page types to filter by."""
+    return choices(PageType, tally.by_type(query.statuses), query.types)
 
 
 def standing_choices(query: PageQuery, *, counted: bool) -> list[Choice]:
@@ -41,7 +41,7 @@ def standing_choices(query: PageQuery, *, counted: bool) -> list[Choice]:
 
     To count them reads what is known of every audience: the page asks when the menu is opened.
     """
-    counts = count_standings(query.found(without="standings")) if counted else {}
+    counts = count_standings(query.found(without=["standings"])) if counted else {}
     return [Choice(way, counts.get(way), way in query.standings) for way in STANDINGS]
 
 

@@ -4,6 +4,7 @@ The service's list takes no filters and promises no order (spec, List pages), so
 narrows or sorts is answered from the ledger, and says how much of the list that knows.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlencode
 
@@ -19,9 +20,11 @@ from dashboard.ledger.queries.audiences import STANDINGS
 from dashboard.ledger.queries.pages import (
     DEFAULT_PAGE_SORT,
     PAGE_SORTS,
+    Tally,
     find_pages,
     pages_coverage,
     sort_pages,
+    tally_pages,
 )
 from dashboard.web.list_headings import Heading, heading
 from dashboard.web.readings import Reading, read_pages
@@ -95,11 +98,15 @@ class PageQuery:
             chips.append(Chip("standing", way, rest.address()))
         return chips
 
-    def found(self, *, without: str = "") -> QuerySet[PageRecord]:
-        """Return the pages seen here that match, the filter `without` set aside."""
+    def found(self, *, without: Collection[str] = ()) -> QuerySet[PageRecord]:
+        """Return the pages seen here that match, the filters `without` set aside."""
         chosen = {"statuses": self.statuses, "types": self.types, "standings": self.standings}
-        kept = {name: [*values] for name, values in chosen.items() if name != without}
+        kept = {name: [*values] for name, values in chosen.items() if name not in without}
         return find_pages(words=self.words, **kept)
+
+    def tally(self) -> Tally:
+        """Count the pages that match but for status and type, by these; one query."""
+        return tally_pages(self.found(without=["statuses", "types"]))
 
     @property
     def headings(self) -> dict[str, Heading]:
@@ -162,11 +169,10 @@ def rows_as_listed(found: ListEnvelope[PageItem], *, before: int) -> PageRows:
     )
 
 
-def rows_as_seen(query: PageQuery, *, before: int) -> PageRows:
-    """Return one part of the pages seen here that match; two queries."""
-    found = query.found()
-    records = sort_pages(found, query.sort)[before : before + PART]
-    rows = PageRows(items=[record.page for record in records], total=found.count(), before=before)
+def rows_as_seen(query: PageQuery, *, before: int, total: int) -> PageRows:
+    """Return one part of the `total` pages seen here that match; one query."""
+    records = sort_pages(query.found(), query.sort)[before : before + PART]
+    rows = PageRows(items=[record.page for record in records], total=total, before=before)
     if rows.shown >= rows.total or not rows.items:
         return rows
     return replace(rows, next_address=query.address(after=rows.shown))
@@ -181,12 +187,12 @@ def listed(cursor: str, *, before: int) -> Reading[PageRows]:
         found = read_pages(cursor=cursor or None, limit=PART)
         return Reading(rows_as_listed(found, before=before), timezone.now())
     except APIError as error:
-        as_of = pages_coverage().as_of
+        seen = pages_coverage()
         is_refused = cursor and isinstance(error, InvalidRequestError | NotFoundError)
-        if as_of is None or is_refused:
+        if seen.as_of is None or is_refused:
             raise
-        known = rows_as_seen(PageQuery(sort=DEFAULT_PAGE_SORT), before=before)
-        return Reading(known, as_of, error)
+        query = PageQuery(sort=DEFAULT_PAGE_SORT)
+        return Reading(rows_as_seen(query, before=before, total=seen.known), seen.as_of, error)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Any filter and sort of the pages gives what plain Python over the same rows gives."""
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,10 +16,10 @@ from dashboard.ledger.queries.audiences import IN_FLIGHT, STANDINGS
 from dashboard.ledger.queries.pages import (
     NOT_GIVEN,
     PAGE_SORTS,
-    count_by,
     count_standings,
     find_pages,
     sort_pages,
+    tally_pages,
 )
 
 pytestmark = pytest.mark.django_db
@@ -172,5 +173,10 @@ def test_a_search_of_pages_is_that_of_plain_python(known: list[Page], query: Ask
         assert ordered == in_order(by_pk, expected, query.sort)
         standings = [way for pk in expected for way in by_pk[pk].standings]
         assert count_standings(found) == {way: standings.count(way) for way in STANDINGS}
-        assert sum(count_by(found, "status").values()) == len(expected)
+        tally = tally_pages(find_pages(words=query.words, standings=query.standings))
+        assert tally.total(query.statuses, query.types) == len(expected)
+        chosen = [by_pk[pk].status or NOT_GIVEN for pk in expected]
+        by_status = tally.by_status(query.types)
+        wanted = query.statuses or by_status
+        assert {name: by_status[name] for name in wanted if name in by_status} == Counter(chosen)
         transaction.set_rollback(True)

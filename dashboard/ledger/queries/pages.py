@@ -1,9 +1,22 @@
 """Pages as last seen: one, or those that match."""
 
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Case, Count, Exists, F, Max, OuterRef, Q, QuerySet, Sum, When
+from django.db.models import (
+    Case,
+    Count,
+    Exists,
+    F,
+    Max,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Sum,
+    When,
+)
 from django.db.models.expressions import OrderBy
 
 from dashboard.ledger.models import AudienceRecord, ListTotal, PageRecord
@@ -41,6 +54,43 @@ class Coverage:
     def missing(self) -> int:
         """How many the service has beyond those known."""
         return max(0, (self.total or 0) - self.known)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many pages there are of each status and type, both as they are in the ledger."""
+
+    counts: Mapping[tuple[str, str], int]
+    as_of: datetime | None
+    """When one of them was last seen."""
+    listed: int | None
+    """How many pages the service has, as it last said; None where no page is counted here."""
+
+    def by_status(self, types: Collection[str]) -> dict[str, int]:
+        """Return how many pages of these types, or of any, have each status."""
+        return self._sums(lambda key: key[0], types=types)
+
+    def by_type(self, statuses: Collection[str]) -> dict[str, int]:
+        """Return how many pages of these statuses, or of any, have each type."""
+        return self._sums(lambda key: key[1], statuses=statuses)
+
+    def total(self, statuses: Collection[str] = (), types: Collection[str] = ()) -> int:
+        """Return how many pages have one of these statuses and types, or any."""
+        return sum(self._sums(lambda _: "all", statuses=statuses, types=types).values())
+
+    def _sums(
+        self,
+        part: Callable[[tuple[str, str]], str],
+        *,
+        statuses: Collection[str] = (),
+        types: Collection[str] = (),
+    ) -> dict[str, int]:
+        sums: dict[str, int] = {}
+        for key, count in self.counts.items():
+            if _is_among(key[0], statuses) and _is_among(key[1], types):
+                name = part(key) or NOT_GIVEN
+                sums[name] = sums.get(name, 0) + count
+        return sums
 
 
 def page_last_known(page_id: str) -> PageRecord | None:
@@ -82,10 +132,19 @@ def sort_pages(found: QuerySet[PageRecord], sort: str) -> QuerySet[PageRecord]:
     return found.order_by(*PAGE_SORTS.get(sort, PAGE_SORTS[DEFAULT_PAGE_SORT]))
 
 
-def count_by(found: QuerySet[PageRecord], field: str) -> dict[str, int]:
-    """Return how many of them have each value of a field; "none" counts those without."""
-    rows = found.order_by().values_list(field).annotate(Count("pk"))
-    return {value or NOT_GIVEN: count for value, count in rows}
+def tally_pages(found: QuerySet[PageRecord]) -> Tally:
+    """Count pages by status and type; one query."""
+    rows = (
+        found.order_by()
+        .values_list("status", "page_type")
+        .annotate(count=Count("pk"), as_of=Max("last_seen_at"), listed=Max(_listed()))
+    )
+    counted = list(rows)
+    return Tally(
+        counts={(status, kind): count for status, kind, count, _, _ in counted},
+        as_of=max((as_of for *_, as_of, _ in counted), default=None),
+        listed=next((listed for *_, listed in counted), None),
+    )
 
 
 def count_standings(found: QuerySet[PageRecord]) -> dict[str, int]:
@@ -101,13 +160,15 @@ def count_standings(found: QuerySet[PageRecord]) -> dict[str, int]:
     return {name: sums[f"pages_{name.replace('-', '_')}"] or 0 for name in STANDINGS}
 
 
-def pages_coverage() -> Coverage:
-    """Return how many pages are known of how many there are."""
-    known = PageRecord.objects.aggregate(count=Count("pk"), as_of=Max("last_seen_at"))
-    total = ListTotal.objects.filter(list_name=PAGES_LIST).first()
-    return Coverage(
-        known=known["count"], total=total.total_count if total else None, as_of=known["as_of"]
-    )
+def pages_coverage(tally: Tally | None = None) -> Coverage:
+    """Return how many pages are known of how many there are; one query, two where none is known.
+
+    `tally` is of all pages, where they were counted already: then none.
+    """
+    tally = tally or tally_pages(PageRecord.objects.all())
+    known = tally.total()
+    total = tally.listed if known else _total().values_list("total_count", flat=True).first()
+    return Coverage(known=known, total=total, as_of=tally.as_of)
 
 
 def page_names(page_ids: list[str]) -> dict[str, str]:
@@ -119,6 +180,18 @@ def brands_seen() -> list[str]:
     """Return the brand ids seen on pages, the most used first."""
     rows = PageRecord.objects.values_list("brand_id").annotate(uses=Count("pk"))
     return [brand for brand, _ in rows.order_by("-uses", "brand_id")[:20]]
+
+
+def _total() -> QuerySet[ListTotal]:
+    return ListTotal.objects.filter(list_name=PAGES_LIST)
+
+
+def _listed() -> Subquery:
+    return Subquery(_total().values("total_count"))
+
+
+def _is_among(value: str, chosen: Collection[str]) -> bool:
+    return not chosen or value in _values([*chosen])
 
 
 def _values(chosen: list[str]) -> list[str]:

@@ -16,7 +16,7 @@ from dashboard.contract.audiences import Audience
 from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import PageItem
 from dashboard.ledger.queries.operations import publishes_of_page, troubled_pages
-from dashboard.ledger.queries.pages import Coverage, pages_coverage
+from dashboard.ledger.queries.pages import Coverage, Tally, pages_coverage
 from dashboard.web.audience_rows import AudienceQuery, audience_table, last_outcomes
 from dashboard.web.http import Request, render_part
 from dashboard.web.metadata_fields import metadata_fields
@@ -74,21 +74,24 @@ def _read_the_rest(request: Request, query: PageQuery) -> HttpResponse:
 
 def _seen(query: PageQuery, *, before: int = 0, progress: Progress | None = None) -> dict[str, Any]:
     """Return the context of a list answered from what was seen here."""
-    coverage = pages_coverage()
-    rows = rows_as_seen(query, before=before)
+    tally = query.tally()
+    coverage = pages_coverage(None if query.narrows else tally)
+    total = tally.total(query.statuses, query.types)
+    rows = rows_as_seen(query, before=before, total=total)
     reading = Reading(rows, coverage.as_of or timezone.now())
-    return _context(query, reading, coverage=coverage, progress=progress)
+    return _context(query, reading, counted=(tally, coverage), progress=progress)
 
 
 def _context(
     query: PageQuery,
     reading: Reading[PageRows],
     *,
-    coverage: Coverage | None = None,
+    counted: tuple[Tally, Coverage] | None = None,
     progress: Progress | None = None,
     restarted: bool = False,
 ) -> dict[str, Any]:
     done, cursor = (progress.done, progress.cursor) if progress else (0, "")
+    tally, coverage = counted or _everything_counted()
     return {
         "here": "pages",
         "query": query,
@@ -97,13 +100,18 @@ def _context(
         "reading": reading,
         "rows": reading.value,
         "troubles": troubled_pages([page.page_id for page in reading.value.items]),
-        "coverage": coverage or pages_coverage(),
-        "statuses": status_choices(query),
-        "types": type_choices(query),
+        "coverage": coverage,
+        "statuses": status_choices(query, tally),
+        "types": type_choices(query, tally),
         "standings": standing_choices(query, counted=False),
         "progress": progress,
         "restarted": restarted,
     }
+
+
+def _everything_counted() -> tuple[Tally, Coverage]:
+    tally = PageQuery().tally()
+    return tally, pages_coverage(tally)
 
 
 def _show(request: Request, context: dict[str, Any]) -> HttpResponse:
