@@ -12,14 +12,13 @@ from allauth.socialaccount.models import SocialApp, SocialLogin
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.safestring import SafeString
 
 from dashboard.web import sealing
 from dashboard.web.provider import Organisation
-from dashboard.web.second_factor import is_to_set_up, note_second_factor
+from dashboard.web.second_factor import is_to_set_up, note_second_factor, where_to_set_up
 from dashboard.web.single_sign_on import is_configured, take_groups
 from dashboard.web.views.single_sign_on import sign_in_refused
 
@@ -56,7 +55,7 @@ class SignIn(DefaultAccountAdapter):  # type: ignore[misc]  # it has no types
         if login := (signal_kwargs or {}).get("sociallogin"):
             _welcome(request, user, login)
         if is_to_set_up(request):
-            more["redirect_url"] = f"{reverse('settings')}#sign-in"
+            more["redirect_url"] = where_to_set_up()
         answer: HttpResponse = super().post_login(
             request, user, signal_kwargs=signal_kwargs, **more
         )

@@ -14,6 +14,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.contrib.auth.signals import user_login_failed
 from django.db import transaction
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils import timezone
 
 from dashboard.ledger.models import SignInAct
@@ -77,6 +78,11 @@ def is_to_set_up(request: HttpRequest) -> bool:
     if not request.user.is_authenticated or not lacks_second_factor(request):
         return False
     return request.user.is_staff or any(request.user.has_perm(right) for right in CHANGES)
+
+
+def where_to_set_up() -> str:
+    """Return the address at which one sets up a second factor."""
+    return f"{reverse('settings')}#sign-in"
 
 
 def paused_for(person: User) -> timedelta:

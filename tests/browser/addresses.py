@@ -16,6 +16,7 @@ LONG_TALK = """SELECT a.page_id, a.id FROM embedded_api_conversation c
   JOIN embedded_api_audience a ON a.id = c.audience_id
   WHERE json_array_length(c.messages) BETWEEN 20 AND 60 ORDER BY a.id LIMIT 1"""
 SUBSCRIPTION = "SELECT subscription_id FROM ledger_subscriptionrecord ORDER BY 1 LIMIT 1"
+VIEWER = "SELECT id FROM auth_user WHERE username = 'viewer'"
 OPERATION = "SELECT operation_key FROM ledger_operation WHERE outcome = ? ORDER BY 1 LIMIT 1"
 
 
@@ -32,6 +33,7 @@ def addresses(server: Running) -> dict[str, str]:
         [latest] = one(LATEST, audience_id)
         talk_page, talk_audience = one(LONG_TALK)
         [subscription_id] = one(SUBSCRIPTION)
+        [viewer] = one(VIEWER)
         accepted, unknown = one(OPERATION, "accepted"), one(OPERATION, "unknown")
     return {
         "overview": "/",
@@ -57,6 +59,11 @@ def addresses(server: Running) -> dict[str, str]:
         "answers that differ": "/service/watch/",
         "settings": "/accounts/settings/",
         "password": "/accounts/password/",
+        "confirm": "/accounts/again/",
+        "set up an app": "/accounts/settings/app/",
+        "add a passkey": "/accounts/settings/passkey/",
+        "how people sign in": "/accounts/rules/",
+        "reset": f"/accounts/rules/{viewer}/reset/",
         "no such page": "/nowhere/",
     }
 

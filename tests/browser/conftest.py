@@ -160,3 +160,12 @@ def log_in(page: Page, name: str = "demo", *, to: str = "/") -> Page:
     # Not "**" before it: the log-in's own address ends with it.
     page.wait_for_url(to)
     return page
+
+
+def confirm(page: Page, name: str = "demo") -> Page:
+    """Type the password anew: for five minutes, the pages that change how one signs in are open."""
+    page.goto("/accounts/again/")
+    page.get_by_label("Password").fill(name)
+    page.get_by_role("button", name="Confirm").click()
+    page.wait_for_url("/")
+    return page

@@ -9,7 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.browser.addresses import addresses
-from tests.browser.conftest import log_in, open_page, settle
+from tests.browser.conftest import confirm, log_in, open_page, settle
 from tests.browser.layers import layers
 from tests.processes import Running
 
@@ -50,7 +50,7 @@ def profile(browser: Browser, server: Running) -> Iterator[BrowserContext]:
     )
     context.set_default_timeout(15_000)
     context.add_init_script(NOTE_SHIFTS)
-    log_in(context.new_page())
+    confirm(log_in(context.new_page()))
     yield context
     context.close()
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 from tinyhtml5.parser import HTMLParser
 
 from tests.browser.addresses import addresses
-from tests.browser.conftest import log_in
+from tests.browser.conftest import confirm, log_in
 from tests.processes import Running
 
 REFERENCES = (
@@ -57,7 +57,7 @@ def asking_in_silence(tree: Any) -> list[Any]:
 
 
 def test_every_page_is_html_without_an_error(page: Page, server: Running) -> None:
-    log_in(page)
+    confirm(log_in(page))
     wrong = {}
     asked = addresses(server) | {"API": "/service/docs"}
     for name, address in asked.items():

@@ -156,7 +156,7 @@ def test_the_rule_costs_a_request_no_query(
     rule: None, paula: User, django_assert_num_queries: Any
 ) -> None:
     client = with_a_second_factor(paula)
-    with django_assert_num_queries(4):  # session, person, and the two of their rights
+    with django_assert_num_queries(2):  # the session, the person with their rights
         client.get("/accounts/password/")
 
 

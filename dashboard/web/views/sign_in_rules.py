@@ -15,7 +15,11 @@ from dashboard.ledger.sign_in import acts, ask_publishers, sign_in_rules
 from dashboard.web.http import Request
 from dashboard.web.people_sign_in import everybodys_sign_in
 from dashboard.web.permissions import MANAGE_PEOPLE, View, requires
-from dashboard.web.second_factor import reset_second_factor, showed_second_factor
+from dashboard.web.second_factor import (
+    reset_second_factor,
+    showed_second_factor,
+    where_to_set_up,
+)
 from dashboard.web.single_sign_on import is_configured
 
 SHOWN = 50
@@ -69,7 +73,7 @@ def _switch(request: Request) -> HttpResponse:
         messages.success(request, SWITCHED[on])
     # Who switches it on is held to it as well.
     is_led_on = on and not showed_second_factor(request)
-    return redirect("settings" if is_led_on else "sign-in-rules")
+    return redirect(where_to_set_up() if is_led_on else "sign-in-rules")
 
 
 def _name(request: HttpRequest) -> str:
