@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 from tests.browser.addresses import addresses
 from tests.browser.conftest import confirm, log_in, open_page, settle
 from tests.browser.layers import layers
+from tests.browser.modes import TOO_WIDE, wrong_in_other_modes
 from tests.processes import Running
 
 WIDTHS = (360, 768, 1280, 1920)
@@ -23,13 +24,6 @@ window.noteShifts = (entries) => {
 window.shifts = new PerformanceObserver((list) => noteShifts(list.getEntries()));
 window.shifts.observe({ type: "layout-shift", buffered: true });"""
 SHIFT = "() => { noteShifts(window.shifts.takeRecords()); return window.shift; }"
-TOO_WIDE = """() => {
-  const limit = document.documentElement.clientWidth;
-  if (document.documentElement.scrollWidth <= limit) return [];
-  return [...document.body.querySelectorAll("*")]
-    .filter((each) => each.getBoundingClientRect().right > limit + 1)
-    .slice(0, 3).map((each) => each.outerHTML.slice(0, 120));
-}"""
 OUTLINE = "[...document.querySelectorAll('main :is(h1, h2, h3, h4)')].map((h) => +h.tagName[1])"
 RULES = {
     "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
@@ -94,7 +88,7 @@ def test_every_page_is_whole_in_each_theme_at_each_width(
         # The browser itself notes an answer of 404.
         found = [each for each in troubles if "404" not in each or name not in NOT_THERE]
         found += [f"shifts by {shift:.3f}"] if shift > MAX_SHIFT else []
-        found += wrong_with(page)
+        found += wrong_with(page) + wrong_in_other_modes(page)
         if found:
             wrong[name] = found
         page.close()

@@ -10,6 +10,8 @@ from config.environment import BASE_DIR
 from dashboard.web.stylesheets import SHEET, in_one, parts_of
 
 SOURCE = BASE_DIR / "static"
+MOST_BYTES = 28_672
+"""Source: DESIGN-LANGUAGE.md, What not to do: all CSS together stays within 28 KB."""
 
 
 def test_each_import_gives_way_to_its_file_in_its_layer() -> None:
@@ -34,5 +36,6 @@ def test_the_sheet_is_served_as_one_file(settings: Any, tmp_path: Path) -> None:
     call_command("collectstatic", interactive=False, verbosity=0)
     served = (tmp_path / staticfiles_storage.stored_name(SHEET)).read_text()
     assert "@import" not in served
+    assert len(served.encode()) <= MOST_BYTES
     for part in parts_of((SOURCE / SHEET).read_text()):
         assert (SOURCE / "css" / part).read_text().strip() in served

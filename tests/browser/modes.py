@@ -1,0 +1,72 @@
+"""A page as it is zoomed, printed, without motion, and in the few colours a system may force."""
+
+from playwright.sync_api import Page
+
+ZOOMED = {"width": 640, "height": 400}
+"""A window of 1280 at 200 %."""
+DESK = {"width": 1280, "height": 800}
+
+TOO_WIDE = """() => {
+  const limit = document.documentElement.clientWidth;
+  if (document.documentElement.scrollWidth <= limit) return [];
+  return [...document.body.querySelectorAll("*")]
+    .filter((each) => each.getBoundingClientRect().right > limit + 1)
+    .slice(0, 3).map((each) => each.outerHTML.slice(0, 120));
+}"""
+# What can be pressed or typed into stands clear of what else can, but for what is meant to be over
+# the page and what is for screen readers alone.
+OVERLAPPING = """() => {
+  const there = [...document.querySelectorAll("main :is(a, button, input, select, summary)")]
+    .filter((each) => each.checkVisibility({ visibilityProperty: true }))
+    .filter((each) => !each.closest(".vh, .afloat, .submit, .bar"))
+    .filter((each) => getComputedStyle(each.closest("thead") ?? each).clipPath === "none")
+    .map((each) => [each, each.getBoundingClientRect()])
+    .filter(([, box]) => box.width > 1 && box.height > 1);
+  const isOver = ([one, a], [other, b]) =>
+    !one.contains(other) && !other.contains(one) &&
+    Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2 &&
+    Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 6;
+  return there.flatMap((one, place) => there.slice(place + 1)
+    .filter((other) => isOver(one, other))
+    .map(([other]) => `${one[0].outerHTML.slice(0, 90)} over ${other.outerHTML.slice(0, 90)}`)
+  ).slice(0, 3);
+}"""
+ON_PAPER = """() => {
+  const seen = (each) => each.checkVisibility({ visibilityProperty: true });
+  const found = [];
+  const say = (what, all) => found.push(...all.slice(0, 2)
+    .map((each) => `${what}: ${each.outerHTML.slice(0, 120)}`));
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  say("printed", all("nav, .btn, button:not([role=switch]), [role=search]").filter(seen));
+  say("lost column", all("main table :is(th, td)")
+    .filter((each) => !seen(each) && !each.matches(".act, .only-m, [hidden] *")));
+  say("folded", all("main details:not(.log details) > :not(summary)")
+    .filter((each) => !seen(each) && !each.closest("[hidden], .msg[hidden]")));
+  say("cut", all("main .cut > *, main .cutline")
+    .filter((each) => seen(each) && each.scrollWidth > each.clientWidth + 1
+      && getComputedStyle(each).textOverflow === "ellipsis"
+      && getComputedStyle(each).overflowX !== "visible"));
+  const ground = (each) => getComputedStyle(each).backgroundColor;
+  for (const each of [document.documentElement, document.querySelector("main")])
+    if (ground(each) !== "rgb(255, 255, 255)") found.push(`printed on ${ground(each)}`);
+  return found;
+}"""
+UNMARKED = """[...document.querySelectorAll("#nav .nav [aria-current]")]
+  .filter((each) => each.checkVisibility() && getComputedStyle(each).outlineStyle === "none")
+  .map((each) => each.outerHTML.slice(0, 120))"""
+MOVING = """document.getAnimations().map((each) => each.effect.target.outerHTML.slice(0, 120))"""
+
+
+def wrong_in_other_modes(page: Page) -> list[str]:
+    """Return what is amiss in each; the page is in the dark theme, and without motion."""
+    found = [f"moves: {each}" for each in page.evaluate(MOVING)]
+    page.set_viewport_size(ZOOMED)
+    found += [f"at 200 %, too wide: {each}" for each in page.evaluate(TOO_WIDE)]
+    found += [f"at 200 %, {each}" for each in page.evaluate(OVERLAPPING)]
+    page.set_viewport_size(DESK)
+    page.emulate_media(forced_colors="active")
+    found += [f"in forced colours, not marked: {each}" for each in page.evaluate(UNMARKED)]
+    page.emulate_media(media="print", forced_colors="none")
+    found += [f"on paper, {each}" for each in page.evaluate(ON_PAPER)]
+    page.emulate_media(media="screen")
+    return found

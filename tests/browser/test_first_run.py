@@ -1,0 +1,64 @@
+"""The first run: an empty database, a service with nothing in it, and an account of one's own."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests import wire
+from tests.browser.conftest import log_in, open_page
+from tests.browser.modes import TOO_WIDE
+from tests.dashboards import Dashboard, over_http
+
+EMPTY = {
+    "/people/": "No people yet",
+    "/webhooks/": "No subscription is on this list",
+    "/activity/": "Nothing was sent yet",
+    "/find/": "Nothing was read from the service yet.",
+    "/find/?q=fleet": "Nothing was read from the service yet.",
+    "/service/watch/": "Nothing differed",
+    "/accounts/settings/": "Nothing. Press Pin on a page or an audience",
+    "/pages/": "The service lists none.",
+}
+"""What each page says; the last one asks for the pages."""
+
+
+def nothing(request: httpx.Request) -> httpx.Response:
+    return httpx.Response(200, json=wire.envelope())
+
+
+@pytest.fixture
+def newcomer(browser: Browser, tmp_path: Path, troubles: list[str]) -> Iterator[Page]:
+    with over_http(nothing) as url:
+        dashboard = Dashboard(tmp_path, url)
+        dashboard.prepare()
+        with dashboard.started() as running:
+            context = browser.new_context(base_url=running.url)
+            yield log_in(open_page(context, troubles), "root")
+            context.close()
+    assert troubles == []
+
+
+def test_a_newcomer_is_led_to_the_three_things_to_do_and_nothing_is_blank(newcomer: Page) -> None:
+    steps = newcomer.get_by_role("region", name="Three things to do first")
+    expect(steps.get_by_role("listitem")).to_have_count(3)
+    for name, heading in {
+        "Add a webhook": "Webhook subscriptions",
+        "Create page": "Create page",
+    }.items():
+        steps.get_by_role("link", name=name).click()
+        expect(newcomer.get_by_role("heading", level=1)).to_have_text(heading)
+        newcomer.goto("/")
+    for address, words in EMPTY.items():
+        newcomer.goto(address)
+        expect(newcomer.locator("main")).to_contain_text(words)
+        for width in (1280, 360):
+            newcomer.set_viewport_size({"width": width, "height": 800})
+            assert newcomer.evaluate(TOO_WIDE) == []
+    newcomer.goto("/")
+    steps.get_by_role("link", name="Read the pages").click()
+    expect(newcomer.get_by_role("heading", level=1)).to_have_text("Pages")
+    newcomer.goto("/")
+    expect(steps.get_by_role("listitem").first).to_contain_text("The service has none.")
