@@ -61,23 +61,38 @@ class Language:
         return MONTH_FIRST if month < day else DAY_FIRST
 
     @cached_property
-    def clock(self) -> str:
-        """The pattern of a time of day, to the minute."""
-        has_halves = "h" in self.locale.time_formats["short"].format
-        return "g:i A" if has_halves else "H:i"
+    def has_halves(self) -> bool:
+        """Whether its clock has 12 hours."""
+        return "h" in self.locale.time_formats["short"].format
 
     def day(self, value: date, how: str = "short") -> str:
         """Write a day; `how` names one of the patterns."""
-        return format_date(value, self.days[how])
+        # A moment is no key: two of one day would be drawn each by itself.
+        day = value.date() if isinstance(value, datetime) else value
+        return _drawn_day(day, self.days[how])
 
     def time(self, value: datetime, *, seconds: bool = True) -> str:
         """Write the time of day, in the zone the value has."""
-        return format_date(value, self.clock.replace("i", "i:s") if seconds else self.clock)
+        rest = f"{value:%M:%S}" if seconds else f"{value:%M}"
+        if self.has_halves:
+            return f"{value.hour % 12 or 12}:{rest} {'AM' if value.hour < 12 else 'PM'}"
+        return f"{value:%H}:{rest}"
 
     def number(self, value: float, places: int | None = None) -> str:
         """Write a number with so many decimals; by default with those it has, up to three."""
-        pattern = None if places is None else f"#,##0.{'0' * places}".rstrip(".")
-        return str(format_decimal(value, pattern, locale=self.locale))
+        return _drawn_number(value, places, self.locale)
+
+
+@lru_cache(maxsize=5_000)
+def _drawn_day(day: date, pattern: str) -> str:
+    return format_date(day, pattern)
+
+
+# Equal numbers of two types are not written alike: 1 and 1.0, True and 1.
+@lru_cache(maxsize=5_000, typed=True)
+def _drawn_number(value: float, places: int | None, locale: Locale) -> str:
+    pattern = None if places is None else f"#,##0.{'0' * places}".rstrip(".")
+    return str(format_decimal(value, pattern, locale=locale))
 
 
 @cache

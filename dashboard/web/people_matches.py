@@ -48,6 +48,9 @@ class Marked:
 def mark(person: Person, query: str) -> Marked:
     """Find every word of a query in the person's fields."""
     words = words_of(query)
+    if not words:
+        given = {name: getattr(person, name) for name in SEARCHED}
+        return Marked({name: [Piece(text)] if text else [] for name, text in given.items()}, {})
     texts = {name: _Folded.of(getattr(person, name) or "") for name in SEARCHED}
     return Marked(
         fields={name: text.pieces(words) for name, text in texts.items()},

@@ -131,12 +131,13 @@ def _part(query: PeopleQuery, found: ListEnvelope[Person]) -> PeoplePart:
 def _rows(query: PeopleQuery, found: ListEnvelope[Person]) -> list[PersonRow]:
     unreadable = {item.index for item in found.unreadable}
     sent = len(found.items) + len(unreadable)
+    opening = query.openings()
     places = (place for place in range(sent) if place not in unreadable)
     return [
         PersonRow(
             person=person,
             number=query.at.before + place + 1,
-            address=query.opening(person.person_id or "", place + 1).address,
+            address=opening(person.person_id or "", place + 1),
             marked=mark(person, query.words),
         )
         for place, person in zip(places, found.items, strict=True)

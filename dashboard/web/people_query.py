@@ -4,7 +4,7 @@ The service's cursors lead forward only (spec, Pagination), so an address also c
 parts before it began.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import accumulate, takewhile
 from urllib.parse import urlencode
@@ -97,9 +97,16 @@ class PeopleQuery:
         """Tell whether a cursor leads to this part, or to one before it."""
         return cursor in {place.cursor for place in (*self.back, self.at)}
 
-    def opening(self, person_id: str, row: int) -> "PeopleQuery":
-        """Return this part with one person open: by id, or by row where there is none."""
-        return replace(self, person=person_id, row=0 if person_id else row)
+    def openings(self) -> Callable[[str, int], str]:
+        """Return what gives the addresses that open one person of this part.
+
+        By id, or by row where there is none.
+        """
+        closed = self.closed.address
+        start = f"{closed}{'&' if '?' in closed else '?'}"
+        return lambda person_id, row: (
+            start + urlencode({"person": person_id} if person_id else {"row": row})
+        )
 
     @property
     def address(self) -> str:

@@ -25,6 +25,8 @@ def found_beyond(found: Marked, shown: str) -> list[tuple[str, str]]:
 
 
 def _draw(pieces: list[Piece]) -> SafeString:
+    if len(pieces) == 1 and not pieces[0].is_match:
+        return format_html("<bdi>{}</bdi>", pieces[0].text)
     drawn = (
         (format_html("<mark>{}</mark>", piece.text) if piece.is_match else piece.text,)
         for piece in pieces

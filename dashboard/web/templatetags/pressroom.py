@@ -1,7 +1,7 @@
 """Tags of every page: icons, statuses, moments, ids. Built in: no template loads them."""
 
 from datetime import date, datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from django import template
@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString
 
 from dashboard.contract.dates import is_mark, read_date
 from dashboard.ledger.models.operations import Outcome
+from dashboard.web.addresses import address_of
 from dashboard.web.languages import Language, followed
 
 register = template.Library()
@@ -52,7 +53,11 @@ def _sprite() -> str:
     return static("icons.svg")
 
 
+register.simple_tag(address_of, name="address")
+
+
 @register.simple_tag
+@lru_cache(maxsize=500, typed=True)
 def icon(name: str, extra: str = "") -> SafeString:
     """Draw an icon of our sprite; `extra` holds more classes, such as `l` for a large one."""
     classes = f"i {extra}".strip()
@@ -62,6 +67,7 @@ def icon(name: str, extra: str = "") -> SafeString:
 
 
 @register.simple_tag
+@lru_cache(maxsize=500, typed=True)
 def status_badge(status: str | None, label: str = "", *, pill: bool = False) -> SafeString:
     """Draw a status of a page, version, subscription or operation: a shape and a word.
 
@@ -223,6 +229,7 @@ def value_or_none(value: Any, empty: str = "—") -> Any:
     return _nothing(empty) if value in (None, "", [], {}) else value
 
 
+@lru_cache(maxsize=100, typed=True)
 def _nothing(shown: str) -> SafeString:
     if shown != "—":
         return format_html('<span class="none">{}</span>', shown)

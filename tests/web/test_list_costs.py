@@ -1,0 +1,126 @@
+"""What a list costs besides the calls it makes, however long it is: queries and look-ups."""
+
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.urls.resolvers import URLResolver
+
+from dashboard.embedded_api.keys import default_tenant
+from dashboard.embedded_api.models import Audience, Page, Person
+from tests import wire
+from tests.web.remembering import know_pages
+
+pytestmark = pytest.mark.django_db
+MOST_QUERIES = 6
+
+
+def pages(count: int) -> str:
+    Page.objects.bulk_create(
+        Page(tenant=default_tenant(), name=f"Page {n}", title="A page", brand_id="brand_1")
+        for n in range(count)
+    )
+    return "/pages/"
+
+
+def pages_searched(count: int) -> str:
+    know_pages(*(wire.page(pageId=f"page_{n}", name=f"Page {n}") for n in range(count)))
+    return "/pages/?q=page&status=published&sort=name"
+
+
+def people(count: int) -> str:
+    Person.objects.bulk_create(
+        Person(tenant=default_tenant(), name=f"Person {n}", email=f"{n}@people.example")
+        for n in range(count)
+    )
+    return "/people/"
+
+
+def audiences(count: int) -> str:
+    page = Page.objects.create(
+        tenant=default_tenant(), name="A page", title="A page", brand_id="brand_1"
+    )
+    Audience.objects.bulk_create(
+        Audience(tenant=default_tenant(), page=page, computed_name=f"Audience {n}")
+        for n in range(count)
+    )
+    return f"/pages/{page.pk}/?show=100"
+
+
+LISTS = [pages, pages_searched, people, audiences]
+
+
+@contextmanager
+def queries_of_ours() -> Iterator[list[str]]:
+    """Collect the queries made outside the embedded API."""
+    made: list[str] = []
+
+    def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        frames = traceback.walk_stack(None)
+        if not any("/embedded_api/" in frame.f_code.co_filename for frame, _ in frames):
+            made.append(sql)
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(note):
+        yield made
+
+
+def queries_for(browser: Client, address: str) -> list[str]:
+    """Return the queries of a list that was looked at before."""
+    rows_of(browser, address)
+    with queries_of_ours() as made:
+        rows_of(browser, address)
+    return made
+
+
+def rows_of(browser: Client, address: str) -> int:
+    """Open a list, and return how many rows it has; there are some."""
+    answer = browser.get(address)
+    assert answer.status_code == 200
+    rows = answer.content.decode().count('<th scope="row"')
+    assert rows >= 10, address
+    return rows
+
+
+@pytest.mark.parametrize("fill", LISTS)
+@pytest.mark.parametrize("count", [25, 100])
+def test_a_list_makes_few_queries_of_its_own(
+    as_publisher: Client, fill: Callable[[int], str], count: int
+) -> None:
+    made = queries_for(as_publisher, fill(count))
+    assert len(made) <= MOST_QUERIES, made
+
+
+@pytest.mark.parametrize("fill", LISTS)
+def test_a_longer_list_makes_no_more_queries(
+    as_publisher: Client, fill: Callable[[int], str]
+) -> None:
+    short = len(queries_for(as_publisher, fill(25)))
+    assert len(queries_for(as_publisher, fill(75))) == short
+
+
+@pytest.mark.parametrize("fill", LISTS)
+def test_a_longer_list_looks_up_no_more_addresses(
+    as_publisher: Client, fill: Callable[[int], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_up: list[str] = []
+    look_up = URLResolver._reverse_with_prefix  # type: ignore[attr-defined]
+
+    def noted(self: URLResolver, name: str, *args: Any, **kwargs: Any) -> Any:
+        looked_up.append(name)
+        return look_up(self, name, *args, **kwargs)
+
+    monkeypatch.setattr(URLResolver, "_reverse_with_prefix", noted)
+
+    def look_ups_for(count: int) -> list[str]:
+        address = fill(count)
+        rows_of(as_publisher, address)
+        looked_up.clear()
+        rows_of(as_publisher, address)
+        return sorted(looked_up)
+
+    assert look_ups_for(10) == look_ups_for(40)
