@@ -1,0 +1,119 @@
+"""A second factor as a person sets it up and uses it: an app's codes, and a passkey."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import open_page
+from tests.browser.test_every_page import RULES, violations
+from tests.browser.test_markup import wrong_with
+from tests.processes import Running
+from tests.web.factors import code_of
+
+WHO = "viewer"
+
+
+@pytest.fixture
+def page(browser: Browser, server: Running, troubles: list[str]) -> Iterator[Page]:
+    """A tab at the demo's name: browsers make no passkeys for a number."""
+    address = server.url.replace("127.0.0.1", "localhost")
+    context = browser.new_context(base_url=address, reduced_motion="reduce")
+    context.set_default_timeout(15_000)
+    yield open_page(context, troubles)
+    context.close()
+    # The computer's own name is no other site.
+    assert [each for each in troubles if not each.startswith(address)] == []
+
+
+def sign_in(page: Page) -> None:
+    page.goto("/accounts/login/?next=/accounts/settings/")
+    page.get_by_label("Name", exact=True).fill(WHO)
+    page.get_by_label("Password").fill(WHO)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def sign_out(page: Page) -> None:
+    page.get_by_role("button", name=WHO).click()
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url("**/accounts/login/")
+
+
+def remove(page: Page, address: str) -> None:
+    """Leave the demo's account as it was."""
+    page.goto(address)
+    page.get_by_label("Password").fill(WHO)
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Remove").click()
+    page.wait_for_url("**/accounts/settings/")
+    expect(page.get_by_text("No second factor")).to_be_visible()
+
+
+def is_for_all(page: Page) -> None:
+    """Hold a page that is only met on the way to what every page keeps to."""
+    page.emulate_media(color_scheme="light", reduced_motion="reduce")
+    assert violations(page, RULES) == []
+    # Loaded anew: a second answer beside the page's own would ask a passkey something else.
+    answer = page.reload()
+    assert answer is not None
+    assert wrong_with(answer.text()) == []
+
+
+def test_an_app_is_set_up_and_its_code_signs_in(page: Page) -> None:
+    sign_in(page)
+    page.locator("#sign-in").get_by_role("link", name="Set up").click()
+    page.get_by_label("Password").fill(WHO)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("img", name="QR code")).to_be_visible()
+    secret = page.locator("#secret").inner_text()
+    page.get_by_label("Code from the app").fill(code_of(secret, steps=-1))
+    page.get_by_role("button", name="Set up").click()
+    page.wait_for_url("**/codes/")
+    codes = page.locator("pre").inner_text().split()
+    assert len(codes) == 10
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download").click()
+    assert download.value.path().read_text().split() == codes
+    page.get_by_role("link", name="I have kept them").click()
+    expect(page.get_by_text("Second factor on")).to_be_visible()
+
+    sign_out(page)
+    sign_in(page)
+    expect(page.get_by_label("Code from your app or a recovery code")).to_be_focused()
+    is_for_all(page)
+    page.keyboard.type(code_of(secret))
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/accounts/settings/")
+    expect(page.get_by_text("last used")).to_be_visible()
+
+    remove(page, "/accounts/settings/app/remove/")
+
+
+def test_a_passkey_is_added_and_signs_in(page: Page) -> None:
+    session = page.context.new_cdp_session(page)
+    session.send("WebAuthn.enable")
+    device = {"protocol": "ctap2", "transport": "internal", "automaticPresenceSimulation": True}
+    device |= {"hasResidentKey": True, "hasUserVerification": True, "isUserVerified": True}
+    session.send("WebAuthn.addVirtualAuthenticator", {"options": device})
+
+    sign_in(page)
+    page.get_by_role("link", name="Add a passkey").click()
+    page.get_by_label("Password").fill(WHO)
+    page.keyboard.press("Enter")
+    page.get_by_label("Name of the passkey").fill("My laptop")
+    page.get_by_role("button", name="Add a passkey").click()
+    page.wait_for_url("**/codes/")
+    page.get_by_role("link", name="I have kept them").click()
+    expect(page.get_by_role("region", name="Passkeys")).to_contain_text("My laptop")
+    way_out = page.get_by_role("link", name="Remove My laptop").get_attribute("href")
+
+    sign_out(page)
+    sign_in(page)
+    use = page.get_by_role("button", name="Use a passkey")
+    expect(use).to_be_visible()
+    is_for_all(page)
+    use.click()
+    page.wait_for_url("**/accounts/settings/")
+    expect(page.get_by_text("last used")).to_be_visible()
+
+    remove(page, way_out or "")
