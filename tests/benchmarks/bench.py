@@ -91,10 +91,14 @@ class Bench:
         return OutsideService()
 
     @cached_property
+    def service_url(self) -> str:
+        """Where that service answers."""
+        return self.stack.enter_context(over_http(self.service))
+
+    @cached_property
     def outside(self) -> Served:
         """Pressroom on that service."""
-        url = self.stack.enter_context(over_http(self.service))
-        dashboard = Dashboard(self._new_folder("outside"), url)
+        dashboard = Dashboard(self._new_folder("outside"), self.service_url)
         dashboard.prepare()
         return self.serve(dashboard, processes=PROCESSES)
 

@@ -4,6 +4,8 @@ import time
 from collections.abc import Iterator
 from statistics import median
 
+import httpx
+
 from tests.benchmarks.bench import Bench
 from tests.benchmarks.figures import Figure, Row
 from tests.benchmarks.sides import Served, Side, take_turns
@@ -24,22 +26,30 @@ def three_answers(bench: Bench) -> Iterator[Row]:
     service.delay_s = DELAY_S
     asked = {side.name: _answers(bench, side) for side in (three, one)}
     assert asked == {"three answers": 3, "one": 1}, asked
-    take_turns([three, one], rounds=bench.rounds, requests=bench.requests // 2)
+    answers_ms: list[float] = []
+    with httpx.Client(base_url=bench.service_url) as client:
+        for _ in range(bench.rounds):
+            take_turns([three, one], rounds=1, requests=bench.requests // 2)
+            answers_ms += [_answer_ms(client) for _ in range(bench.requests // 2)]
     service.delay_s = 0.0
-    what = f"page of three answers, {DELAY_S * 1000:.0f} ms each"
-    slowest = three.wait_ms / (DELAY_S * 1000)
-    yield Figure(f"{what}: median of the slowest answer", slowest, OF_SLOWEST, "×", three.said)
+    what, slowest = f"page of three answers, {DELAY_S * 1000:.0f} ms each", DELAY_S * 1000
+    # Of what the service takes, not of what a busy machine makes of it: that is told beside.
+    beside = f"{three.said}; {one.said}; a bare call {median(answers_ms):.0f} ms"
+    ratio = three.wait_ms / slowest
+    yield Figure(f"{what}: median of the slowest answer", ratio, OF_SLOWEST, "×", beside)
     ratio, beside = three.cost_ms / one.cost_ms, f"{three.said}; {one.said}"
     yield Figure(f"{what}: processor time of one answer's", ratio, OF_ONE_ANSWER, "×", beside)
 
 
 def conversation(bench: Bench) -> Iterator[Row]:
     """Measure a long conversation: how soon it begins, and how much comes."""
+    whole = Side("the whole page", bench.ours, TALK)
+    take_turns([whole], rounds=3, requests=5)
     taken = [_first_byte(bench.ours, TALK) for _ in range(bench.rounds * 2)]
     waits_ms, sizes, encodings = zip(*taken, strict=True)
     what = f"conversation, {MESSAGES} messages, {RESULTS_MB} MB of results"
     encoding = encodings[-1] or "not compressed"
-    yield Figure(f"{what}: first byte", median(waits_ms), FIRST_BYTE_MS, "ms", "median")
+    yield Figure(f"{what}: first byte", median(waits_ms), FIRST_BYTE_MS, "ms", whole.said)
     yield Figure(f"{what}: sent", sizes[-1] / 1000, TALK_KB, "KB", encoding)
 
 
@@ -47,6 +57,13 @@ def _answers(bench: Bench, side: Side) -> int:
     bench.service.asked.clear()
     side.ask()
     return len(bench.service.asked)
+
+
+def _answer_ms(client: httpx.Client) -> float:
+    """Return how long an answer of the service takes, in milliseconds."""
+    begun = time.perf_counter()
+    client.get("/v0/pages/rows-1/audiences").raise_for_status()
+    return (time.perf_counter() - begun) * 1000
 
 
 def _first_byte(served: Served, address: str) -> tuple[float, int, str]:
