@@ -8,6 +8,7 @@ folder of its own, which is removed at the end.
 import argparse
 import os
 import platform
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -45,6 +46,8 @@ PARTS: dict[str, tuple[str, Callable[[Bench], Iterator[Row]]]] = {
 def main() -> None:
     """Run the parts that were asked for, and print what they found."""
     chosen = arguments().parse_args()
+    # Stopped in any way, it stops the servers and takes its folder away.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("Stopped."))
     console = Console(stderr=chosen.markdown)
     found: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="pressroom-bench-") as folder, ExitStack() as stack:

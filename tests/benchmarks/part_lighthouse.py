@@ -1,19 +1,23 @@
 """What Lighthouse says of three pages, as on a desk."""
 
 import json
-import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+from playwright.sync_api import sync_playwright
+
 from tests.benchmarks.bench import Bench
 from tests.benchmarks.figures import Figure, Row, Unmeasured
-from tests.benchmarks.part_weight import CHROMIUM
+from tests.benchmarks.part_weight import CHROMIUM, cookies_of
 from tests.benchmarks.sides import Served
 from tests.browser.addresses import addresses
+from tests.processes import free_port
 
 LIGHTHOUSE = "lighthouse@12.8.2"
 CATEGORIES = ("performance", "accessibility", "best-practices")
@@ -48,7 +52,7 @@ class NoReportError(Exception):
 def _report(served: Served, address: str, folder: Path) -> dict[str, Any]:
     """Return Lighthouse's report. Raises NoReportError where none of several tries gave one.
 
-    On a busy machine it may begin before its headers are set, or lose the browser.
+    On a busy machine it may lose the browser.
     """
     for tries_left in reversed(range(TRIES)):
         try:
@@ -60,22 +64,20 @@ def _report(served: Served, address: str, folder: Path) -> dict[str, Any]:
 
 
 def _tried(served: Served, address: str, folder: Path) -> dict[str, Any]:
-    headers, report = folder / "headers.json", folder / "lighthouse.json"
-    cookies = (f"{cookie.name}={cookie.value}" for cookie in served.browser.cookies.jar)
-    headers.write_text(json.dumps({"Cookie": "; ".join(cookies)}))
-    url = served.server.url + address
+    report, url, port = folder / "lighthouse.json", served.server.url + address, free_port()
     options = [
         *("--quiet", "--preset=desktop", "--output=json", f"--output-path={report}"),
-        *(f"--only-categories={','.join(CATEGORIES)}", f"--extra-headers={headers}"),
-        "--chrome-flags=--headless=new --no-sandbox",
+        *(f"--only-categories={','.join(CATEGORIES)}", f"--port={port}"),
+        # It would take the log-in away; the browser is a new one each time.
+        "--disable-storage-reset",
     ]
-    done = subprocess.run(
-        ["npx", "--yes", LIGHTHOUSE, url, *options],
-        env={**os.environ, "CHROME_PATH": str(CHROMIUM)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    with _browser(served, port):
+        done = subprocess.run(
+            ["npx", "--yes", LIGHTHOUSE, url, *options],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     if done.returncode:
         said = done.stderr.strip().splitlines() or ["it ended without a word"]
         raise NoReportError(said[-1])
@@ -83,6 +85,20 @@ def _tried(served: Served, address: str, folder: Path) -> dict[str, Any]:
     if read["finalDisplayedUrl"] != url:
         raise NoReportError("it was led to another page")
     return read
+
+
+@contextmanager
+def _browser(served: Served, port: int) -> Iterator[None]:
+    """Run a browser that is logged in and has nothing in its cache, and can be led by a port."""
+    with tempfile.TemporaryDirectory() as profile, sync_playwright() as playwright:
+        context = playwright.chromium.launch_persistent_context(
+            profile,
+            executable_path=CHROMIUM,
+            args=["--no-sandbox", f"--remote-debugging-port={port}"],
+        )
+        context.add_cookies(cookies_of(served))
+        yield
+        context.close()
 
 
 def _short_of(report: dict[str, Any], category: str) -> str:

@@ -96,12 +96,17 @@ def _second(chromium: Browser, served: Served, name: str, first: str, address: s
     return load
 
 
+def cookies_of(served: Served) -> list[Any]:
+    """Return the cookies by which a browser is logged in, as Playwright takes them."""
+    return [
+        {"name": cookie.name, "value": cookie.value or "", "url": served.server.url}
+        for cookie in served.browser.cookies.jar
+    ]
+
+
 def _logged_in(chromium: Browser, served: Served) -> BrowserContext:
     context = chromium.new_context()
-    cookies = [(cookie.name, cookie.value or "") for cookie in served.browser.cookies.jar]
-    context.add_cookies(
-        [{"name": name, "value": value, "url": served.server.url} for name, value in cookies]
-    )
+    context.add_cookies(cookies_of(served))
     return context
 
 
