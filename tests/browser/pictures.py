@@ -43,6 +43,7 @@ def take(browser: Browser, base_url: str, picture: Picture) -> Path:
         color_scheme=picture.scheme,
         reduced_motion="reduce",
         timezone_id="Europe/Berlin",
+        locale="en-GB",
     )
     page = log_in(context.new_page(), to=picture.address)
     for step in picture.steps:

@@ -2,9 +2,10 @@
 
 import re
 
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.browser.conftest import log_in, until
+from tests.browser.conftest import log_in, open_page, until
+from tests.processes import Running
 
 LIVE_WITHIN_MS = 30_000
 NOTE_BUSY = """document.addEventListener("submit", (event) => {
@@ -92,3 +93,15 @@ def test_the_tab_tells_that_the_version_is_live(page: Page) -> None:
     expect(page).to_have_title(
         re.compile(rf"^Version {version} is live · .+ · Pressroom$"), timeout=LIVE_WITHIN_MS
     )
+
+
+def test_page_and_script_write_numbers_as_the_browsers_language_does(
+    browser: Browser, server: Running, troubles: list[str]
+) -> None:
+    context = browser.new_context(base_url=server.url, locale="de-DE")
+    page = log_in(open_page(context, troubles), to="/people/")
+    expect(page.locator("main")).to_contain_text("5.000 people")
+    page.get_by_role("link", name="Export 5.000 as CSV").click()
+    expect(page.locator("#people-saved")).to_have_text("5.000 rows saved")
+    context.close()
+    assert troubles == []
