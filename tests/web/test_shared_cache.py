@@ -8,6 +8,8 @@ from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.test import Client
 
+from tests.conftest import logged_in
+from tests.web.factors import STEP, code_of, set_up_app, sign_in
 from tests.web.html import text
 
 NOWHERE = "redis://127.0.0.1:9"
@@ -33,6 +35,17 @@ def test_people_log_in_and_work_without_it(vera: User) -> None:
     assert "Sign out" in text(landed.content.decode())
     assert browser.get("/").status_code == 200
     assert browser.get("/pages/").status_code == 200
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("_redis_is_away")
+def test_a_code_signs_in_once_without_it(vera: User) -> None:
+    secret = set_up_app(logged_in(vera), vera)
+    first, second = Client(), Client()
+    for browser in (first, second):
+        sign_in(browser, "vera")
+    assert first.post(STEP, {"code": code_of(secret)}).status_code == 302
+    assert second.post(STEP, {"code": code_of(secret)}).status_code == 422
 
 
 @pytest.mark.django_db
