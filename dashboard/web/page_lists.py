@@ -171,7 +171,9 @@ def rows_as_listed(found: ListEnvelope[PageItem], *, before: int) -> PageRows:
 
 def rows_as_seen(query: PageQuery, *, before: int, total: int) -> PageRows:
     """Return one part of the `total` pages seen here that match; one query."""
-    records = sort_pages(query.found(), query.sort)[before : before + PART]
+    # Put in order by their keys alone: the bodies of the others are not carried along.
+    keys = sort_pages(query.found(), query.sort).values("pk")[before : before + PART]
+    records = sort_pages(PageRecord.objects.filter(pk__in=keys), query.sort)
     rows = PageRows(items=[record.page for record in records], total=total, before=before)
     if rows.shown >= rows.total or not rows.items:
         return rows

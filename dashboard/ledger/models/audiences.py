@@ -43,6 +43,10 @@ class AudienceRecord(SeenRecord):
                     "live_version_number",
                 ]
             ),
+            # Counted for the overview: what became of them since a moment, and how many are live.
+            models.Index(fields=["first_seen_at"]),
+            models.Index(fields=["changed_at"]),
+            models.Index(fields=["live_version_number"]),
             # How the audiences of each page stand.
             models.Index(
                 fields=["page_id", "live_version_id", "latest_version_id", "latest_status"]

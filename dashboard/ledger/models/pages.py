@@ -23,8 +23,20 @@ class PageRecord(SeenRecord):
 
     class Meta:
         indexes = [
-            models.Index(fields=["-updated_at"]),
+            # The whole order of the list at first, so that its reading ends with the part shown.
+            models.Index(fields=["-updated_at", "-id"]),
             models.Index(fields=["name"]),
+            # All that is counted of pages, without their bodies.
+            models.Index(
+                fields=[
+                    "status",
+                    "page_type",
+                    "last_seen_at",
+                    "first_seen_at",
+                    "changed_at",
+                    "audiences_count",
+                ]
+            ),
         ]
 
     def __str__(self) -> str:

@@ -3,7 +3,17 @@
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models import (
+    Count,
+    Exists,
+    Func,
+    IntegerField,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Sum,
+)
 from django.db.models.functions import TruncDate
 from django.utils import timezone
 
@@ -84,18 +94,22 @@ def count_pages(since: datetime) -> PageCounts:
 
 
 def count_audiences(since: datetime) -> AudienceCounts:
-    """Count the audiences known here, and what became of them since then; from one index."""
-    first_seen, changed = _differences(since)
-    return AudienceCounts(
-        **AudienceRecord.objects.aggregate(
-            known=Count("pk"),
-            live=Count("pk", filter=Q(live_version_number__isnull=False)),
-            in_flight=Count("pk", filter=Q(latest_status__in=IN_FLIGHT)),
-            first_seen=first_seen,
-            changed=changed,
-            went_live=Count("pk", filter=Q(live_since__gt=since)),
-        )
-    )
+    """Count the audiences known here, and what became of them since then; one query.
+
+    Each is counted by an index of its own: what became of them are few among many.
+    """
+    is_new = Q(first_seen_at__gt=since)
+    counted = {
+        "known": Q(),
+        "live": Q(live_version_number__isnull=False),
+        "in_flight": Q(latest_status__in=IN_FLIGHT),
+        "first_seen": is_new,
+        "changed": Q(changed_at__gt=since) & ~is_new,
+        "went_live": Q(live_since__gt=since),
+    }
+    counts = {name: _count_of(AudienceRecord.objects.filter(so)) for name, so in counted.items()}
+    row = AudienceRecord.objects.order_by("pk").annotate(**counts).values(*counts).first()
+    return AudienceCounts(**(row or dict.fromkeys(counted, 0)))
 
 
 def went_live(since: datetime) -> QuerySet[AudienceRecord]:
@@ -146,6 +160,12 @@ def operations_needing_attention(now: datetime) -> list[Operation]:
 def knows_subscriptions() -> bool:
     """Whether any subscription was added here."""
     return SubscriptionRecord.objects.exists()
+
+
+def _count_of(found: QuerySet[AudienceRecord]) -> Subquery:
+    """Return how many there are, as a value of another query."""
+    count = Func("pk", function="COUNT", output_field=IntegerField())
+    return Subquery(found.order_by().values(count=count))
 
 
 def _differences(since: datetime) -> tuple[Count, Count]:

@@ -134,6 +134,9 @@ def sort_pages(found: QuerySet[PageRecord], sort: str) -> QuerySet[PageRecord]:
 
 def tally_pages(found: QuerySet[PageRecord]) -> Tally:
     """Count pages by status and type; one query."""
+    if found.query.has_filters():
+        # Those that match are found first: what is counted of them then comes from one index.
+        found = PageRecord.objects.filter(pk__in=found.order_by().values("pk"))
     rows = (
         found.order_by()
         .values_list("status", "page_type")
