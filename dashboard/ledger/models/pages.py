@@ -23,7 +23,7 @@ class PageRecord(SeenRecord):
 
     class Meta:
         indexes = [
-            # The whole order of the list at first, so that its reading ends with the part shown.
+            # The whole order of the list at first: reading ends with the part that is shown.
             models.Index(fields=["-updated_at", "-id"]),
             models.Index(fields=["name"]),
             # All that is counted of pages, without their bodies.
