@@ -77,7 +77,9 @@ def test_wrong_passwords_before_a_change_are_counted_as_at_the_log_in(
 
 def test_an_app_is_shown_a_picture_and_the_same_as_text(as_viewer: Client, vera: User) -> None:
     confirm(as_viewer, vera)
-    html = as_viewer.get(APP).content.decode()
+    answer = as_viewer.get(APP)
+    assert "no-store" in answer["Cache-Control"]
+    html = answer.content.decode()
     assert 'class="qr"' in html
     field = next(e for e in elements(html, "input") if e.attributes.get("name") == "code")
     assert field.attributes["autocomplete"] == "one-time-code"

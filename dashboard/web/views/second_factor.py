@@ -149,6 +149,7 @@ class PasskeyAgain(_FactorAgain, ReauthenticateWebAuthnView):  # type: ignore[mi
         return again
 
 
+@method_decorator(never_cache, name="dispatch")
 class SetUpApp(ActivateTOTPView):  # type: ignore[misc]  # it has no types
     """Show an app the secret, and take its first code as a sign that it has it."""
 
