@@ -38,7 +38,7 @@ def _issuer(value: str) -> str:
 
 
 def _group(value: str) -> tuple[str, str]:
-    """Read `editors=Publishers`: a value of the provider's claim, and the group of ours it gives."""
+    """Read `editors=Publishers`: a value of the provider's claim, and our group that it gives."""
     theirs, _, ours = (part.strip() for part in value.rpartition("="))
     if not theirs or ours not in GROUPS:
         raise ValueError(f"{value} must be value=group, the group one of {', '.join(GROUPS)}")
