@@ -31,6 +31,10 @@ def short(texts: list[str]) -> list[str]:
     return [each for each in texts if len(each) < 300 and "\ud800" not in each]
 
 
+ALL_MARKUP = 2
+"""So many rounds, the first ones, hold every payload; the others are an address each."""
+
+
 def rounds() -> list[str]:
     """Return what stands in every string: some payloads together, then each URL by itself.
 

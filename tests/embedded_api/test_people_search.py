@@ -108,7 +108,7 @@ WAYS: list[Callable[[Person, str], None]] = [
 class AnyPeople(TestCase):
     """Rows of any kind, changed in any way."""
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(
         st.lists(st.tuples(TEXTS, TEXTS, TEXTS), min_size=30, max_size=45),
         st.lists(st.tuples(st.integers(0, 29), st.sampled_from(WAYS), TEXTS), max_size=2),
@@ -128,7 +128,7 @@ class AnyPeople(TestCase):
         for query in [*queries, *own_pieces, "example", ""]:
             assert walked(tenant.pk, query) == by_hand(tenant.pk, query), query
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=20, deadline=None)
     @given(st.lists(TEXTS, min_size=12, max_size=30), st.lists(QUERIES, min_size=1, max_size=6))
     def test_both_ways_of_finding_texts_find_the_same(
         self, names: list[str], queries: list[str]
