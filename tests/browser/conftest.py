@@ -21,7 +21,9 @@ from playwright.sync_api import (
 
 from tests.processes import Running, demo
 
-CHROMIUM = Path(os.environ.get("CHROMIUM_PATH", "/usr/bin/chromium"))
+# Debian's Chromium without windows takes two thirds of the time of the one with them.
+BUILDS = (Path("/usr/bin/chromium-headless-shell"), Path("/usr/bin/chromium"))
+CHROMIUM = Path(os.environ.get("CHROMIUM_PATH") or next(filter(Path.exists, BUILDS), BUILDS[0]))
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
