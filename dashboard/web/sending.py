@@ -15,7 +15,7 @@ from dashboard.ledger.models.operations import Kind
 from dashboard.ledger.operations import give_up_on_interrupted
 from dashboard.web.operations import Carried, carry_out
 from dashboard.web.service import publishing_client
-from dashboard.web.subscription_reading import remember_if_listed
+from dashboard.web.subscription_reading import patched, remember_if_listed
 
 MARGIN = timedelta(seconds=20)
 """Beyond the time limit of a call: to write down that it was sent, and how it ended."""
@@ -50,7 +50,7 @@ def call_of(operation: Operation) -> Callable[[], WireModel]:
             return lambda: client.pages.create(PageRequest.model_validate(body))
         case Kind.UPDATE_SUBSCRIPTION:
             patch = SubscriptionPatch.model_validate(body)
-            return lambda: client.webhook_subscriptions.update(operation.subscription_id, patch)
+            return lambda: patched(operation.subscription_id, patch)
 
 
 def _remember(operation: Operation, answer: WireModel) -> None:

@@ -31,16 +31,25 @@ NOT_ASKED = "Not asked: the service gave no answer for those before it."
 
 def ask(subscription_id: str) -> WebhookSubscription:
     """Ask the service for one subscription. Raises APIError."""
-    found = publishing_client().webhook_subscriptions.update(subscription_id, SubscriptionPatch())
+    return patched(subscription_id, SubscriptionPatch())
+
+
+def patched(subscription_id: str, patch: SubscriptionPatch) -> WebhookSubscription:
+    """Change a subscription, and return it as the service answers.
+
+    Raises APIError: an answer about another subscription says nothing of this one.
+    """
+    found = publishing_client().webhook_subscriptions.update(subscription_id, patch)
     if found.subscription_id != subscription_id:
-        problem = f"this is another subscription, {found.subscription_id}"
-        raise BadAnswerError(problem, path="subscriptionId", status_code=200)
+        problem = f"the service answered for another subscription, {found.subscription_id}"
+        body = found.model_dump_json(by_alias=True, exclude_unset=True)
+        raise BadAnswerError(problem, path="subscriptionId", status_code=200, body=body)
     return found
 
 
 def remember_if_listed(subscription_id: str, found: WebhookSubscription) -> None:
     """Write down what was seen of a subscription; one that was taken off the list stays off."""
-    if found.subscription_id == subscription_id and subscription_last_known(subscription_id):
+    if subscription_last_known(subscription_id):
         recording.remember_subscription(found)
 
 

@@ -25,6 +25,7 @@ from tests.web.webhook_service import (
     cut,
     garbage,
     ignores,
+    mistakes,
     shows,
 )
 
@@ -488,6 +489,22 @@ def test_an_unknown_outcome_is_told_as_unknown_with_its_operation(
     assert operation.outcome == Outcome.UNKNOWN
     assert reverse("operation-detail", args=[operation.operation_key]) in answer.text
     assert fields(answer.text)["url"] == NEW
+
+
+def test_an_answer_for_another_subscription_is_no_answer(
+    editor: Client, service: WebhookService
+) -> None:
+    service.way = mistakes
+    answer = save(editor, url=NEW)
+    assert answer.status_code == 502
+    assert "the service answered for another subscription, whs_2" in text(answer.text)
+    operation = Operation.objects.get()
+    assert operation.outcome == Outcome.UNKNOWN
+    assert '"subscriptionId":"whs_2"' in operation.attempts.get().answer
+    kept = SubscriptionRecord.objects.get()
+    assert (kept.subscription_id, kept.url) == ("whs_1", "https://hooks.example/in")
+    editor.post(reverse("operation-check", args=[operation.operation_key]))
+    assert Operation.objects.get().outcome == Outcome.ACCEPTED
 
 
 def test_a_look_from_activity_settles_what_was_unknown(

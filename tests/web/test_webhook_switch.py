@@ -25,6 +25,7 @@ from tests.web.webhook_service import (
     cut,
     garbage,
     ignores,
+    mistakes,
 )
 
 PAGE = "/webhooks/whs_1/"
@@ -133,6 +134,7 @@ def test_a_press_is_on_record_with_how_it_stood_before(operator: Client) -> None
         (cut(carried_out=True), Outcome.ACCEPTED, ("false", "it is off, as asked for.")),
         (answers(500, carried_out=True), Outcome.ACCEPTED, ("false", "The service answered 500")),
         (garbage, Outcome.ACCEPTED, ("false", "can't be read")),
+        (mistakes, Outcome.ACCEPTED, ("false", "answered for another subscription")),
         (away, Outcome.NOT_SENT, ("true", "It was on when last seen.")),
         (ignores, Outcome.ACCEPTED, ("true", "The service said yes, and yet it is on.")),
     ],

@@ -67,6 +67,12 @@ def garbage(service: WebhookService, request: httpx.Request) -> httpx.Response:
     return httpx.Response(200, content=b"<html>Welcome")
 
 
+def mistakes(service: WebhookService, request: httpx.Request) -> httpx.Response:
+    """Carry it out, and answer with another subscription, which is as it was asked for."""
+    service.carry_out()
+    return httpx.Response(200, json=service.held | {"subscriptionId": "whs_2"})
+
+
 def cut(*, carried_out: bool) -> Way:
     """End without an answer, the request having arrived."""
 
