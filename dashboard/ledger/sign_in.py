@@ -11,6 +11,9 @@ from dashboard.ledger.models import SignInAct, SignInRules
 
 Kind = SignInAct.Kind
 
+SIGNING_OUT = (Kind.RESET,)
+"""What was done because somebody else may be signed in as that person: it ends all sessions."""
+
 
 def sign_in_rules() -> SignInRules:
     """Return the rules as they stand; nothing is asked until somebody switches it on."""
@@ -45,6 +48,12 @@ def record_act(kind: Kind, *, by: str, person: User | None = None) -> SignInAct:
 def acts() -> QuerySet[SignInAct]:
     """Return what was done, the newest first."""
     return SignInAct.objects.all()
+
+
+def last_sign_out(person: User) -> int:
+    """Return the number of the last act that signed this person out everywhere; 0 for none."""
+    ends = SignInAct.objects.filter(person=person, kind__in=SIGNING_OUT).order_by("-at")
+    return ends.values_list("pk", flat=True).first() or 0
 
 
 def wrong_before(person: User, *, number: int) -> datetime | None:

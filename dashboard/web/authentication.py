@@ -8,7 +8,8 @@ from django.contrib.auth.models import Group, Permission, User
 from django.db.models import Exists, F, Func, OuterRef, Q, Subquery, TextField, Value
 from django.db.models.functions import Concat
 
-from dashboard.ledger.models import SignInRules
+from dashboard.ledger.models import SignInAct, SignInRules
+from dashboard.ledger.sign_in import SIGNING_OUT
 from dashboard.web.second_factor import FACTORS
 
 _BETWEEN = "\n"
@@ -38,11 +39,13 @@ def _rights_of(person: OuterRef) -> Subquery:
 
 _FACTORS = Authenticator.objects.filter(user=OuterRef("pk"), type__in=FACTORS)
 _RULE = SignInRules.objects.filter(publishers_need_second_factor=True)
+_ENDS = SignInAct.objects.filter(person=OuterRef("pk"), kind__in=SIGNING_OUT)
+_LAST_SIGN_OUT = Subquery(_ENDS.order_by("-at").values("pk")[:1])
 _RIGHTS = _rights_of(OuterRef(OuterRef("pk")))
 
 
 class WithPreferences(ModelBackend):
-    """Django's own accounts, each read together with its settings, second factor and rights.
+    """Django's own accounts, each read with its settings, second factor, sign-outs and rights.
 
     Rights are read anew with each request: what was taken away is gone at the next.
     """
@@ -51,7 +54,10 @@ class WithPreferences(ModelBackend):
         """Return the person of a session, or None once they may not come in any more."""
         found = User.objects.select_related("preferences").filter(pk=user_id)
         found = found.annotate(
-            has_second_factor=Exists(_FACTORS), is_rule_on=Exists(_RULE), rights=_RIGHTS
+            has_second_factor=Exists(_FACTORS),
+            is_rule_on=Exists(_RULE),
+            last_sign_out=_LAST_SIGN_OUT,
+            rights=_RIGHTS,
         )
         person = found.first()
         return person if person and self.user_can_authenticate(person) else None

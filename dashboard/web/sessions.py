@@ -1,5 +1,5 @@
-"""How long a log-in lasts: never longer than twelve hours, and an hour without use where it was
-not asked to be kept. Source: our choice.
+"""How long a log-in lasts: never longer than twelve hours, an hour without use where it was not
+asked to be kept, and not beyond an act that signs its person out everywhere. Source: our choice.
 """
 
 import time
@@ -7,20 +7,31 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import logout
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 
+from dashboard.ledger.sign_in import last_sign_out
 from dashboard.web.middleware import Handler
 
 BEGAN, SEEN = "began_at", "seen_at"
 """Keys of the session: seconds since the epoch."""
+SIGNED_OUT = "last_sign_out"
+"""Key of the session: which act was the last to sign its person out everywhere. A number, for the
+clocks of several machines differ."""
 NOTED_EVERY_S = 60
 """A write for each request would be one too many."""
 
 
-def begin(sender: object, request: HttpRequest, **more: Any) -> None:
+def begin(sender: object, request: HttpRequest, user: User, **more: Any) -> None:
     """Note when a person logged in. Hears Django's signal."""
     if hasattr(request, "session"):
         request.session[BEGAN] = request.session[SEEN] = int(time.time())
+        stay_signed_in(request, user)
+
+
+def stay_signed_in(request: HttpRequest, person: User) -> None:
+    """Let this session of a person's go on, whatever has signed them out everywhere so far."""
+    request.session[SIGNED_OUT] = last_sign_out(person)
 
 
 def is_over(began: float, seen: float, now: float, *, is_kept: bool) -> bool:
@@ -41,13 +52,18 @@ def sessions_end(get_response: Handler) -> Handler:
         if began is not None:
             now, seen = time.time(), request.session.get(SEEN, began)
             is_kept = not request.session.get_expire_at_browser_close()
-            if is_over(began, seen, now, is_kept=is_kept):
+            if is_over(began, seen, now, is_kept=is_kept) or _is_signed_out(request):
                 logout(request)
             elif not is_kept and now - seen > NOTED_EVERY_S:
                 request.session[SEEN] = int(now)
         return get_response(request)
 
     return middleware
+
+
+def _is_signed_out(request: HttpRequest) -> bool:
+    last = getattr(request.user, "last_sign_out", None) or 0
+    return bool(request.session.get(SIGNED_OUT, 0) < last)
 
 
 def noindex(get_response: Handler) -> Handler:

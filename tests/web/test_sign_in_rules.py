@@ -16,6 +16,7 @@ from tests.web.factors import (
     STEP,
     add_passkey,
     browser_at_a_name,
+    code_of,
     confirm,
     set_up_app,
     sign_in,
@@ -206,9 +207,65 @@ def test_an_administrator_helps_who_lost_a_telephone(
     assert "Reset the second factor of paula" in say(as_administrator.get(address_of))
     reset(as_administrator, paula)
     said = say(as_administrator.get(RULES))
-    assert "paula has no second factor any more." in said
+    assert "paula has no second factor any more, and is signed out everywhere." in said
     assert "Second factor reset of paula" in said
     assert sign_in(Client(), "paula").url == "/"
+
+
+def is_in(client: Client) -> bool:
+    return client.get("/find/").status_code == 200
+
+
+def test_a_reset_signs_the_person_out_everywhere(
+    as_administrator: Client, ada: User, paula: User
+) -> None:
+    browser = with_a_second_factor(paula)
+    confirm(as_administrator, ada)
+    asks = as_administrator.get(reverse("second-factor-reset", args=[paula.pk]))
+    assert "Every browser signed in as paula is signed out." in say(asks)
+    assert is_in(browser)
+    reset(as_administrator, paula)
+    assert browser.get("/find/").url == "/accounts/login/?next=/find/"
+    assert is_in(as_administrator)
+    sign_in(browser, "paula")
+    assert is_in(browser)
+
+
+def test_a_reset_of_ones_own_leaves_this_browser_alone_signed_in(ada: User) -> None:
+    here = logged_in(ada)
+    secret = set_up_app(here, ada)
+    elsewhere = Client()
+    sign_in(elsewhere, "ada")
+    elsewhere.post(STEP, {"code": code_of(secret)})
+    assert is_in(elsewhere)
+    reset(here, ada)
+    assert "is signed out in every other browser." in say(here.get(RULES))
+    assert not is_in(elsewhere)
+
+
+def test_a_reset_that_took_nothing_signs_nobody_out(
+    as_administrator: Client, as_publisher: Client, ada: User, paula: User
+) -> None:
+    confirm(as_administrator, ada)
+    reset(as_administrator, paula)
+    assert "paula had no second factor." in say(as_administrator.get(RULES))
+    assert is_in(as_publisher)
+
+
+def test_an_administrators_new_password_signs_the_person_out_everywhere(
+    as_publisher: Client, ada: User, paula: User
+) -> None:
+    ada.is_staff = True
+    ada.save()
+    assert is_in(as_publisher)
+    new = "a longer sentence 7"
+    form = {"password1": new, "password2": new, "usable_password": "true"}
+    staff, address = logged_in(ada), f"/admin/auth/user/{paula.pk}/password/"
+    assert staff.post(address, form).status_code == 302
+    assert not is_in(as_publisher)
+    assert is_in(staff)
+    sign_in(as_publisher, "paula", new)
+    assert is_in(as_publisher)
 
 
 def test_the_password_is_asked_for_anew_before_a_reset(

@@ -20,6 +20,7 @@ from dashboard.web.second_factor import (
     showed_second_factor,
     where_to_set_up,
 )
+from dashboard.web.sessions import stay_signed_in
 from dashboard.web.single_sign_on import is_configured
 
 SHOWN = 50
@@ -61,7 +62,11 @@ def second_factor_reset(request: Request, person_id: int) -> HttpResponse:
     if request.method != "POST":
         return render(request, "accounts/reset.html", {"person": person})
     done = reset_second_factor(person, by=_name(request))
-    said = "has no second factor any more." if done else "had no second factor."
+    if is_own := person == request.user:
+        stay_signed_in(request, person)
+    signed_out = "in every other browser" if is_own else "everywhere"
+    has_none = f"has no second factor any more, and is signed out {signed_out}."
+    said = has_none if done else "had no second factor."
     messages.success(request, f"{person.get_username()} {said}")
     return redirect("sign-in-rules")
 
