@@ -18,6 +18,8 @@ MAX_DEPTH = 100
 WHOLE_ANSWER = problem_path(())
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_ESCAPED_UNSTORABLE = re.compile(r"\\u(?:0000|d[89a-f])", re.IGNORECASE)
+"""How they can still stand in text that `read_text` made storable."""
 ReplyT = TypeVar("ReplyT", bound=WireModel)
 
 
@@ -47,7 +49,7 @@ def storable(text: str) -> str:
 
 
 def read_json(text: str) -> Any:
-    """Return the JSON value, with all its strings storable.
+    """Return the JSON value of a text that `read_text` gave, with all its strings storable.
 
     Raises ValueError, saying what is wrong, on text that is no JSON, numbers that are not finite,
     and nesting above `MAX_DEPTH`.
@@ -60,19 +62,35 @@ def read_json(text: str) -> Any:
         raise ValueError("not JSON") from None
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    return _cleaned(data, MAX_DEPTH)
-
-
-def _cleaned(value: Any, levels: int) -> Any:
-    if isinstance(value, str):
-        return storable(value)
-    if not isinstance(value, dict | list):
-        return value
-    if levels == 0:
+    if _is_deeper(data, MAX_DEPTH):
         raise ValueError("nested too deeply")
-    if isinstance(value, list):
-        return [_cleaned(item, levels - 1) for item in value]
-    return {storable(key): _cleaned(item, levels - 1) for key, item in value.items()}
+    # Walking through every string costs as much as reading them: most answers hold none to mend.
+    return _cleaned(data) if _ESCAPED_UNSTORABLE.search(text) else data
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    """Tell whether a JSON value has more than so many levels of lists and objects."""
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(levels):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+    return bool(level)
+
+
+def _cleaned(value: Any) -> Any:
+    match value:
+        case str():
+            return storable(value)
+        case list():
+            return [_cleaned(item) for item in value]
+        case dict():
+            return {storable(key): _cleaned(item) for key, item in value.items()}
+        case _:
+            return value
 
 
 def _finite(text: str) -> float:

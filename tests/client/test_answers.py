@@ -91,10 +91,18 @@ def test_a_byte_order_mark_is_borne() -> None:
     assert client_saying(200, content=body).pages.get("page_1").page_id == "page_1"
 
 
-@pytest.mark.parametrize("depth", [200, 100_000])
+def nested(depth: int) -> str:
+    """A page that holds so many lists, each in the one before."""
+    return json.dumps(wire.page(deep="#")).replace('"#"', "[" * depth + "]" * depth)
+
+
+@pytest.mark.parametrize("depth", [100, 200, 100_000])
 def test_nesting_without_end_is_refused(depth: int) -> None:
-    body = json.dumps(wire.page(deep="#")).replace('"#"', "[" * depth + "]" * depth)
-    assert refused(200, content=body).problem == "nested too deeply"
+    assert refused(200, content=nested(depth)).problem == "nested too deeply"
+
+
+def test_a_hundred_levels_are_read() -> None:
+    assert client_saying(200, content=nested(99)).pages.get("page_1").page_id == "page_1"
 
 
 def test_only_the_head_of_a_body_is_kept() -> None:
