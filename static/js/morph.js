@@ -2,7 +2,7 @@
 // hx-swap-oob="morph:#id" makes the element with that id like the first child of the answer.
 
 // Set by scripts or by the reader, and none of the answer's business.
-const KEPT = new Set(["open", "aria-busy", "data-label"]);
+const KEPT = new Set(["open", "aria-busy", "data-label", "tabindex"]);
 
 // Rows are known by their id; what has none, by its place and name.
 function counterpart(parent, wanted, here) {
@@ -19,7 +19,17 @@ function patchAttributes(element, wanted) {
   }
 }
 
+// First what is no longer there goes: what stays then need not be moved, and keeps the focus.
+function dropGone(element, wanted) {
+  const staying = new Set([...wanted.children].map((child) => child.id));
+  for (const child of [...element.children]) {
+    if (child.id && !staying.has(child.id)) child.remove();
+  }
+}
+
 function patchChildren(element, wanted) {
+  const isContinued = element.hasAttribute("data-continued");
+  if (!isContinued) dropGone(element, wanted);
   let here = element.firstChild;
   for (const child of [...wanted.childNodes]) {
     const found = counterpart(element, child, here);
@@ -29,7 +39,7 @@ function patchChildren(element, wanted) {
     if (found) patch(found, child);
   }
   // A list that was continued keeps what the answer does not reach to.
-  while (here && !element.hasAttribute("data-continued")) {
+  while (here && !isContinued) {
     const next = here.nextSibling;
     here.remove();
     here = next;

@@ -54,6 +54,37 @@ function focusProblems(root) {
 document.addEventListener("DOMContentLoaded", () => focusProblems(document));
 document.addEventListener("htmx:afterSettle", (event) => focusProblems(event.detail.elt));
 
+// An answer may take away what has the focus. Then the first of what was asked for with it has the
+// focus; or what came after it in its part, known by its id, as an answer may bring that anew; or
+// the part's heading. What was merely moved keeps it.
+const PRESSED = "a, button, summary";
+let left = null;
+document.addEventListener("htmx:beforeSwap", () => {
+  const focused = document.activeElement;
+  const part = focused.closest("section[id], dialog, main");
+  const within = (selector) => [...(part?.querySelectorAll(selector) ?? [])];
+  const isAfter = (each) => focused.compareDocumentPosition(each) & Node.DOCUMENT_POSITION_FOLLOWING;
+  const heirs = within("[id]").filter(isAfter).map((each) => each.id);
+  left = part && { focused, part: part.id, heirs, before: new Set(within(PRESSED)) };
+});
+document.addEventListener("htmx:afterSettle", ({ detail }) => {
+  if (!left || document.activeElement !== document.body) return;
+  const isAsked = detail.requestConfig?.elt === left.focused;
+  const heir = isAsked ? firstNew(detail.elt) : heirOf(left);
+  const place = left.focused.isConnected ? left.focused : heir;
+  if (place?.tabIndex < 0) place.tabIndex = -1;
+  place?.focus({ preventScroll: true });
+});
+function firstNew(element) {
+  return [...element.querySelectorAll(PRESSED)].find((each) => !left.before.has(each));
+}
+function heirOf({ part, heirs }) {
+  const place = document.getElementById(part);
+  const there = heirs.map((id) => document.getElementById(id));
+  const heir = there.find((each) => place?.contains(each) && each.checkVisibility());
+  return heir ?? place?.querySelector("h1, h2, h3");
+}
+
 // A part of a page that polls waits while nobody looks, and goes on when somebody does. Its
 // trigger names "again": a single look held back, or that got no answer, is made up for.
 document.addEventListener("htmx:beforeRequest", (event) => {

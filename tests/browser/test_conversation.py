@@ -332,6 +332,40 @@ def test_the_board_is_drawn_anew_in_its_place(reading: Page, story: Story) -> No
     assert _place(reading) == before
 
 
+def test_a_change_that_is_gone_leaves_the_focus_to_the_next_and_the_last_to_the_board(
+    reading: Page, story: Story
+) -> None:
+    first, second = ({"changeId": f"chg_{n}", "newValue": f"{n}"} for n in (1, 2))
+    story.write("pending_changes", [first, second])
+    reading.clock.install()
+    reading.reload()
+    board = reading.get_by_role("region", name="Pending changes")
+    changes = board.locator("[data-kinds]")
+    changes.first.get_by_role("button").focus()
+    story.write("pending_changes", [second])
+    reading.clock.fast_forward(21_000)
+    expect(changes).to_have_count(1)
+    expect(changes).to_be_focused()
+    story.write("pending_changes", [])
+    reading.clock.fast_forward(21_000)
+    expect(changes).to_have_count(0)
+    expect(board.get_by_role("heading")).to_be_focused()
+
+
+def test_the_focus_stays_on_a_change_when_those_before_it_go(reading: Page, story: Story) -> None:
+    first, second, third = ({"changeId": f"chg_{n}", "newValue": f"{n}"} for n in (1, 2, 3))
+    story.write("pending_changes", [first, second, third])
+    reading.clock.install()
+    reading.reload()
+    board = reading.get_by_role("region", name="Pending changes")
+    copy = board.locator("[data-kinds]").last.get_by_role("button")
+    copy.focus()
+    story.write("pending_changes", [third, second])
+    reading.clock.fast_forward(21_000)
+    expect(board.locator("[data-kinds]")).to_have_count(2)
+    expect(board.locator("[data-kinds]").first.get_by_role("button")).to_be_focused()
+
+
 def _place(page: Page) -> dict[str, Any]:
     return page.evaluate(
         "({ top: scrollY, focus: document.activeElement.id, selected: getSelection().toString(),"

@@ -1,0 +1,35 @@
+"""The keyboard stays where it was, or goes on where a reader would, whatever an answer replaces."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.addresses import addresses
+from tests.browser.conftest import log_in
+from tests.processes import Running
+
+IN_WHAT_CAME = """([id, count]) => {
+  const all = [...document.querySelectorAll(id)];
+  return all.indexOf(document.activeElement.closest(id)) === count;
+}"""
+
+
+def test_a_choice_of_what_is_shown_keeps_the_focus(page: Page, server: Running) -> None:
+    log_in(page)
+    page.goto(addresses(server)["audience"])
+    choices = page.get_by_role("group", name="Which fields to show")
+    choices.get_by_role("link", name="All").press("Enter")
+    expect(choices.get_by_role("link", name="All")).to_have_attribute("aria-current", "true")
+    expect(choices.get_by_role("link", name="All")).to_be_focused()
+
+
+@pytest.mark.parametrize(
+    ("address", "button", "rows"),
+    [("/activity/", "Load more", ".log li"), ("/pages/", "Load 10 more", "#rows tr")],
+)
+def test_what_was_loaded_has_the_focus_once_nothing_more_is_to_come_in_its_place(
+    address: str, button: str, rows: str, page: Page
+) -> None:
+    log_in(page, to=address)
+    there = page.locator(rows).filter(has_not=page.get_by_role("link", name=button)).count()
+    page.get_by_role("link", name=button).press("Enter")
+    page.wait_for_function(IN_WHAT_CAME, arg=[rows, there])
