@@ -11,7 +11,7 @@ from dashboard.ledger.models import SignInAct, SignInRules
 
 Kind = SignInAct.Kind
 
-SIGNING_OUT = (Kind.RESET,)
+SIGNING_OUT = (Kind.RESET, Kind.DISCONNECTED)
 """What was done because somebody else may be signed in as that person: it ends all sessions."""
 
 

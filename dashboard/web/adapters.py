@@ -9,6 +9,7 @@ from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.models import SocialApp, SocialLogin
+from allauth.socialaccount.providers.base.constants import AuthProcess
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
@@ -19,8 +20,13 @@ from django.utils.safestring import SafeString
 from dashboard.web import sealing
 from dashboard.web.provider import Organisation
 from dashboard.web.second_factor import is_to_set_up, note_second_factor, where_to_set_up
-from dashboard.web.single_sign_on import is_configured, take_groups
-from dashboard.web.views.single_sign_on import sign_in_refused
+from dashboard.web.single_sign_on import has_account_here, is_configured, take_groups
+from dashboard.web.views.single_sign_on import (
+    connected,
+    refused,
+    sign_in_refused,
+    to_be_connected,
+)
 
 BACKEND = "dashboard.web.authentication.WithPreferences"
 BORDER = 4
@@ -135,20 +141,27 @@ class SingleSignOn(DefaultSocialAccountAdapter):  # type: ignore[misc]  # it has
         return True
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
-        """Refuse an answer to another log-in, and whom the provider gives no group."""
+        """Refuse an answer to another log-in, and whom the provider gives no group.
+
+        Who is signed in here gets their account connected; who has one and is not is told how to.
+        """
         said = sociallogin.account.extra_data
         if not said["nonce"] or said["nonce"] != sociallogin.state.get("nonce"):
-            raise ImmediateHttpResponse(_refused(request, "Its answer was not to this log-in."))
+            raise ImmediateHttpResponse(refused(request, "Its answer was not to this log-in."))
         if not said["groups"]:
             if sociallogin.is_existing:
                 take_groups(sociallogin.user, [])
-            raise ImmediateHttpResponse(_refused(request, "It gives you no group here."))
+            raise ImmediateHttpResponse(refused(request, "It gives you no group here."))
+        if sociallogin.state.get("process") == AuthProcess.CONNECT:
+            raise ImmediateHttpResponse(connected(request, sociallogin))
+        if not sociallogin.is_existing and has_account_here(sociallogin):
+            raise ImmediateHttpResponse(to_be_connected(request))
 
     def on_authentication_error(
         self, request: HttpRequest, provider: Any, error: Any = None, **more: Any
     ) -> None:
         """Say in our words what went wrong at the provider, or between it and us."""
-        raise ImmediateHttpResponse(_refused(request, "The log-in there came to no end."))
+        raise ImmediateHttpResponse(refused(request, "The log-in there came to no end."))
 
 
 def _organisation() -> SocialApp:
@@ -174,7 +187,3 @@ def _welcome(request: HttpRequest, person: User, login: SocialLogin) -> None:
         note_second_factor(request, person, by_organisation=True)
     # Nobody asked for the session to outlast the browser.
     request.session.set_expiry(0)
-
-
-def _refused(request: HttpRequest, why: str) -> HttpResponse:
-    return sign_in_refused(request, f"{settings.OIDC_NAME} did not let you in. {why}")

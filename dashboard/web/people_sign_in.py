@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef, Prefetch
 
 from dashboard.web.sealing import UnreadableSealError
+from dashboard.web.single_sign_on import Connection, connection_of
 
 Type = Authenticator.Type
 
@@ -25,12 +26,14 @@ class Passkey:
 
 @dataclass(frozen=True)
 class Factors:
-    """What a person shows besides the password."""
+    """What a person shows besides the password, or in its place."""
 
     app: Authenticator | None = None
     passkeys: list[Passkey] = field(default_factory=list)
     codes_left: int | None = None
     """Recovery codes that were not used; None where they can't be read any more."""
+    connection: Connection | None = None
+    """To the organisation's provider; None where there is none."""
 
     @property
     def is_on(self) -> bool:
@@ -61,6 +64,7 @@ def factors_of(person: User) -> Factors:
         app=next((each for each in held if each.type == Type.TOTP), None),
         passkeys=[_passkey(each) for each in held if each.type == Type.WEBAUTHN],
         codes_left=next((_left(each) for each in held if each.type == Type.RECOVERY_CODES), 0),
+        connection=connection_of(person),
     )
 
 

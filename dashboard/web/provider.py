@@ -2,7 +2,8 @@
 
 Stricter than the library's own: the ID token is required and its signature checked, its issuer is
 the configured one, and nothing the provider says is kept but groups and whether a second factor was
-shown. E-mail addresses are not even read, so that none can ever lead into somebody's account.
+shown. An e-mail address is read to keep a second account from being made, and for nothing else: the
+library is never told one, so that none can lead into somebody's account.
 Source: OpenID Connect Core 1.0, 3.1.3.7; OpenID Connect Discovery 1.0, 4.3.
 """
 
@@ -94,6 +95,13 @@ class Organisation(OpenIDConnectProvider):  # type: ignore[misc]  # it has no ty
     id = "organisation"
     oauth2_adapter_class = OrganisationClient
 
+    def sociallogin_from_response(self, request: HttpRequest, response: dict[str, Any]) -> Any:
+        """Return the log-in, with the e-mail address beside it: "" where none was said."""
+        login = super().sociallogin_from_response(request, response)
+        said = {**response["info"], **response["claims"]}.get("email")
+        login.email_said = said.replace("\0", "") if isinstance(said, str) else ""
+        return login
+
     def extract_uid(self, data: dict[str, Any]) -> str:
         """Return the subject: the only thing a person is known by."""
         return str(data["claims"]["sub"])
@@ -114,7 +122,7 @@ class Organisation(OpenIDConnectProvider):  # type: ignore[misc]  # it has no ty
         return {ours: name.replace("\0", "") for ours, name in names.items()}
 
     def extract_email_addresses(self, data: dict[str, Any]) -> list[Any]:
-        """Return none: an account is never found by an address."""
+        """Return none: nobody is let into an account by an address."""
         return []
 
 

@@ -129,6 +129,16 @@ urlpatterns = [
         second_factor.NewRecoveryCodes.as_view(),
         name="mfa_generate_recovery_codes",
     ),
+    path(
+        "accounts/settings/organisation/",
+        single_sign_on.organisation_connect,
+        name="organisation-connect",
+    ),
+    path(
+        "accounts/settings/organisation/remove/",
+        single_sign_on.organisation_disconnect,
+        name="organisation-disconnect",
+    ),
     path("accounts/again/", second_factor.PasswordAgain.as_view(), name="account_reauthenticate"),
     path("accounts/again/code/", second_factor.CodeAgain.as_view(), name="mfa_reauthenticate"),
     path(

@@ -93,6 +93,7 @@ OWN |= {"account_login", "mfa_index", "account_reauthenticate", "mfa_reauthentic
 OWN |= {"mfa_reauthenticate_webauthn", "mfa_activate_totp", "mfa_deactivate_totp"}
 OWN |= {"mfa_add_webauthn", "mfa_remove_webauthn"}
 OWN |= {"mfa_view_recovery_codes", "mfa_generate_recovery_codes"}
+OWN |= {"organisation-connect", "organisation-disconnect"}
 """One's own account and looks."""
 DECISIONS: dict[str, tuple[set[str], set[str]]] = {
     **dict.fromkeys(LOOKING | OWN | OPEN | BY_SECRET, (EVERYONE, EVERYONE)),

@@ -11,13 +11,18 @@ from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from django.contrib.auth.models import Group, User
 from django.test import Client
 
+from dashboard.ledger.models import SignInAct
 from dashboard.ledger.sign_in import ask_publishers
-from tests.web.factors import STEP, code_of, set_up_app
+from dashboard.web.second_factor import reset_second_factor
+from tests.conftest import logged_in
+from tests.web.factors import STEP, code_of, confirm, set_up_app, sign_in
 from tests.web.html import elements, text
 from tests.web.organisation import CLIENT_ID, CLIENT_SECRET, Organisation, answering
 
 LOGIN = "/accounts/login/"
 GO, BACK = "/accounts/login/organisation/", "/accounts/login/organisation/back/"
+SETTINGS = "/accounts/settings/"
+CONNECT, DISCONNECT = f"{SETTINGS}organisation/", f"{SETTINGS}organisation/remove/"
 
 pytestmark = pytest.mark.django_db
 
@@ -56,6 +61,16 @@ def test_where_no_provider_is_named_there_is_no_button_and_no_address(client: Cl
     assert GO not in client.get(LOGIN).content.decode()
     for address in (GO, BACK):
         assert client.get(address).status_code == 404
+
+
+def test_where_no_provider_is_named_there_is_nothing_to_connect(
+    as_viewer: Client, vera: User
+) -> None:
+    confirm(as_viewer, vera)
+    assert "Connect" not in say(as_viewer.get(SETTINGS))
+    for address in (CONNECT, DISCONNECT):
+        assert as_viewer.get(address).status_code == 404
+    assert as_viewer.post(DISCONNECT).status_code == 404
 
 
 def test_the_log_in_page_offers_it_on_the_way_to_the_page_asked_for(
@@ -151,27 +166,63 @@ def test_an_account_that_was_switched_off_stays_out(
 
 
 @pytest.mark.parametrize("verified", [True, False])
+@pytest.mark.parametrize("address", ["vera@kestrel.example", "Vera@Kestrel.example"])
 def test_an_e_mail_address_leads_into_nobodys_account(
-    client: Client, organisation: Organisation, vera: User, verified: bool
+    client: Client, organisation: Organisation, vera: User, verified: bool, address: str
 ) -> None:
-    User.objects.filter(pk=vera.pk).update(email="vera@kestrel.example")
-    EmailAddress.objects.create(user=vera, email="vera@kestrel.example", verified=True)
+    User.objects.filter(pk=vera.pk).update(email=address)
+    EmailAddress.objects.create(user=vera, email=address, verified=True)
     organisation.info |= {"email_verified": verified}
     organisation.claims |= {"email": "vera@kestrel.example", "email_verified": verified}
-    come_back(client, organisation)
-    olga = User.objects.get(username="olga")
-    assert client.session["_auth_user_id"] == str(olga.pk)
-    assert olga.email == ""
-    assert EmailAddress.objects.count() == 1
+    answer = come_back(client, organisation)
+    assert answer.status_code == 403
+    assert not is_in(client)
+    assert User.objects.count() == EmailAddress.objects.count() == 1
 
 
+@pytest.mark.parametrize("name", ["vera", "VERA"])
 def test_a_name_that_is_taken_leads_into_nobodys_account(
+    client: Client, organisation: Organisation, vera: User, name: str
+) -> None:
+    organisation.info["preferred_username"] = name
+    assert come_back(client, organisation).status_code == 403
+    assert not is_in(client)
+    assert User.objects.count() == 1
+
+
+def test_who_has_an_account_here_is_told_how_to_connect_it(
     client: Client, organisation: Organisation, vera: User
 ) -> None:
     organisation.info["preferred_username"] = "vera"
-    come_back(client, organisation)
-    assert client.session["_auth_user_id"] != str(vera.pk)
-    assert User.objects.filter(username="vera").count() == 1
+    answer = come_back(client, organisation)
+    assert "If it is yours, sign in to it with its password and press" in say(answer)
+    hrefs = [e.attributes.get("href", "") for e in elements(answer.content.decode(), "a")]
+    [way] = [href for href in hrefs if href.startswith(LOGIN)]
+    client.get(way)
+    next_page = parse_qs(urlsplit(way).query)["next"][0]
+    led_to = client.post(way, {"username": "vera", "password": "vera", "next": next_page})
+    assert led_to.url == CONNECT
+
+
+@pytest.mark.parametrize(
+    "said", [{}, {"email": ""}, {"email": None}, {"email": 7}, {"email": "\0"}]
+)
+def test_an_address_that_was_not_said_is_nobodys(
+    client: Client, organisation: Organisation, vera: User, said: dict[str, Any]
+) -> None:
+    assert vera.email == ""
+    organisation.info = {"sub": "u-1", "preferred_username": "olga"} | said
+    assert come_back(client, organisation).status_code == 302
+    assert User.objects.get(username="olga").email == ""
+
+
+def test_a_name_that_nobody_signs_in_with_a_password_is_no_obstacle(
+    organisation: Organisation, settings: Any
+) -> None:
+    come_back(Client(), organisation)
+    organisation.claims["sub"] = organisation.info["sub"] = "u-2"
+    assert come_back(Client(), organisation).status_code == 302
+    assert User.objects.count() == 2
 
 
 def test_an_account_of_another_provider_is_another_account(
@@ -309,6 +360,219 @@ def test_neither_the_secret_nor_a_token_is_in_any_log_line(
     said = caplog.text + str([record.__dict__ for record in caplog.records])
     for word in (CLIENT_SECRET, "an-access-token", "eyJ"):
         assert word not in said
+
+
+# An account that is here already.
+
+
+def way_there(client: Client, person: User) -> str:
+    """Confirm who it is, press Connect in the settings, and return where that leads."""
+    confirm(client, person)
+    html = client.get(CONNECT).content.decode()
+    hrefs = [e.attributes.get("href", "") for e in elements(html, "a")]
+    return next(href for href in hrefs if "/authorize?" in href)
+
+
+def connect(client: Client, person: User, organisation: Organisation) -> Any:
+    """Connect the account, and return the settings as they are then."""
+    answer = client.get(organisation.authorise(way_there(client, person)))
+    assert answer.url == SETTINGS
+    return client.get(SETTINGS)
+
+
+@pytest.fixture
+def vera_there(organisation: Organisation, vera: User) -> Organisation:
+    """The provider, which knows Vera by her name and address here, as an editor."""
+    User.objects.filter(pk=vera.pk).update(email="vera@kestrel.example")
+    organisation.info["preferred_username"] = "vera"
+    return organisation
+
+
+def test_who_is_signed_in_connects_the_provider_which_signs_in_from_then_on(
+    as_viewer: Client, vera_there: Organisation, vera: User
+) -> None:
+    assert "Connect Kestrel ID" in say(as_viewer.get(SETTINGS))
+    said = say(connect(as_viewer, vera, vera_there))
+    assert "Connected: Kestrel ID signs you in from now on." in said
+    assert "Disconnect" in said
+    browser = Client()
+    assert come_back(browser, vera_there, to="/people/").url == "/people/"
+    assert browser.session["_auth_user_id"] == str(vera.pk)
+    assert User.objects.count() == 1
+    assert sign_in(Client(), "vera").url == "/"
+
+
+def test_the_groups_follow_the_provider_once_it_is_connected(
+    as_viewer: Client, vera_there: Organisation, vera: User
+) -> None:
+    vera.groups.add(Group.objects.get(name="Administrators"))
+    confirm(as_viewer, vera)
+    assert "the groups Publishers and Viewers." in say(as_viewer.get(CONNECT))
+    connect(as_viewer, vera, vera_there)
+    assert groups_of("vera") == {"Publishers", "Administrators"}
+
+
+def test_a_second_factor_set_up_here_is_asked_for_after_the_provider(
+    as_viewer: Client, vera_there: Organisation, vera: User
+) -> None:
+    connect(as_viewer, vera, vera_there)
+    secret = set_up_app(as_viewer, vera)
+    browser = Client()
+    assert come_back(browser, vera_there).url == STEP
+    assert not is_in(browser)
+    assert browser.post(STEP, {"code": code_of(secret)}).status_code == 302
+    assert is_in(browser)
+
+
+def test_connecting_and_disconnecting_are_on_record(
+    as_viewer: Client, vera_there: Organisation, vera: User
+) -> None:
+    connect(as_viewer, vera, vera_there)
+    as_viewer.post(DISCONNECT)
+    acts = SignInAct.objects.order_by("pk").values_list("kind", "actor_name", "person_name")
+    assert list(acts) == [("connected", "vera", "vera"), ("disconnected", "vera", "vera")]
+
+
+@pytest.mark.parametrize("address", [CONNECT, DISCONNECT])
+def test_the_password_is_asked_for_anew_before_it(
+    as_viewer: Client, vera_there: Organisation, vera: User, address: str
+) -> None:
+    connect(as_viewer, vera, vera_there)
+    later = logged_in(vera)
+    for method in (later.get, later.post):
+        answer = method(address)
+        assert answer.status_code == 405 or answer.url.startswith("/accounts/again/")
+    assert SocialAccount.objects.count() == 1
+
+
+def test_no_form_and_no_address_of_another_site_connects_anything(
+    as_viewer: Client, vera_there: Organisation, vera: User
+) -> None:
+    confirm(as_viewer, vera)
+    assert as_viewer.post(CONNECT).status_code == 405
+    as_viewer.get(CONNECT, {"next": "https://evil.example/", "process": "login"})
+    theirs = Client()
+    answered = vera_there.authorise(theirs.get(GO).url)
+    assert as_viewer.get(answered).url == SETTINGS
+    assert "Not connected to Kestrel ID. The log-in there came to no end." in say(
+        as_viewer.get(SETTINGS)
+    )
+    assert not SocialAccount.objects.exists()
+
+
+def test_what_one_person_began_connects_no_other(
+    vera_there: Organisation, vera: User, paula: User
+) -> None:
+    browser = logged_in(vera)
+    answered = vera_there.authorise(way_there(browser, vera))
+    browser.post("/accounts/logout/")
+    sign_in(browser, "paula")
+    browser.get(answered)
+    assert "Not connected to Kestrel ID." in say(browser.get(SETTINGS))
+    assert not SocialAccount.objects.exists()
+
+
+@pytest.mark.parametrize("is_reset", [True, False])
+def test_who_was_signed_out_meanwhile_is_not_connected(
+    vera_there: Organisation, vera: User, is_reset: bool
+) -> None:
+    browser = logged_in(vera)
+    answered = vera_there.authorise(way_there(browser, vera))
+    set_up_app(logged_in(vera), vera)
+    if is_reset:
+        reset_second_factor(vera, by="manage.py")
+    assert browser.get(answered).status_code == 403
+    assert not is_in(browser)
+    assert not SocialAccount.objects.exists()
+
+
+def test_a_log_in_of_another_account_is_taken_from_nobody(
+    as_viewer: Client, organisation: Organisation, vera: User
+) -> None:
+    come_back(Client(), organisation)
+    said = say(connect(as_viewer, vera, organisation))
+    assert "Not connected to Kestrel ID. It signs in another account here, olga." in said
+    assert SocialAccount.objects.get().user.username == "olga"
+    assert groups_of("vera") == {"Viewers"}
+
+
+def test_one_account_has_one_log_in_of_the_provider(
+    as_viewer: Client, vera_there: Organisation, vera: User
+) -> None:
+    second = way_there(as_viewer, vera)
+    connect(as_viewer, vera, vera_there)
+    vera_there.claims["sub"] = vera_there.info["sub"] = "u-2"
+    as_viewer.get(vera_there.authorise(second))
+    assert "A log-in of it is connected already." in say(as_viewer.get(SETTINGS))
+    assert SocialAccount.objects.get().uid == "u-1"
+    assert as_viewer.get(CONNECT).url == SETTINGS
+
+
+@pytest.mark.parametrize("bad", BAD_TOKENS.values(), ids=BAD_TOKENS.keys())
+def test_a_token_that_is_not_good_connects_nothing(
+    as_viewer: Client, vera_there: Organisation, vera: User, bad: dict[str, Any]
+) -> None:
+    for name, value in bad.items():
+        setattr(vera_there, name, value)
+    assert "Not connected to Kestrel ID." in say(connect(as_viewer, vera, vera_there))
+    assert not SocialAccount.objects.exists()
+
+
+def test_who_has_no_group_there_is_not_connected(
+    as_viewer: Client, vera_there: Organisation, vera: User
+) -> None:
+    vera_there.claims["groups"] = ["strangers"]
+    said = say(connect(as_viewer, vera, vera_there))
+    assert "Not connected to Kestrel ID. It gives you no group here." in said
+    assert groups_of("vera") == {"Viewers"}
+    assert not SocialAccount.objects.exists()
+
+
+def test_a_provider_that_is_away_connects_nothing_and_is_said_to_be(
+    as_viewer: Client, organisation: Organisation, vera: User
+) -> None:
+    organisation.discovery = {"issuer": "https://evil.example"}
+    confirm(as_viewer, vera)
+    assert as_viewer.get(CONNECT).url == SETTINGS
+    assert "Not connected: Kestrel ID can’t be reached." in say(as_viewer.get(SETTINGS))
+
+
+def test_once_disconnected_it_signs_in_no_more_and_nobody_stays_in_by_it(
+    as_viewer: Client, vera_there: Organisation, vera: User
+) -> None:
+    connect(as_viewer, vera, vera_there)
+    elsewhere = Client()
+    come_back(elsewhere, vera_there)
+    assert "Disconnect Kestrel ID" in say(as_viewer.get(DISCONNECT))
+    assert as_viewer.post(DISCONNECT).url == SETTINGS
+    assert "Disconnected from Kestrel ID." in say(as_viewer.get(SETTINGS))
+    assert not is_in(elsewhere)
+    assert come_back(elsewhere, vera_there).status_code == 403
+    assert is_in(as_viewer)
+    assert "Connect Kestrel ID" in say(as_viewer.get(SETTINGS))
+
+
+def test_the_only_way_in_is_not_disconnected(client: Client, organisation: Organisation) -> None:
+    come_back(client, organisation)
+    assert "It is your only way in." in say(client.get(SETTINGS))
+    hrefs = [e.attributes.get("href") for e in elements(client.get(SETTINGS).text, "a")]
+    assert DISCONNECT not in hrefs
+    client.post(DISCONNECT)
+    assert "without Kestrel ID you would have no way in" in say(client.get(SETTINGS))
+    assert SocialAccount.objects.exists()
+
+
+def test_who_came_by_the_provider_of_before_connects_the_one_of_today(
+    client: Client, organisation: Organisation, settings: Any
+) -> None:
+    come_back(client, organisation)
+    olga = User.objects.get()
+    with answering() as today:
+        settings.OIDC_ISSUER = today.url
+        assert "Connect Kestrel ID" in say(client.get(SETTINGS))
+        connect(client, olga, today)
+        come_back(Client(), today)
+    assert User.objects.count() == 1
 
 
 # The second factor of who comes from there.

@@ -38,6 +38,8 @@ class SignInAct(models.Model):
         CODE_USED = "code_used", "Used a recovery code"
         WRONG = "wrong", "Wrong code or passkey"
         RESET = "reset", "Second factor reset"
+        CONNECTED = "connected", "Connected the organisation’s log-in"
+        DISCONNECTED = "disconnected", "Disconnected the organisation’s log-in"
 
     kind = models.CharField(max_length=16, choices=Kind)
     at = models.DateTimeField()
