@@ -40,7 +40,8 @@ def read_reply(text: str, *, status_code: int, reply: type[ReplyT]) -> ReplyT:
 
 def read_text(body: bytes) -> str:
     """Return a body as text. What is not UTF-8, and NUL, becomes U+FFFD: no database keeps it."""
-    return storable(body.decode("utf-8-sig", errors="replace"))
+    # What was decoded holds no surrogate; looking for NUL alone is ten times as fast.
+    return body.decode("utf-8-sig", errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 def storable(text: str) -> str:

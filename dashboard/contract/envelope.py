@@ -2,7 +2,13 @@
 
 from typing import Any, Generic, TypeVar, get_args
 
-from pydantic import Field, TypeAdapter, ValidationError, model_validator
+from pydantic import (
+    Field,
+    ModelWrapValidatorHandler,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
 
 from dashboard.contract.wire import Count, WireModel
 
@@ -28,20 +34,30 @@ class ListEnvelope(WireModel, Generic[ItemT]):
     next_cursor: str | None = None
     unreadable: list[UnreadableItem] = Field(default=[], exclude=True)
 
-    @model_validator(mode="before")
+    @model_validator(mode="wrap")
     @classmethod
-    def _set_unreadable_items_aside(cls, data: Any) -> Any:
+    def _set_unreadable_items_aside(
+        cls, data: Any, validate: ModelWrapValidatorHandler["ListEnvelope[ItemT]"]
+    ) -> "ListEnvelope[ItemT]":
         if not isinstance(data, dict) or not isinstance(data.get("items"), list):
-            return data
-        adapter = TypeAdapter(get_args(cls.model_fields["items"].annotation)[0])
-        readable: list[Any] = []
-        unreadable: list[UnreadableItem] = []
-        for index, item in enumerate(data["items"]):
-            try:
-                readable.append(adapter.validate_python(item))
-            except ValidationError as failure:
-                unreadable.append(_unreadable(index, item, failure))
-        return data | {"items": readable, "unreadable": unreadable}
+            return validate(data)
+        # Most answers can be read at once; one by one costs twice as much.
+        try:
+            return validate(data | {"unreadable": []})
+        except ValidationError:
+            item_type = get_args(cls.model_fields["items"].annotation)[0]
+            return validate(data | _read_one_by_one(data["items"], TypeAdapter(item_type)))
+
+
+def _read_one_by_one(items: list[Any], adapter: TypeAdapter[Any]) -> dict[str, list[Any]]:
+    readable: list[Any] = []
+    unreadable: list[UnreadableItem] = []
+    for index, item in enumerate(items):
+        try:
+            readable.append(adapter.validate_python(item))
+        except ValidationError as failure:
+            unreadable.append(_unreadable(index, item, failure))
+    return {"items": readable, "unreadable": unreadable}
 
 
 def problem_path(location: tuple[int | str, ...]) -> str:

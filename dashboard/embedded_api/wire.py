@@ -16,6 +16,10 @@ from dashboard.embedded_api.cursors import Part
 from dashboard.embedded_api.marks import last_mark_of
 
 
+_AnyList = ListEnvelope[Any]
+"""Kept: a model that nobody holds is made anew each time it is named."""
+
+
 def answer(content: WireModel, *, status: int = 200) -> HttpResponse:
     """Return a success. Only what was set is written: an optional field may be absent."""
     body = content.model_dump_json(by_alias=True, exclude_unset=True)
@@ -26,7 +30,7 @@ def answer_list(items: Iterable[WireModel], part: Part[Any]) -> HttpResponse:
     """Return a list's answer. The items are ours and right: they are not looked at again."""
     cursor: dict[str, Any] = _given(next_cursor=part.next_cursor)
     return answer(
-        ListEnvelope[Any].model_construct(
+        _AnyList.model_construct(
             items=list(items), total_count=part.total_count, has_more=part.has_more, **cursor
         )
     )
