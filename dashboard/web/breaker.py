@@ -5,6 +5,7 @@ hold them all. After three silences in a row a read is refused at once; when the
 call goes through to see, and an answer of any kind ends it. Source: our choice.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 SILENCES = 3
@@ -40,7 +41,16 @@ class Line:
         return replace(line, asked_again_at=now + pause)
 
 
-def is_hanging(waited_s: list[float], *, time_limit_s: float) -> bool:
-    """Tell whether calls that are still waiting, each for so long, are silence enough."""
+def silent_s(began: Iterable[float], *, answered: float, now: float) -> list[float]:
+    """Return how long each call that waits has met with silence; all in seconds on one clock.
+
+    An answer to any call, at `answered`, ends it for all: where we are slow ourselves, calls wait
+    long beside a service that goes on answering.
+    """
+    return [now - max(since, answered) for since in began]
+
+
+def is_hanging(silent_s: list[float], *, time_limit_s: float) -> bool:
+    """Tell whether calls that are still waiting, each in silence for so long, are enough."""
     limit = min(HANGING_S, time_limit_s / 2)
-    return sum(waited > limit for waited in waited_s) >= SILENCES
+    return sum(silent > limit for silent in silent_s) >= SILENCES

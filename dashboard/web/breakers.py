@@ -15,7 +15,7 @@ from django.core.cache import cache
 from redis.exceptions import RedisError
 
 from dashboard.client import APIError, Call, NoAnswerError, NotReachedError
-from dashboard.web.breaker import Line, is_hanging
+from dashboard.web.breaker import Line, is_hanging, silent_s
 
 READS = (
     "List pages",
@@ -31,6 +31,8 @@ KEPT_S = 10 * 60
 
 _waiting: dict[str, list[float]] = defaultdict(list)
 """When each call of this process that is under way began, on the monotonic clock."""
+_answered: dict[str, float] = {}
+"""When a call of this process was last answered, on the same clock."""
 _counting = Lock()
 
 
@@ -72,7 +74,7 @@ def _let_pass(operation: str) -> None:
                 f"The service was not asked: it gave no answer {line.silences} times in a row. "
                 f"It is asked again {again}."
             )
-    elif is_hanging(_waited_s(operation), time_limit_s=settings.SERVICE_TIMEOUT_S):
+    elif is_hanging(_silent_s(operation), time_limit_s=settings.SERVICE_TIMEOUT_S):
         raise NotReachedError(
             "The service was not asked: others have been waiting for its answer for a while."
         )
@@ -86,6 +88,7 @@ def _note_silence(operation: str) -> None:
 
 
 def _note_answer(operation: str) -> None:
+    _answered[operation] = time.monotonic()
     with suppress(RedisError):
         if cache.get(_key(operation)):
             cache.delete_many([_key(operation), _look(operation)])
@@ -106,10 +109,10 @@ def _line(operation: str) -> Line:
         return Line()
 
 
-def _waited_s(operation: str) -> list[float]:
-    now = time.monotonic()
+def _silent_s(operation: str) -> list[float]:
     with _counting:
-        return [now - since for since in _waiting[operation]]
+        began = list(_waiting[operation])
+    return silent_s(began, answered=_answered.get(operation, 0.0), now=time.monotonic())
 
 
 @contextmanager

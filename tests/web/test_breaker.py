@@ -11,7 +11,7 @@ from django.core.cache import cache
 from django.test import Client
 
 from dashboard.client import Call, NotReachedError
-from dashboard.web.breaker import PAUSES_S, SILENCES, Line, is_hanging
+from dashboard.web.breaker import PAUSES_S, SILENCES, Line, is_hanging, silent_s
 from dashboard.web.breakers import guarded
 from tests import wire
 from tests.far_end import FarEnd
@@ -42,13 +42,17 @@ def test_a_line_may_be_asked_when_its_pause_is_over() -> None:
 
 
 @pytest.mark.parametrize(
-    ("waited_s", "limit_s", "hangs"),
+    ("silent_s", "limit_s", "hangs"),
     [([6, 6, 6], 30, True), ([6, 6, 4], 30, False), ([2, 2, 2], 3, True), ([], 30, False)],
 )
 def test_calls_that_wait_long_are_silence_enough(
-    waited_s: list[float], limit_s: float, hangs: bool
+    silent_s: list[float], limit_s: float, hangs: bool
 ) -> None:
-    assert is_hanging(waited_s, time_limit_s=limit_s) is hangs
+    assert is_hanging(silent_s, time_limit_s=limit_s) is hangs
+
+
+def test_an_answer_to_any_call_ends_the_silence_for_all() -> None:
+    assert silent_s([1, 2, 9], answered=7, now=10) == [3, 3, 1]
 
 
 def test_the_fourth_read_of_a_silent_service_fails_at_once(
@@ -136,6 +140,17 @@ def test_calls_that_hang_hold_back_those_that_come_after(settings: Any) -> None:
             pytest.fail("let through")
     with guarded(READ):
         pass
+
+
+def test_calls_that_wait_beside_others_that_are_answered_hold_back_nobody(settings: Any) -> None:
+    settings.SERVICE_TIMEOUT_S = 2
+    with ExitStack() as waiting:
+        for _ in range(SILENCES):
+            waiting.enter_context(guarded(READ))
+        with guarded(READ):
+            time.sleep(1.1)
+        with guarded(READ):
+            pass
 
 
 @pytest.mark.parametrize("status", [404, 429, 500])
