@@ -11,6 +11,7 @@ from hypothesis import settings as hypothesis_settings
 from xdist.remote import Producer
 
 from tests import far_end as far_end_module
+from tests import once
 from tests.dealing import Dealing
 from tests.far_end import FarEnd
 from tests.secrets_watch import no_secret_in_the_log
@@ -88,6 +89,18 @@ def as_publisher(paula: User) -> Client:
 def as_administrator(ada: User) -> Client:
     """Ada's browser."""
     return logged_in(ada)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Begin a run, where this is not one of its workers."""
+    if not hasattr(config, "workerinput"):
+        once.begin()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End it."""
+    if not hasattr(config, "workerinput"):
+        once.end()
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Dealing:

@@ -4,6 +4,7 @@ Nothing here touches the ORM: what a dashboard remembers is asked of it over HTT
 """
 
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -18,8 +19,14 @@ import httpx
 
 from config.environment import BASE_DIR
 from tests.far_end import Answer
+from tests.once import is_a_run, made_once, settings
 from tests.processes import Running, free_port, running
 from tests.web.html import text
+
+INSTALL = """from django.core.management import call_command as run
+run("migrate", verbosity=0)
+run("createsuperuser", interactive=False, username="root", email="root@kestrel.example")"""
+"""Both in one process: to start one takes a second."""
 
 
 class _Server(ThreadingHTTPServer):
@@ -75,6 +82,7 @@ class Dashboard:
         self.database = folder / "dashboard.sqlite3"
         self.starts = 0
         self.env = {
+            "DJANGO_SETTINGS_MODULE": settings(),
             "SECRET_KEY": "only-for-tests-" + "x" * 50,
             "ALLOWED_HOSTS": "127.0.0.1",
             "SECURE_COOKIES": "false",
@@ -87,11 +95,14 @@ class Dashboard:
         }
 
     def prepare(self) -> None:
-        """Make the tables, and the account of root, who may do everything."""
-        self._manage("migrate")
-        self._manage(
-            "createsuperuser", "--noinput", "--username=root", "--email=root@kestrel.example"
-        )
+        """Make the tables, and the account of root, who may do everything.
+
+        A run of the suite makes them once for all SQLite databases.
+        """
+        if is_a_run() and self.env["DATABASE_URL"].startswith("sqlite:"):
+            shutil.copy(made_once("prepared.sqlite3", self._install_in), self.database)
+        else:
+            self._install()
 
     def started(
         self, *, port: int | None = None, processes: int = 1
@@ -113,9 +124,12 @@ class Dashboard:
             rows.execute("UPDATE ledger_attempt SET sent_at = datetime(sent_at, '-1 minute')")
         rows.close()
 
-    def _manage(self, *command: str) -> None:
-        done = [sys.executable, "manage.py", *command, "-v0"]
-        subprocess.run(done, cwd=BASE_DIR, env=self.env, check=True)
+    def _install_in(self, file: Path) -> None:
+        self._install(DATABASE_URL=f"sqlite:///{file}")
+
+    def _install(self, **env: str) -> None:
+        done = [sys.executable, "manage.py", "shell", "-v0", "-c", INSTALL]
+        subprocess.run(done, cwd=BASE_DIR, env=self.env | env, check=True)
 
 
 def hidden(page: httpx.Response, name: str) -> str:

@@ -4,17 +4,20 @@ import os
 import random
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import httpx
 
 from config.environment import BASE_DIR
+from tests.once import settings
 
 PATIENCE_S = 180
 """A server starts in two seconds, where nothing else runs."""
@@ -75,16 +78,26 @@ def running(
             _stop(process)
 
 
-def demo(folder: Path, *options: str) -> AbstractContextManager[Running]:
+def demo(folder: Path, *options: str, **env: str) -> AbstractContextManager[Running]:
     """Run `manage.py demo` on data of its own in a folder."""
     port = free_port()
+    database = f"sqlite:///{folder / 'demo.sqlite3'}"
     return running(
         ["manage.py", "demo", "--port", str(port), *options],
         port=port,
         ready="/health/live",
         log=folder / "demo.log",
-        env={"DATABASE_URL": f"sqlite:///{folder / 'demo.sqlite3'}"},
+        env={"DATABASE_URL": database, "DJANGO_SETTINGS_MODULE": settings()} | env,
     )
+
+
+def fill_as_the_demo_does(database: Path) -> None:
+    """Make a file with the data and the accounts of a demo."""
+    with TemporaryDirectory() as folder:
+        with demo(Path(folder)):
+            pass
+        with closing(sqlite3.connect(Path(folder) / "demo.sqlite3")) as filled:
+            filled.execute("VACUUM INTO ?", [str(database)])
 
 
 def odd_service(folder: Path) -> AbstractContextManager[Running]:

@@ -5,6 +5,7 @@ which Django refuses to. So each module starts a browser of its own and ends it.
 """
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,7 +20,8 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from tests.processes import Running, demo
+from tests.once import made_once
+from tests.processes import Running, demo, fill_as_the_demo_does
 
 # Debian's Chromium without windows takes two thirds of the time of the one with them.
 BUILDS = (Path("/usr/bin/chromium-headless-shell"), Path("/usr/bin/chromium"))
@@ -60,8 +62,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """The demo, once a worker."""
-    with demo(tmp_path_factory.mktemp("demo")) as running:
+    """The demo, once a worker, each on data of its own."""
+    folder = tmp_path_factory.mktemp("demo")
+    shutil.copy(made_once("demo.sqlite3", fill_as_the_demo_does), folder / "demo.sqlite3")
+    with demo(folder) as running:
         yield running
 
 

@@ -1,7 +1,6 @@
 """Publishing in a browser, before a service that is slow, silent or cut off when a test says so."""
 
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,24 +32,16 @@ NOTE_THE_SWAP = """window.swapped = new Promise((done) => {
 Opened = Callable[[str], Page]
 
 
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database with its tables and an account, to be copied."""
-    dashboard = Dashboard(tmp_path_factory.mktemp("prepared"), "http://127.0.0.1:1")
-    dashboard.prepare()
-    return dashboard.database
-
-
 @pytest.fixture
 def service() -> PublishingService:
     return PublishingService()
 
 
 @pytest.fixture
-def dashboard(service: PublishingService, prepared: Path, tmp_path: Path) -> Iterator[Dashboard]:
+def dashboard(service: PublishingService, tmp_path: Path) -> Iterator[Dashboard]:
     with over_http(service) as url:
         made = Dashboard(tmp_path, url)
-        shutil.copy(prepared, made.database)
+        made.prepare()
         yield made
 
 

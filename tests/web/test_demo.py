@@ -29,6 +29,8 @@ from dashboard.web.demo.service import sample_service
 from dashboard.web.looks import look
 from tests.processes import Running, demo, free_port
 
+AS_IT_IS = {"DJANGO_SETTINGS_MODULE": "config.settings"}
+
 
 @pytest.fixture
 def demo_data(db: None) -> None:
@@ -100,12 +102,12 @@ def test_making_accounts_again_leaves_a_changed_password_alone(db: None) -> None
 
 
 def test_a_first_start_answers_and_a_second_keeps_the_data(tmp_path: Path) -> None:
-    with demo(tmp_path, "--people", "50") as running:
+    with demo(tmp_path, "--people", "50", **AS_IT_IS) as running:
         assert _people(running) == 50
         _assert_that_demo_can_log_in(running)
         _assert_that_others_are_told_off(tmp_path, running)
     before = _processor_s()
-    with demo(tmp_path) as running:
+    with demo(tmp_path, **AS_IT_IS) as running:
         assert _people(running) == 50
         _assert_that_ctrl_c_stops_it_without_a_trace(running)
     assert _processor_s() - before < 15
