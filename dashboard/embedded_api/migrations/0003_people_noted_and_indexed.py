@@ -77,29 +77,19 @@ POSTGRESQL_ORDER = [
     'ALTER TABLE embedded_api_persontext ALTER COLUMN name TYPE text COLLATE "C",'
     ' ALTER COLUMN person_id TYPE varchar(255) COLLATE "C"',
 ]
-POSTGRESQL_EXTENSION = "CREATE EXTENSION IF NOT EXISTS pg_trgm"
-POSTGRESQL_INDEX = """
-    CREATE INDEX embedded_api_text_trigrams ON embedded_api_persontext USING gin (text gin_trgm_ops)
-"""
 
 
 def note_and_index(apps: Any, schema_editor: Any) -> None:
     """Do what the database can. Without an index a search is slow, and as right."""
     if schema_editor.connection.vendor == "postgresql":
         _run(schema_editor, *POSTGRESQL_ORDER, *POSTGRESQL_TRIGGERS)
-        _try(
-            schema_editor,
-            (POSTGRESQL_EXTENSION, POSTGRESQL_INDEX),
-            "The extension pg_trgm can't be made here, so searching many people is slow: let an"
-            " administrator of the database make it, then run manage.py index_people.",
-        )
     else:
         _run(schema_editor, *SQLITE_TRIGGERS)
-        _try(
-            schema_editor,
-            (SQLITE_INDEX,),
-            "This SQLite was built without FTS5, so searching many people is slow.",
-        )
+        try:
+            with transaction.atomic(schema_editor.connection.alias):
+                _run(schema_editor, SQLITE_INDEX)
+        except Error:
+            log.warning("This SQLite was built without FTS5, so searching many people is slow.")
 
 
 def _run(schema_editor: Any, *statements: str) -> None:
@@ -108,19 +98,10 @@ def _run(schema_editor: Any, *statements: str) -> None:
             cursor.execute(statement)
 
 
-def _try(schema_editor: Any, statements: tuple[str, ...], otherwise: str) -> None:
-    try:
-        with transaction.atomic(schema_editor.connection.alias):
-            _run(schema_editor, *statements)
-    except Error:
-        log.warning(otherwise)
-
-
 def forget(apps: Any, schema_editor: Any) -> None:
     """Take it all back; the order of letters may stay."""
     if schema_editor.connection.vendor == "postgresql":
         _run(schema_editor, "DROP FUNCTION embedded_api_note_person CASCADE")
-        _run(schema_editor, "DROP INDEX IF EXISTS embedded_api_text_trigrams")
         return
     for trigger in ("added", "changed", "removed"):
         _run(schema_editor, f"DROP TRIGGER embedded_api_person_{trigger}")

@@ -60,11 +60,13 @@ class PersonText(models.Model):
 class PersonPiece(models.Model):
     """Which texts have a piece of a word. Kept by `search.by_pieces`, and by nothing else."""
 
-    piece = models.CharField(max_length=24, primary_key=True)
+    piece = models.CharField(max_length=ID_LENGTH + 1, primary_key=True)
     texts = models.IntegerField()
     """How many have it."""
+    whole = models.CharField(max_length=24, default="")
+    """A longer piece that nearly all of them have; its places are theirs."""
     places = models.BinaryField()
-    """Their places: a Roaring bitmap in its portable format."""
+    """Their places, or those of the texts without the whole: a Roaring bitmap, portable."""
 
     def __str__(self) -> str:
         return self.piece

@@ -7,12 +7,13 @@ time to count a word that most texts have.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from django.db import connection
 
 from dashboard.embedded_api.models import PersonText
 from dashboard.embedded_api.search.found import Found, Span
+from dashboard.embedded_api.search.labels import ends_of, ids_of
+from dashboard.embedded_api.search.rows import rows
 
 TABLE = "embedded_api_persongrams"
 _TELL = f"INSERT INTO {TABLE}"
@@ -26,14 +27,14 @@ class ByGrams:
     """Finds by the index of grams, whose rows are numbered by the labels of the texts."""
 
     def find(self, words: Sequence[str], span: Span, size: int) -> Found:
-        """Return the count and the first `size` labels."""
-        [(count,)] = _rows(f"SELECT count(*) {_MATCHING}", _expression(words), *span)
-        return Found(count, self.labels(words, span, size) if count else [])
+        """Return the count and the ids of the first `size` people."""
+        [(count,)] = rows(f"SELECT count(*) {_MATCHING}", _expression(words), *ends_of(span))
+        return Found(count, self.ids(words, span, size) if count else [])
 
-    def labels(self, words: Sequence[str], span: Span, size: int) -> list[int]:
-        """Return the first `size` labels."""
+    def ids(self, words: Sequence[str], span: Span, size: int) -> list[str]:
+        """Return the ids of the first `size` people."""
         sql = f"SELECT rowid {_MATCHING} ORDER BY rowid LIMIT %s"
-        return [label for (label,) in _rows(sql, _expression(words), *span, size)]
+        return ids_of([label for (label,) in rows(sql, _expression(words), *ends_of(span), size)])
 
     def add(self, texts: Sequence[PersonText]) -> None:
         """Take in texts."""
@@ -49,7 +50,7 @@ class ByGrams:
 
     def clear(self) -> None:
         """Let go of all texts; many come."""
-        _rows(f"{_TELL}({TABLE}) VALUES ('delete-all')")
+        rows(f"{_TELL}({TABLE}) VALUES ('delete-all')")
         self._gather(_MEMORY_WHILE_FILLING)
 
     def settle(self) -> None:
@@ -58,7 +59,7 @@ class ByGrams:
 
     @staticmethod
     def _gather(size: int) -> None:
-        _rows(f"{_TELL}({TABLE}, rank) VALUES ('hashsize', %s)", size)
+        rows(f"{_TELL}({TABLE}, rank) VALUES ('hashsize', %s)", size)
 
 
 def grams_of(text: str) -> str:
@@ -83,9 +84,3 @@ def _phrase(word: str) -> str:
 def _each(sql: str, texts: Sequence[PersonText]) -> None:
     with connection.cursor() as cursor:
         cursor.executemany(sql, [(text.label, grams_of(text.text)) for text in texts])
-
-
-def _rows(sql: str, *values: Any) -> list[Any]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, values)
-        return list(cursor.fetchall())

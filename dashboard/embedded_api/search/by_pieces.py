@@ -5,61 +5,67 @@ the texts that have it is kept, over their places in the list. A word that is su
 answered by its set alone, however many have it. Any other word is rare: the sets of its pieces
 leave a few texts, and those are read. A text that came after the sets were made has no place in
 them, and is read as well; what went since is a set of its own.
-
-Source: Chambi, Lemire, Kaser, Godin, "Better bitmap performance with Roaring bitmaps" (2016).
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 
-from django.db import connection, transaction
-from django.db.models import F, QuerySet, Value
-from django.db.models.expressions import RawSQL
-from django.db.models.functions import StrIndex
+from django.db import connection
+from django.db.models import F, Max, Min, QuerySet
 from pyroaring import BitMap
 
 from dashboard.embedded_api.models import PersonPiece, PersonText
-from dashboard.embedded_api.search.by_text import having, within
-from dashboard.embedded_api.search.found import Found, Span
+from dashboard.embedded_api.search.found import LOWEST, Found, Span
+from dashboard.embedded_api.search.pieces import LONGEST, SHORT, frequent_pieces, pieces_of
+from dashboard.embedded_api.search.rows import rows
 from dashboard.embedded_api.writing import empty, write_many
 
-TRIGRAMS = "embedded_api_text_trigrams"
-_SHORT, _LONGEST = 3, 24
-_FREQUENT = 1 / 20
-"""The part of all texts from which on a longer piece has a set of its own."""
 _SAMPLE = 20_000
 _BATCH = 5_000
 _RAREST = 12
 """Of how many of its pieces the sets are read for a rare word."""
 _WORDS, _CHARACTERS = 8, 60
 """How much of a long query is looked up; the rest is read in the texts that are left."""
-_FEW = 20_000
-"""Up to how many texts are read by their places; among more the index of trigrams is asked."""
+_AT_ONCE = 5_000
+"""So many texts are read by one question: PostgreSQL compiles a larger one, which takes longer."""
 _GONE = ""
+_FROM_TEXTS = "FROM embedded_api_persontext"
+_IN_SPAN = "tenant_id = %s AND label >= %s"
+_FIRST = f"""
+    SELECT label, place, person_id {_FROM_TEXTS} WHERE place = ANY(%s) UNION ALL
+    SELECT label, place, person_id {_FROM_TEXTS} WHERE place IS NULL AND {_IN_SPAN}"""
+_KEPT = """
+    SELECT piece, texts,
+        CASE WHEN piece = ANY(%s) THEN places END,
+        CASE WHEN piece = ANY(%s) AND whole <> '' THEN (
+            SELECT other.places FROM embedded_api_personpiece other WHERE other.piece = kept.whole
+        ) END
+    FROM embedded_api_personpiece kept WHERE piece = ANY(%s)
+"""
 
 
 class ByPieces:
     """Finds by sets of places; the places of texts follow their labels."""
 
     def find(self, words: Sequence[str], span: Span, size: int) -> Found:
-        """Return the count and the first `size` labels."""
-        with _no_compiling():
-            places, late = _places(words, span), _late(words, span)
-            return Found(len(places) + len(late), _first(places, late, size))
+        """Return the count and the ids of the first `size` people."""
+        places = _places(words, span)
+        found = rows(
+            f"{_FIRST}{_having(words)} ORDER BY 1", list(islice(places, size)), *span, *words
+        )
+        count = len(places) + sum(place is None for _, place, _ in found)
+        return Found(count, [person_id for _, _, person_id in found[:size]])
 
-    def labels(self, words: Sequence[str], span: Span, size: int) -> list[int]:
-        """Return the first `size` labels."""
-        with _no_compiling():
-            return _first(_places(words, span), _late(words, span), size)
+    def ids(self, words: Sequence[str], span: Span, size: int) -> list[str]:
+        """Return the ids of the first `size` people: the count costs nothing more."""
+        return self.find(words, span, size).first
 
     def add(self, texts: Sequence[PersonText]) -> None:
         """Take in texts: they have no places."""
 
     def remove(self, texts: Sequence[PersonText]) -> None:
         """Let go of texts, and take away their places."""
-        gone = _sets([_GONE]).get(_GONE, BitMap())
+        gone = _kept([], [_GONE])[1].get(_GONE, BitMap())
         gone.update(text.place for text in texts if text.place is not None)
         _piece(_GONE, gone).save()
         for text in texts:
@@ -70,161 +76,105 @@ class ByPieces:
         return PersonText.objects.filter(place=None).count()
 
     def clear(self) -> None:
-        """Let go of all texts; many come, and an index is made faster after them."""
+        """Let go of all texts; many come."""
         empty(PersonPiece)
-        _run(f"DROP INDEX IF EXISTS {TRIGRAMS}")
 
     def settle(self) -> None:
-        """Make the sets, and the index of trigrams where PostgreSQL has been given those."""
-        sets = sets_of(_texts(), frequent_pieces(_sample()))
-        write_many([_piece(piece, places) for piece, places in sets.items()])
-        if _run("SELECT 1 FROM pg_extension WHERE extname = 'pg_trgm'"):
-            table = PersonText._meta.db_table
-            _run(f"CREATE INDEX {TRIGRAMS} ON {table} USING gin (text gin_trgm_ops)")
-        for model in (PersonText, PersonPiece):
-            _run(f"ANALYZE {model._meta.db_table}")
-
-
-def frequent_pieces(texts: Sequence[str]) -> set[str]:
-    """Return the pieces of four characters and more that one in twenty of the texts has."""
-    enough = max(round(len(texts) * _FREQUENT), 2)
-    frequent: set[str] = set()
-    begins: set[str] | None = None
-    for size in range(_SHORT + 1, _LONGEST + 1):
-        counts = Counter(chain.from_iterable(_pieces(text, size, begins) for text in texts))
-        begins = {piece for piece, count in counts.items() if count >= enough}
-        if not begins:
-            break
-        frequent |= begins
-    return frequent
-
-
-def sets_of(texts: Iterable[tuple[int, str]], frequent: set[str]) -> dict[str, BitMap]:
-    """Return the places of the texts that have a piece, by piece."""
-    sets: dict[str, BitMap] = defaultdict(BitMap)
-    rest = iter(texts)
-    while batch := list(islice(rest, _BATCH)):
-        places = defaultdict(list)
-        for place, text in batch:
-            for piece in _marks(text, frequent):
-                places[piece].append(place)
-        for piece, some in places.items():
-            sets[piece].update(some)
-    # A shorter piece is wherever a longer one begins with it.
-    for size in range(_SHORT, 1, -1):
-        for piece in [piece for piece in sets if len(piece) == size]:
-            sets[piece[:-1]] |= sets[piece]
-    return sets
-
-
-def _marks(text: str, frequent: set[str]) -> set[str]:
-    """Return the pieces that begin at each place of a text: the short one, and frequent ones."""
-    found = set()
-    for run in text.split():
-        for at in range(len(run)):
-            found.add(run[at : at + _SHORT])
-            end = at + _SHORT + 1
-            while end <= len(run) and (piece := run[at:end]) in frequent:
-                found.add(piece)
-                end += 1
-    return found
-
-
-def _pieces(text: str, size: int, begins: set[str] | None) -> set[str]:
-    """Return the pieces of that size which begin with one of those, if any are given."""
-    return {
-        run[at : at + size]
-        for run in text.split()
-        for at in range(len(run) - size + 1)
-        if begins is None or run[at : at + size - 1] in begins
-    }
+        """Make the sets, after all have come."""
+        pieces = chain(pieces_of(_texts(), frequent_pieces(_sample())), _sets_of_tenants())
+        while batch := list(islice(pieces, _BATCH)):
+            write_many(batch)
+        with connection.cursor() as cursor:
+            for model in (PersonText, PersonPiece):
+                cursor.execute(f"ANALYZE {model._meta.db_table}")
 
 
 def _places(words: Sequence[str], span: Span) -> BitMap:
-    """Return the places of the texts that have every word."""
-    counts = _counts(words[:_WORDS])
-    asked = {word for word in words[:_WORDS] if word in counts}
-    for word in set(words[:_WORDS]) - asked:
-        if not _grams(word) <= counts.keys():
-            return BitMap()
-        asked |= set(_rarest(_within(word) & counts.keys(), counts))
-    sets = _sets([*asked, _GONE])
+    """Return the places of the texts that have every word, within a span."""
+    looked_up, own = words[:_WORDS], _all_of(span.tenant_id)
+    counts, sets = _kept(set().union(*map(_within, looked_up)), {*looked_up, own, _GONE})
+    rare: set[str] = set()
+    for word in looked_up:
+        if word not in sets:
+            if not _grams(word) <= counts.keys():
+                return BitMap()
+            rare |= set(_rarest(word, counts))
+    sets |= _kept(rare, rare)[1] if rare else {}
     gone = sets.pop(_GONE, BitMap())
-    places = BitMap.intersection(_range(span), *sets.values()) - gone
-    return _read(places, [word for word in words if word not in asked])
+    if own not in sets:
+        return BitMap()
+    places = _from(span, BitMap.intersection(*sets.values()) - gone)
+    return _read(places, [word for word in words if word not in sets])
 
 
-def _rarest(pieces: set[str], counts: dict[str, int]) -> list[str]:
-    """Return the pieces that say most: rare ones, none of them a part of another."""
-    whole = [each for each in pieces if not any(each in other for other in pieces - {each})]
+def _rarest(word: str, counts: Mapping[str, int]) -> list[str]:
+    """Return the pieces of a word that say most: rare ones, none of them a part of another."""
+    word, whole, end = word[:_CHARACTERS], set(), 0
+    for at in range(len(word)):
+        reached = end
+        while end < len(word) and word[at : end + 1] in counts:
+            end += 1
+        if end > reached:
+            whole.add(word[at:end])
     return sorted(whole, key=lambda each: counts[each])[:_RAREST]
 
 
 def _grams(word: str) -> set[str]:
     """Return the pieces of three characters that every text with the word has; or the word."""
     word = word[:_CHARACTERS]
-    return {word[at : at + _SHORT] for at in range(max(len(word) - _SHORT + 1, 1))}
+    return {word[at : at + SHORT] for at in range(max(len(word) - SHORT + 1, 1))}
 
 
 def _within(word: str) -> set[str]:
     word = word[:_CHARACTERS]
-    return {word[at:end] for at in range(len(word)) for end in range(at + 1, at + _LONGEST + 1)}
+    return {word[at:end] for at in range(len(word)) for end in range(at + 1, at + LONGEST + 1)}
 
 
-def _counts(words: Sequence[str]) -> dict[str, int]:
-    """Return how many texts have each piece of the words that has a set."""
-    pieces = set().union(*map(_within, words))
-    return dict(PersonPiece.objects.filter(piece__in=pieces).values_list("piece", "texts"))
+def _kept(pieces: Iterable[str], asked: Iterable[str]) -> tuple[dict[str, int], dict[str, BitMap]]:
+    """Return how many texts have each of the pieces, and the sets of those that are asked for."""
+    names = list(asked)
+    found = rows(_KEPT, names, names, list({*pieces, *names}))
+    counts = {piece: texts for piece, texts, _, _ in found}
+    sets = {piece: _set(places) | _set(more) for piece, _, places, more in found if places}
+    return counts, sets
 
 
-def _sets(pieces: Sequence[str]) -> dict[str, BitMap]:
-    rows = PersonPiece.objects.filter(piece__in=pieces).values_list("piece", "places")
-    return {piece: BitMap.deserialize(bytes(places)) for piece, places in rows}
+def _set(places: bytes | None) -> BitMap:
+    return BitMap.deserialize(places) if places else BitMap()
 
 
-def _piece(piece: str, places: BitMap) -> PersonPiece:
-    return PersonPiece(piece=piece, texts=len(places), places=places.serialize())
+def _all_of(tenant_id: str) -> str:
+    """Return what the set of all texts of a tenant is kept as: no piece holds a space."""
+    return f"\n{tenant_id}"
 
 
-def _range(span: Span) -> BitMap:
-    """Return the places of all texts within a span."""
-    placed = within(span).exclude(place=None).values_list("place", flat=True)
-    first, last = placed.order_by("label").first(), placed.order_by("-label").first()
-    return BitMap() if first is None or last is None else BitMap(range(first, last + 1))
+def _from(span: Span, places: BitMap) -> BitMap:
+    """Return the places from where the span begins."""
+    if span.start == LOWEST or not places:
+        return places
+    first = f"{_IN_SPAN} AND place IS NOT NULL ORDER BY label LIMIT 1"
+    begin = rows(f"SELECT place {_FROM_TEXTS} WHERE {first}", *span)
+    return places & BitMap(range(begin[0][0], places.max() + 1)) if begin else BitMap()
 
 
 def _read(places: BitMap, words: Sequence[str]) -> BitMap:
     """Return those places whose texts have the words."""
     if not words or not places:
         return places
-    if len(places) > _FEW:
-        texts = having(_placed(), words)
-    else:
-        texts = PersonText.objects.filter(place__in=RawSQL("SELECT unnest(%s::int[])", [[*places]]))
-        for word in words:  # not by LIKE, or the index of trigrams would be asked after all
-            texts = texts.annotate(at=StrIndex("text", Value(word))).filter(at__gt=0)
-    rows = texts.values_list("place", flat=True)
-    return places & BitMap(place for place in rows if place is not None)
+    sql = f"SELECT place {_FROM_TEXTS} WHERE place = ANY(%s){_having(words)}"
+    rest = list(places)
+    parts = [rest[at : at + _AT_ONCE] for at in range(0, len(rest), _AT_ONCE)]
+    return BitMap(place for part in parts for (place,) in rows(sql, part, *words))
 
 
-def _late(words: Sequence[str], span: Span) -> list[int]:
-    """Return the labels of the texts that have every word, and no place."""
-    texts = having(within(span).filter(place=None), words)
-    return list(texts.values_list("label", flat=True))
-
-
-def _first(places: BitMap, late: Sequence[int], size: int) -> list[int]:
-    texts = PersonText.objects.filter(place__in=list(islice(places, size)))
-    return sorted([*texts.values_list("label", flat=True), *late])[:size]
-
-
-def _placed() -> "QuerySet[PersonText]":
-    return PersonText.objects.exclude(place=None)
+def _having(words: Sequence[str]) -> str:
+    """Return the condition that a text has the words, which follow as parameters."""
+    return " AND strpos(text, %s) > 0" * len(words)
 
 
 def _texts() -> Iterator[tuple[int, str]]:
-    rows = _placed().order_by("place").values_list("place", "text")
-    for place, text in rows.iterator(chunk_size=_BATCH):
+    texts = _placed().order_by("place").values_list("place", "text")
+    for place, text in texts.iterator(chunk_size=_BATCH):
         yield place or 0, text
 
 
@@ -235,16 +185,16 @@ def _sample() -> list[str]:
     return list(some.values_list("text", flat=True))
 
 
-@contextmanager
-def _no_compiling() -> Iterator[None]:
-    """Keep PostgreSQL from compiling a query that is done before it would be compiled."""
-    with transaction.atomic():
-        _run("SET LOCAL jit = off")
-        yield
+def _sets_of_tenants() -> Iterator[PersonPiece]:
+    """Return the sets of all texts of each tenant: they stand together."""
+    ends = _placed().values_list("tenant_id").annotate(Min("place"), Max("place"))
+    for tenant_id, first, last in ends:
+        yield _piece(_all_of(tenant_id), BitMap(range(first, last + 1)))
 
 
-def _run(sql: str) -> bool:
-    """Run a statement; return whether it has an answer."""
-    with connection.cursor() as cursor:
-        cursor.execute(sql)
-        return bool(cursor.description and cursor.fetchone())
+def _placed() -> "QuerySet[PersonText]":
+    return PersonText.objects.exclude(place=None)
+
+
+def _piece(piece: str, places: BitMap) -> PersonPiece:
+    return PersonPiece(piece=piece, texts=len(places), places=places.serialize())

@@ -12,13 +12,13 @@ class ByText:
     """Finds by LIKE; there is nothing to keep besides the texts themselves."""
 
     def find(self, words: Sequence[str], span: Span, size: int) -> Found:
-        """Return the count and the first `size` labels."""
-        return Found(having(within(span), words).count(), self.labels(words, span, size))
+        """Return the count and the ids of the first `size` people."""
+        return Found(_having(words, span).count(), self.ids(words, span, size))
 
-    def labels(self, words: Sequence[str], span: Span, size: int) -> list[int]:
-        """Return the first `size` labels."""
-        texts = having(within(span), words).order_by("label")
-        return list(texts.values_list("label", flat=True)[:size])
+    def ids(self, words: Sequence[str], span: Span, size: int) -> list[str]:
+        """Return the ids of the first `size` people."""
+        texts = _having(words, span).order_by("label")
+        return list(texts.values_list("person_id", flat=True)[:size])
 
     def add(self, texts: Sequence[PersonText]) -> None:
         """Take in texts."""
@@ -37,13 +37,9 @@ class ByText:
         """Take note that all of those have come."""
 
 
-def within(span: Span) -> "QuerySet[PersonText]":
-    """Return the texts within a span of labels."""
-    return PersonText.objects.filter(label__range=span)
-
-
-def having(texts: "QuerySet[PersonText]", words: Sequence[str]) -> "QuerySet[PersonText]":
-    """Return those of the texts that have every word."""
+def _having(words: Sequence[str], span: Span) -> "QuerySet[PersonText]":
+    """Return the texts that have every word, within a span."""
+    texts = PersonText.objects.filter(tenant_id=span.tenant_id, label__gte=span.start)
     for word in words:
         texts = texts.filter(text__contains=word)
     return texts

@@ -2,30 +2,37 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from dashboard.embedded_api.models import PersonText
 
-Span = tuple[int, int]
-"""The labels from one to another, both included."""
+LOWEST = -(1 << 62)
+"""Below any label."""
+
+
+class Span(NamedTuple):
+    """The texts of a tenant's people, from a label on."""
+
+    tenant_id: str
+    start: int = LOWEST
 
 
 @dataclass(frozen=True)
 class Found:
-    """How many texts have every word, and the labels of the first ones, in order."""
+    """How many texts have every word, and the ids of the first ones' people, in order."""
 
     count: int
-    first: list[int]
+    first: list[str]
 
 
 class Index(Protocol):
     """Finds the texts that have every word, within a span of labels."""
 
     def find(self, words: Sequence[str], span: Span, size: int) -> Found:
-        """Return the exact count and the first `size` labels."""
+        """Return the exact count and the ids of the first `size` people."""
 
-    def labels(self, words: Sequence[str], span: Span, size: int) -> list[int]:
-        """Return the first `size` labels."""
+    def ids(self, words: Sequence[str], span: Span, size: int) -> list[str]:
+        """Return the ids of the first `size` people."""
 
     def add(self, texts: Sequence[PersonText]) -> None:
         """Take in texts."""

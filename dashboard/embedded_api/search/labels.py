@@ -10,18 +10,26 @@ from django.db.models import Q, QuerySet
 
 from dashboard.embedded_api.models import PersonText
 from dashboard.embedded_api.search.found import Index, Span
+from dashboard.embedded_api.search.rows import rows
 
 GAP = 1 << 32
 """Between two labels when all are given anew."""
 _ROOM = 1 << 16
 """Between two labels, at least, after some of them made room."""
+_LABELS = "SELECT label FROM embedded_api_persontext WHERE tenant_id = %s AND label >= %s"
+_ENDS = f"SELECT ({_LABELS} ORDER BY label LIMIT 1), ({_LABELS} ORDER BY label DESC LIMIT 1)"
 
 
-def span_of(tenant_id: str) -> Span | None:
-    """Return the labels of a tenant's people, which are not mixed with others'; None for nobody."""
-    labels = PersonText.objects.filter(tenant_id=tenant_id).values_list("label", flat=True)
-    first, last = labels.order_by("label").first(), labels.order_by("-label").first()
-    return None if first is None or last is None else (first, last)
+def ends_of(span: Span) -> tuple[int, int] | tuple[None, None]:
+    """Return the first and the last label, none of another tenant between them; None of nobody."""
+    [(first, last)] = rows(_ENDS, *span, *span)
+    return first, last
+
+
+def ids_of(labels: Sequence[int]) -> list[str]:
+    """Return the ids of the people with those labels, in their order."""
+    texts = PersonText.objects.filter(label__in=labels).order_by("label")
+    return list(texts.values_list("person_id", flat=True))
 
 
 def first_after(tenant_id: str, name: str, person_id: str) -> int | None:

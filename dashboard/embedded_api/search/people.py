@@ -6,15 +6,15 @@ from typing import TypeVar
 
 from django.core.cache import cache
 
-from dashboard.embedded_api.cursors import BY_NAME, MAX_LIMIT, Part, cut, part_of, size_of
+from dashboard.embedded_api.cursors import BY_NAME, Part, cut, part_of, size_of
 from dashboard.embedded_api.models import Person, PersonText
 from dashboard.embedded_api.search.choice import index_in_use
-from dashboard.embedded_api.search.labels import first_after, span_of
+from dashboard.embedded_api.search.found import Span
+from dashboard.embedded_api.search.labels import first_after
 from dashboard.embedded_api.search.upkeep import up_to_date
 from dashboard.embedded_api.search.words import words_of
 
 ResultT = TypeVar("ResultT")
-_FIRST = MAX_LIMIT + 1
 _A_DAY_S = 24 * 60 * 60
 _TRIES = 3
 
@@ -27,25 +27,25 @@ def people_found(
     Raises ProblemError (400) for a cursor of another kind of list, or of nobody's making.
     Source: DESIGN.md (the spec does not show the matching rules).
     """
-    words = words_of(query)
-    total, first = _remembered(tenant_id, words)
+    words, size = words_of(query), size_of(limit)
+    total, first = _remembered(tenant_id, words, size + 1)
     if not words:
         people = Person.objects.filter(tenant_id=tenant_id)
         return part_of(people, BY_NAME, cursor=cursor, limit=limit, total_count=total)
-    size = size_of(limit)
-    ids = _ids_after(cursor, tenant_id, words, size + 1) if cursor else first[: size + 1]
+    ids = _ids_after(cursor, tenant_id, words, size + 1) if cursor else first
     rows = Person.objects.in_bulk(ids)
     return cut([rows[key] for key in ids if key in rows], BY_NAME, size=size, total_count=total)
 
 
-def _remembered(tenant_id: str, words: Sequence[str]) -> tuple[int, list[str]]:
+def _remembered(tenant_id: str, words: Sequence[str], size: int) -> tuple[int, list[str]]:
     """Return the exact count, and the ids of the first people: worked out once for each state."""
-    known: tuple[int, list[str]] | None = cache.get(_key(up_to_date(), tenant_id, words))
+    mark = up_to_date()
+    known: tuple[int, list[str]] | None = cache.get(_key(mark, tenant_id, words, size))
     if known is not None:
         return known
-    mark, answer = _in_one_state(lambda: _count(tenant_id, words))
+    mark, answer = _in_one_state(lambda: _count(tenant_id, words, size), mark)
     if mark:
-        cache.set(_key(mark, tenant_id, words), answer, _A_DAY_S)
+        cache.set(_key(mark, tenant_id, words, size), answer, _A_DAY_S)
     return answer
 
 
@@ -53,36 +53,27 @@ def _key(mark: str, *question: object) -> str:
     return f"people:{mark}:{sha256(repr(question).encode()).hexdigest()}"
 
 
-def _in_one_state(ask: Callable[[], ResultT]) -> tuple[str, ResultT]:
+def _in_one_state(ask: Callable[[], ResultT], mark: str) -> tuple[str, ResultT]:
     """Ask, and once more if people changed meanwhile; return the mark of the state, or none."""
     for _ in range(_TRIES):
-        mark, answer = up_to_date(), ask()
-        if up_to_date() == mark:
+        answer, before, mark = ask(), mark, up_to_date()
+        if mark == before:
             return mark, answer
     return "", answer
 
 
-def _count(tenant_id: str, words: Sequence[str]) -> tuple[int, list[str]]:
+def _count(tenant_id: str, words: Sequence[str], size: int) -> tuple[int, list[str]]:
     if not words:
         return PersonText.objects.filter(tenant_id=tenant_id).count(), []
-    if (span := span_of(tenant_id)) is None:
-        return 0, []
-    found = index_in_use().find(words, span, _FIRST)
-    return found.count, _ids(found.first)
+    found = index_in_use().find(words, Span(tenant_id), size)
+    return found.count, found.first
 
 
 def _ids_after(cursor: str, tenant_id: str, words: Sequence[str], size: int) -> list[str]:
     name, person_id = BY_NAME.read(cursor)
 
     def rest() -> list[str]:
-        start, span = first_after(tenant_id, name, person_id), span_of(tenant_id)
-        if start is None or span is None:
-            return []
-        return _ids(index_in_use().labels(words, (start, span[1]), size))
+        start = first_after(tenant_id, name, person_id)
+        return [] if start is None else index_in_use().ids(words, Span(tenant_id, start), size)
 
-    return _in_one_state(rest)[1]
-
-
-def _ids(labels: Sequence[int]) -> list[str]:
-    texts = PersonText.objects.filter(label__in=labels).order_by("label")
-    return list(texts.values_list("person_id", flat=True))
+    return _in_one_state(rest, up_to_date())[1]

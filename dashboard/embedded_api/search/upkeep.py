@@ -15,6 +15,7 @@ from dashboard.embedded_api.models import Person, PersonChange, PersonText, Sear
 from dashboard.embedded_api.search.choice import index_in_use
 from dashboard.embedded_api.search.found import Index
 from dashboard.embedded_api.search.labels import GAP, label_for
+from dashboard.embedded_api.search.rows import rows
 from dashboard.embedded_api.search.words import SEARCHED, searchable_text
 from dashboard.embedded_api.writing import empty, write_many
 
@@ -25,13 +26,16 @@ _IN_ONE_QUESTION = 500
 _ONE_IN = 10
 """When more than one in so many texts changed or is late, all are written anew: that is faster."""
 _ORDER = ("tenant_id", "name", "id")
+_UNCHANGED = (
+    "SELECT mark FROM embedded_api_searchstate"
+    " WHERE NOT EXISTS (SELECT 1 FROM embedded_api_personchange)"
+)
 
 
 def up_to_date(progress: Progress = lambda done: None) -> str:
     """Follow what was changed; return the mark of the state, the same until the next change."""
-    state = SearchState.objects.first()
-    if state and not PersonChange.objects.exists():
-        return state.mark
+    if state := rows(_UNCHANGED):
+        return str(state[0][0])
     with transaction.atomic():
         return _follow(index_in_use(), progress)
 

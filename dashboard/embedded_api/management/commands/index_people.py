@@ -13,7 +13,7 @@ _A_LINE_EVERY = 100_000
 class Command(BaseCommand):
     """Write all anew. Searches wait until it is done, and find the same as before."""
 
-    help = "Write the index of people anew, such as after an upgrade, or once pg_trgm is there."
+    help = "Write the index of people anew, such as after an upgrade."
 
     def handle(self, **options: Any) -> None:
         """Write it, with a line for each hundred thousand people."""
