@@ -10,6 +10,7 @@ from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render, resolve_url
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils import timezone
 from django.views import defaults
 from django_htmx.http import HttpResponseClientRedirect
@@ -27,6 +28,14 @@ from dashboard.web.languages import number
 from dashboard.web.page_drafts import asks_quietly, keep_what_was_posted
 from dashboard.web.permissions import SecondFactorNeededError
 from dashboard.web.request_notes import current_request_id
+
+SECTIONS = {
+    "pages": "page-list",
+    "people": "people-list",
+    "webhooks": "subscription-list",
+    "activity": "operation-list",
+}
+"""The names of the sections, each with that of the page that lists what is in it."""
 
 
 @dataclass(frozen=True)
@@ -176,10 +185,18 @@ def server_error(request: HttpRequest) -> HttpResponse:
     )
 
 
+def _section(path: str) -> str:
+    """Return the name of the section that a path lies in, or nothing."""
+    return next((name for name, view in SECTIONS.items() if path.startswith(reverse(view))), "")
+
+
 def _show(request: HttpRequest, failure: Failure) -> HttpResponse:
     template = "errors/message.html" if getattr(request, "htmx", None) else "errors/page.html"
+    here = _section(request.path)
     context = {
         "failure": failure,
+        "here": here,
+        "list_view": SECTIONS.get(here),
         "now": timezone.now(),
         "request_id": current_request_id(),
     }
