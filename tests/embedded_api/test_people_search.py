@@ -204,6 +204,18 @@ def test_a_search_asked_again_counts_nothing_anew(
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("query", ["ada", "e", "ada 7", "ada-99@"])
+def test_a_search_asks_the_database_no_more_than_nine_times(
+    service: Client, django_assert_max_num_queries: Any, query: str
+) -> None:
+    people = [Person(tenant=default_tenant(), name=f"Ada-{n}@e") for n in range(200)]
+    Person.objects.bulk_create(people)
+    up_to_date()
+    with django_assert_max_num_queries(9):
+        assert service.get("/v0/persons/search", {"query": query}).json()["items"]
+
+
+@pytest.mark.django_db
 def test_many_changed_people_are_found_as_they_are_now() -> None:
     tenant = default_tenant()
     Person.objects.bulk_create([Person(tenant=tenant, name=f"Ada {n}") for n in range(30)])

@@ -12,7 +12,7 @@ from django.db import connection
 
 from dashboard.embedded_api.models import PersonText
 from dashboard.embedded_api.search.found import Found, Span
-from dashboard.embedded_api.search.labels import ends_of, ids_of
+from dashboard.embedded_api.search.labels import Ends, ends_of, ids_of
 from dashboard.embedded_api.search.rows import rows
 
 TABLE = "embedded_api_persongrams"
@@ -28,13 +28,13 @@ class ByGrams:
 
     def find(self, words: Sequence[str], span: Span, size: int) -> Found:
         """Return the count and the ids of the first `size` people."""
-        [(count,)] = rows(f"SELECT count(*) {_MATCHING}", _expression(words), *ends_of(span))
-        return Found(count, self.ids(words, span, size) if count else [])
+        ends = ends_of(span)
+        [(count,)] = rows(f"SELECT count(*) {_MATCHING}", _expression(words), *ends)
+        return Found(count, _first(words, ends, size) if count else [])
 
     def ids(self, words: Sequence[str], span: Span, size: int) -> list[str]:
         """Return the ids of the first `size` people."""
-        sql = f"SELECT rowid {_MATCHING} ORDER BY rowid LIMIT %s"
-        return ids_of([label for (label,) in rows(sql, _expression(words), *ends_of(span), size)])
+        return _first(words, ends_of(span), size)
 
     def add(self, texts: Sequence[PersonText]) -> None:
         """Take in texts."""
@@ -68,6 +68,11 @@ def grams_of(text: str) -> str:
     A run ends in grams of less than six characters, so no phrase goes on from one to the next.
     """
     return " ".join(run[at : at + _GRAM] for run in text.split() for at in range(len(run)))
+
+
+def _first(words: Sequence[str], ends: Ends, size: int) -> list[str]:
+    sql = f"SELECT rowid {_MATCHING} ORDER BY rowid LIMIT %s"
+    return ids_of([label for (label,) in rows(sql, _expression(words), *ends, size)])
 
 
 def _expression(words: Sequence[str]) -> str:

@@ -16,12 +16,14 @@ GAP = 1 << 32
 """Between two labels when all are given anew."""
 _ROOM = 1 << 16
 """Between two labels, at least, after some of them made room."""
+Ends = tuple[int, int] | tuple[None, None]
+"""Two labels, or none of nobody."""
 _LABELS = "SELECT label FROM embedded_api_persontext WHERE tenant_id = %s AND label >= %s"
 _ENDS = f"SELECT ({_LABELS} ORDER BY label LIMIT 1), ({_LABELS} ORDER BY label DESC LIMIT 1)"
 
 
-def ends_of(span: Span) -> tuple[int, int] | tuple[None, None]:
-    """Return the first and the last label, none of another tenant between them; None of nobody."""
+def ends_of(span: Span) -> Ends:
+    """Return the first and the last label, none of another tenant between them."""
     [(first, last)] = rows(_ENDS, *span, *span)
     return first, last
 

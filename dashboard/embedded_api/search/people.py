@@ -28,7 +28,7 @@ def people_found(
     Source: DESIGN.md (the spec does not show the matching rules).
     """
     words, size = words_of(query), size_of(limit)
-    total, first = _remembered(tenant_id, words, size + 1)
+    total, first = _remembered(tenant_id, words, size + 1 if words else 0)
     if not words:
         people = Person.objects.filter(tenant_id=tenant_id)
         return part_of(people, BY_NAME, cursor=cursor, limit=limit, total_count=total)
