@@ -1,17 +1,18 @@
-"""The way to the service: httpx over connection pools that keep to the time limit."""
+"""The way to the service: httpx over connections that keep to the time limit."""
 
 import ssl
-from collections.abc import Iterator
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
+from threading import Lock
 
 import httpcore
 import httpx
 
 from dashboard.client.network import LimitedBackend, pieces
 
-POOL_SIZE = 64
-"""Above the threads of a server process, so that no thread waits for another's connection."""
 IDLE_S = 4.0
 """Many servers close an idle connection after 5 s."""
 
@@ -24,15 +25,15 @@ class PooledTransport(httpx.BaseTransport):
     """
 
     def __init__(self) -> None:
-        self._reads = _pool(_trust(), kept=POOL_SIZE)
-        self._writes = _pool(_trust(), kept=0)
+        self._idle = _Idle()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send the request; the body of the answer is still to be read."""
         url = request.url
-        pool = self._reads if request.method == "GET" else self._writes
+        is_read = request.method == "GET"
+        way = self._idle.take() if is_read else _way()
         with _as_httpx_errors():
-            answer = pool.handle_request(
+            answer = way.handle_request(
                 httpcore.Request(
                     method=request.method,
                     url=httpcore.URL(
@@ -49,21 +50,57 @@ class PooledTransport(httpx.BaseTransport):
         return httpx.Response(
             answer.status,
             headers=answer.headers,
-            stream=_Body(answer),
+            stream=_Body(answer, partial(self._idle.give_back, way) if is_read else way.close),
             extensions=answer.extensions,
         )
 
     def close(self) -> None:
-        """Close all connections."""
-        self._reads.close()
-        self._writes.close()
+        """Close the connections that are kept."""
+        self._idle.close()
+
+
+class _Idle:
+    """Connections that no call uses now, the one used last at the end: it is the next to be used.
+
+    Each is a pool of one. A pool of many looks at every one of them under one lock whenever a call
+    begins or ends: with a hundred calls under way that takes longer than drawing the page.
+    """
+
+    def __init__(self) -> None:
+        self._ways: deque[tuple[float, httpcore.ConnectionPool]] = deque()
+        self._lock = Lock()
+
+    def take(self) -> httpcore.ConnectionPool:
+        """Return a way to the service: one that was used before, where there is one."""
+        with self._lock:
+            return self._ways.pop()[1] if self._ways else _way()
+
+    def give_back(self, way: httpcore.ConnectionPool) -> None:
+        """Keep a way for the next call, and close those that none has used for too long."""
+        now = time.monotonic()
+        old = []
+        with self._lock:
+            self._ways.append((now, way))
+            while now - self._ways[0][0] > IDLE_S:
+                old.append(self._ways.popleft()[1])
+        for each in old:
+            each.close()
+
+    def close(self) -> None:
+        """Close them all."""
+        with self._lock:
+            ways = [way for _, way in self._ways]
+            self._ways.clear()
+        for way in ways:
+            way.close()
 
 
 class _Body(httpx.SyncByteStream):
     """The body of an answer, in small pieces."""
 
-    def __init__(self, answer: httpcore.Response) -> None:
+    def __init__(self, answer: httpcore.Response, done: Callable[[], None]) -> None:
         self._answer = answer
+        self._done = done
 
     def __iter__(self) -> Iterator[bytes]:
         with _as_httpx_errors():
@@ -72,6 +109,7 @@ class _Body(httpx.SyncByteStream):
 
     def close(self) -> None:
         self._answer.close()
+        self._done()
 
 
 @cache
@@ -80,11 +118,11 @@ def _trust() -> ssl.SSLContext:
     return httpx.create_ssl_context()
 
 
-def _pool(tls: ssl.SSLContext, *, kept: int) -> httpcore.ConnectionPool:
+def _way() -> httpcore.ConnectionPool:
+    """Return a way to the service: one connection, made when it is needed."""
     return httpcore.ConnectionPool(
-        ssl_context=tls,
-        max_connections=POOL_SIZE,
-        max_keepalive_connections=kept,
+        ssl_context=_trust(),
+        max_connections=1,
         keepalive_expiry=IDLE_S,
         network_backend=LimitedBackend(),
     )

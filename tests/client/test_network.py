@@ -6,6 +6,7 @@ import logging
 import socket
 import zlib
 from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import brotli
 import pytest
@@ -77,6 +78,25 @@ def test_threads_share_a_client() -> None:
     with facing(says(answer(PEOPLE))) as (client, server), ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda _: client.people.list().total_count, range(40)))
     assert (found, len(server.requests)) == ([1] * 40, 40)
+
+
+def test_a_hundred_calls_at_once_have_a_connection_each() -> None:
+    together = Barrier(100)
+
+    def answers_all_at_once(connection: socket.socket) -> None:
+        together.wait(timeout=20)
+        connection.sendall(answer(PEOPLE))
+
+    with facing(answers_all_at_once) as (client, _), ThreadPoolExecutor(100) as pool:
+        found = list(pool.map(lambda _: client.people.list().total_count, range(100)))
+    assert found == [1] * 100
+
+
+def test_a_connection_that_a_call_is_done_with_is_used_before_a_new_one() -> None:
+    with facing(says(answer(PEOPLE))) as (client, server), ThreadPoolExecutor(4) as pool:
+        for _ in range(10):
+            pool.submit(client.people.list).result()
+    assert server.connections == 1
 
 
 def test_every_address_of_a_name_is_tried() -> None:
