@@ -1,12 +1,13 @@
 """People with names and known rights, and a service under the test's control."""
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group, User
 from django.core.cache import cache
-from django.test import Client
+from django.test import Client, TransactionTestCase
 from hypothesis import settings as hypothesis_settings
 from xdist.remote import Producer
 
@@ -101,6 +102,22 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     """End it."""
     if not hasattr(config, "workerinput"):
         once.end()
+
+
+def uses_the_database(item: pytest.Item) -> bool:
+    """Whether the test runs on the database of the suite; a server it starts has one of its own."""
+    return (
+        item.get_closest_marker("django_db") is not None
+        or not {"db", "transactional_db"}.isdisjoint(getattr(item, "fixturenames", ()))
+        or issubclass(getattr(item, "cls", None) or object, TransactionTestCase)
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """On a database that was asked for, leave out what would be the same on any."""
+    if "TEST_DATABASE_URL" in os.environ:
+        config.hook.pytest_deselected(items=[each for each in items if not uses_the_database(each)])
+        items[:] = [each for each in items if uses_the_database(each)]
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Dealing:

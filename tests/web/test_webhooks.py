@@ -182,6 +182,7 @@ def test_who_may_not_change_is_offered_no_change(as_viewer: Client, far_end: Far
         assert 'name="subscription_id"' not in page
 
 
+@pytest.mark.django_db  # by a fixture that is named at run time
 @pytest.mark.parametrize("who", ["as_viewer", "as_publisher"])
 @pytest.mark.parametrize(
     ("address", "data"),
