@@ -51,6 +51,8 @@ class SmallServer:
             held.close()
 
 
+TLS = b"\x16"
+"""The first byte of a handshake."""
 CLOSE = object()
 """What a script returns to have the connection closed after it."""
 
@@ -105,8 +107,13 @@ def answer(body: bytes, *headers: str, status: str = "200 OK") -> bytes:
 
 
 def _read_head(connection: socket.socket) -> bytes:
-    """Return the head of the next request, b"" when the other side has gone; the body is read."""
+    """Return the head of the next request; the body is read.
+
+    It is b"" when the other side has gone, or speaks TLS, which ends in no line.
+    """
     with connection.makefile("rb") as file:
+        if file.peek(1)[:1] == TLS:
+            return b""
         head = b""
         while not head.endswith(b"\r\n\r\n"):
             line = file.readline()
