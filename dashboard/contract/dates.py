@@ -7,6 +7,7 @@ is read is our choice (DESIGN.md, What the client accepts).
 import secrets
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Annotated
 
 from pydantic import Field
@@ -22,6 +23,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECONDS_AND_MILLISECONDS_MEET = 1e11
 
 
+@lru_cache(maxsize=2_000)  # the dates of a list are read anew each time it is looked at
 def read_date(text: str | None) -> datetime | None:
     """Return the moment a date text stands for, in UTC, or None where it names none.
 

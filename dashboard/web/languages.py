@@ -9,7 +9,7 @@ between digits. Source: Unicode's CLDR, as Babel has it; the choice between them
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import cache, cached_property, lru_cache
 from operator import itemgetter
@@ -49,7 +49,8 @@ class Language:
     """One language, by its name in BCP 47, and how it writes."""
 
     name: str
-    locale: Locale
+    locale: Locale = field(compare=False)
+    """Follows from the name."""
 
     @cached_property
     def days(self) -> dict[str, str]:

@@ -6,6 +6,7 @@ narrows or sorts is answered from the ledger, and says how much of the list that
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from urllib.parse import urlencode
 
 from django.db.models import QuerySet
@@ -17,6 +18,7 @@ from dashboard.contract.envelope import ListEnvelope, UnreadableItem
 from dashboard.contract.pages import PageItem
 from dashboard.ledger.models import PageRecord
 from dashboard.ledger.queries.audiences import STANDINGS
+from dashboard.ledger.queries.operations import troubled_pages
 from dashboard.ledger.queries.pages import (
     DEFAULT_PAGE_SORT,
     PAGE_SORTS,
@@ -153,6 +155,50 @@ class PageRows:
     def next_count(self) -> int:
         """How many rows the next part brings at most."""
         return min(PART, max(self.total - self.shown, 1))
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """The last publish on a page, where it failed or its outcome is unknown."""
+
+    operation_key: str
+    outcome: str
+    requested_at: datetime
+
+
+@dataclass(frozen=True)
+class PageRow:
+    """What a row shows of a page."""
+
+    page_id: str
+    name: str
+    title: str
+    page_type: str | None
+    status: str | None
+    audiences_count: int
+    updated_at: str
+    trouble: Trouble | None
+
+
+def drawable(pages: list[PageItem]) -> list[PageRow]:
+    """Return what the rows show of these pages; one query."""
+    troubled = {
+        page_id: Trouble(operation.operation_key, operation.outcome, operation.requested_at)
+        for page_id, operation in troubled_pages([page.page_id for page in pages]).items()
+    }
+    return [
+        PageRow(
+            page_id=page.page_id,
+            name=page.name,
+            title=page.title,
+            page_type=page.page_type,
+            status=page.status,
+            audiences_count=page.audiences_count,
+            updated_at=page.updated_at,
+            trouble=troubled.get(page.page_id),
+        )
+        for page in pages
+    ]
 
 
 def rows_as_listed(found: ListEnvelope[PageItem], *, before: int) -> PageRows:

@@ -1,14 +1,18 @@
 """Tags of every page: icons, statuses, moments, ids. Built in: no template loads them."""
 
-from datetime import date, datetime, timedelta
+from collections.abc import Hashable, Iterable
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from django import template
+from django.conf import settings
+from django.template.loader import get_template
 from django.templatetags.static import static
+from django.urls import get_script_prefix
 from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
 from dashboard.contract.dates import is_mark, read_date
 from dashboard.ledger.models.operations import Outcome
@@ -46,6 +50,8 @@ PAGE_TYPES = {
 }
 SPINNING = "st-processing"
 ID_HEAD, ID_TAIL = 9, 4
+DRAWINGS_KEPT = 1_000
+"""Drawings of a kind, of about 1 KB each, kept by a process."""
 
 
 @cache
@@ -54,6 +60,25 @@ def _sprite() -> str:
 
 
 register.simple_tag(address_of, name="address")
+
+
+@register.simple_tag
+def drawn(name: str, rows: Iterable[Hashable]) -> SafeString:
+    """Draw the rows of a list, each by the template of that name, which sees its `row` alone.
+
+    Most rows of a list were drawn before, and an equal row looks the same: drawings are kept.
+    So what a row holds stays in memory for a while; rows of people are not drawn so.
+    """
+    # Who writes a template wants to see it as it is now.
+    draw = _drawn.__wrapped__ if settings.DEBUG else _drawn
+    reader, prefix = _reader(), get_script_prefix()
+    return mark_safe("".join(draw(name, row, reader, prefix) for row in rows))  # noqa: S308
+
+
+@lru_cache(maxsize=DRAWINGS_KEPT)
+def _drawn(name: str, row: Hashable, _reader: "_Reader", _prefix: str) -> SafeString:
+    """Draw a row; what else it depends on is there to tell drawings apart."""
+    return mark_safe(get_template(name).render({"row": row}))  # noqa: S308
 
 
 @register.simple_tag
@@ -104,30 +129,48 @@ def moment(value: datetime | None, empty: str = "—") -> SafeString:
     """Draw a moment in the reader's zone: today the time, this year the day, older the year too."""
     if value is None:
         return _nothing(empty)
-    local, language = timezone.localtime(value), followed()
+    # Moments are equal in whichever zone they are told: in one, they are drawn alike too.
+    return _moment(value.astimezone(UTC), _reader())
+
+
+@lru_cache(maxsize=DRAWINGS_KEPT)
+def _moment(value: datetime, reader: "_Reader") -> SafeString:
+    language, local = reader.language, value.astimezone(reader.zone)
     return format_html(
         '<time datetime="{}" title="{}, {} {}">{}</time>',
         value.isoformat(timespec="seconds"),
         language.day(local, "named"),
         language.time(local),
         local.tzname(),
-        _as_near(local, language),
+        _as_near(local, reader),
     )
 
 
-def _as_near(local: datetime, language: Language) -> str:
-    today = timezone.localdate()
-    if local.date() == today:
-        return language.time(local)
-    if local.year != today.year:
-        return language.day(local, "dated")
-    return f"{language.day(local)} {language.time(local, seconds=False)}"
+class _Reader(NamedTuple):
+    """What the drawing of a moment depends on besides it."""
+
+    zone: tzinfo
+    today: date
+    language: Language
+
+
+def _reader() -> _Reader:
+    zone = timezone.get_current_timezone()
+    return _Reader(zone, datetime.now(zone).date(), followed())
+
+
+def _as_near(local: datetime, reader: _Reader) -> str:
+    if local.date() == reader.today:
+        return reader.language.time(local)
+    if local.year != reader.today.year:
+        return reader.language.day(local, "dated")
+    return f"{reader.language.day(local)} {reader.language.time(local, seconds=False)}"
 
 
 @register.filter
 def moment_text(value: datetime) -> str:
     """Write a moment as `moment` does, where nothing but text can stand."""
-    return _as_near(timezone.localtime(value), followed())
+    return _as_near(timezone.localtime(value), _reader())
 
 
 @register.simple_tag

@@ -15,13 +15,21 @@ from dashboard.client import APIError, InvalidRequestError, NotFoundError
 from dashboard.contract.audiences import Audience
 from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import PageItem
-from dashboard.ledger.queries.operations import publishes_of_page, troubled_pages
+from dashboard.ledger.queries.operations import publishes_of_page
 from dashboard.ledger.queries.pages import Coverage, Tally, pages_coverage
 from dashboard.web.audience_rows import AudienceQuery, audience_table, last_outcomes
 from dashboard.web.http import Request, render_part
 from dashboard.web.metadata_fields import metadata_fields
 from dashboard.web.page_filters import standing_choices, status_choices, type_choices
-from dashboard.web.page_lists import PageQuery, PageRows, Progress, listed, read_on, rows_as_seen
+from dashboard.web.page_lists import (
+    PageQuery,
+    PageRows,
+    Progress,
+    drawable,
+    listed,
+    read_on,
+    rows_as_seen,
+)
 from dashboard.web.page_parts import (
     actions_in_order,
     curl_line,
@@ -99,7 +107,7 @@ def _context(
         "read_address": query.address(read=done, cursor=cursor),
         "reading": reading,
         "rows": reading.value,
-        "troubles": troubled_pages([page.page_id for page in reading.value.items]),
+        "drawable": drawable(reading.value.items),
         "coverage": coverage,
         "statuses": status_choices(query, tally),
         "types": type_choices(query, tally),
