@@ -34,6 +34,8 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # Else each tab, and each page that a tab goes to, starts a process of its own.
+    "--process-per-site",
 ]
 # A machine on which many tests run at once takes its time.
 PATIENCE_S = 15
