@@ -91,6 +91,31 @@ class AudienceRow:
 
 
 @dataclass(frozen=True)
+class DrawnRow:
+    """What a row shows of an audience."""
+
+    page_id: str
+    audience_id: str
+    name: str
+    name_source: str
+    computed_name: str
+    is_archived: bool
+    is_new_page_agent: bool | None
+    latest_id: str
+    latest_number: int | None
+    """None where no version was sent."""
+    latest_status: str
+    live_number: int | None
+    """None where none is live."""
+    live_since: str | None
+    is_live_latest: bool
+    step: Step
+    may_publish: bool
+    is_held_back: bool
+    """Whether publishing waits for the service to answer."""
+
+
+@dataclass(frozen=True)
 class AudienceQuery:
     """What a page's audiences are narrowed and sorted by: `?q= status= standing= sort= show=`."""
 
@@ -170,6 +195,12 @@ class AudienceTable:
         """How many match beyond those shown."""
         return self.matching - len(self.rows)
 
+    def drawable(self, *, may_publish: bool, is_held_back: bool) -> list[DrawnRow]:
+        """Return what the rows show, to a person who may publish or not."""
+        return [
+            _drawn_row(row, may_publish=may_publish, is_held_back=is_held_back) for row in self.rows
+        ]
+
 
 def audience_table(
     page_id: str,
@@ -216,6 +247,29 @@ def last_outcomes(publishes: Iterable[Operation]) -> dict[tuple[str, str], Outco
         key = (operation.audience_id, operation.version_id)
         outcomes.setdefault(key, Outcome(operation.outcome))
     return outcomes
+
+
+def _drawn_row(row: AudienceRow, *, may_publish: bool, is_held_back: bool) -> DrawnRow:
+    head = row.head
+    latest, live = head.latest, head.live
+    return DrawnRow(
+        page_id=head.page_id,
+        audience_id=head.audience_id,
+        name=row.name,
+        name_source=row.name_source,
+        computed_name=row.computed_name,
+        is_archived=bool(head.audience.archived_at),
+        is_new_page_agent=head.audience.is_new_page_agent,
+        latest_id=latest.version_id if latest else "",
+        latest_number=latest.version_number if latest else None,
+        latest_status=latest.status if latest else "",
+        live_number=live.version_number if live else None,
+        live_since=live.published_at if live else None,
+        is_live_latest=not head.newer,
+        step=row.step,
+        may_publish=may_publish,
+        is_held_back=is_held_back,
+    )
 
 
 def _has_words(row: AudienceRow, words: str) -> bool:

@@ -2,11 +2,15 @@
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from dashboard.contract.pages import PageItem
+from dashboard.web.highlighting import highlight_source, pretty_json
 from dashboard.web.metadata_fields import MetadataField
 from dashboard.web.page_parts import language_of
 from dashboard.web.templatetags.pressroom import STATUSES
@@ -57,6 +61,17 @@ def count_set(fields: list[MetadataField]) -> int:
 def as_json(value: Any) -> str:
     """Write a value as JSON, to be copied."""
     return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+@register.simple_tag
+def page_as_json(page: PageItem) -> SafeString:
+    """Draw everything the service sent of a page as coloured JSON."""
+    return _coloured(pretty_json(page.to_wire()))
+
+
+@lru_cache(maxsize=20)  # the same page is looked at again and again, and each may be long
+def _coloured(text: str) -> SafeString:
+    return format_html('<pre class="code wrap">{}</pre>', highlight_source(text, "json"))
 
 
 register.filter(language_of)

@@ -39,6 +39,7 @@ from dashboard.web.page_parts import (
     social_card,
 )
 from dashboard.web.parallel import started
+from dashboard.web.permissions import PUBLISH, may
 from dashboard.web.readings import Reading, read_audiences, read_page
 from dashboard.web.service import publishing_client
 
@@ -149,7 +150,8 @@ def page_detail(request: Request, page_id: str) -> HttpResponse:
     listing = started(lambda: client.audiences.list(page_id))
     reading = read_page(page_id)
     query = AudienceQuery.of(request.GET)
-    context = _page_context(request, reading) | _audiences_context(page_id, listing, query)
+    context = _page_context(request, reading)
+    context |= _audiences_context(request, page_id, listing, query)
     return render_part(request, "pages/detail.html", context, parts=("audience-results",))
 
 
@@ -171,7 +173,10 @@ def _page_context(request: Request, reading: Reading[PageItem]) -> dict[str, Any
 
 
 def _audiences_context(
-    page_id: str, listing: Callable[[], ListEnvelope[Audience]], query: AudienceQuery
+    request: Request,
+    page_id: str,
+    listing: Callable[[], ListEnvelope[Audience]],
+    query: AudienceQuery,
 ) -> dict[str, Any]:
     """Return the table of audiences, or why there is none: the page itself is read by now."""
     try:
@@ -190,5 +195,8 @@ def _audiences_context(
         "audience_query": query,
         "audiences": audiences,
         "table": table,
+        "drawable": table.drawable(
+            may_publish=may(request, PUBLISH), is_held_back=audiences.error is not None
+        ),
         "unreadable": found.unreadable,
     }
