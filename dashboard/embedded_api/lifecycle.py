@@ -57,7 +57,7 @@ class Dates:
         """Return the dates that have come by now, without the planned ones."""
         until = last_mark_of(now)
         ahead = [name for name in self.names() if (getattr(self, name) or "") > until]
-        return replace(self, **dict.fromkeys(ahead))
+        return replace(self, **dict.fromkeys(ahead)) if ahead else self
 
     def status(self, now: datetime) -> VersionStatus:
         """Return the status: what came last decides."""

@@ -15,7 +15,6 @@ from dashboard.embedded_api import models
 from dashboard.embedded_api.cursors import Part
 from dashboard.embedded_api.marks import last_mark_of
 
-
 _AnyList = ListEnvelope[Any]
 """Kept: a model that nobody holds is made anew each time it is named."""
 
@@ -47,7 +46,7 @@ class Wire:
         until = last_mark_of(self.now)
         published = row.published_at if row.status_at(until) == pages.PageStatus.PUBLISHED else None
         return pages.Page(
-            actions=[pages.Action(**action) for action in row.actions],
+            actions=row.actions,
             action_card_widgets=row.action_card_widgets,
             archived_at=row.archived_at,
             audiences_count=audiences_count,
