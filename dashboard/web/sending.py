@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from django.conf import settings
 
+from dashboard.client import BadAnswerError
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.contract.pages import Page, PageRequest
 from dashboard.contract.webhooks import SubscriptionPatch, WebhookSubscription
@@ -44,13 +45,26 @@ def call_of(operation: Operation) -> Callable[[], WireModel]:
     client, body = publishing_client(), operation.body_sent or {}
     match Kind(operation.kind):
         case Kind.PUBLISH_VERSION:
-            ids = (operation.page_id, operation.audience_id, operation.version_id)
-            return lambda: client.audiences.publish(*ids, operation_key=body.get("operationKey"))
+            return lambda: _published(operation, key=body.get("operationKey"))
         case Kind.CREATE_PAGE:
             return lambda: client.pages.create(PageRequest.model_validate(body))
         case Kind.UPDATE_SUBSCRIPTION:
             patch = SubscriptionPatch.model_validate(body)
             return lambda: patched(operation.subscription_id, patch)
+
+
+def _published(operation: Operation, *, key: str | None) -> AudienceVersion:
+    """Publish the version of an operation, and return it as the service answers.
+
+    Raises APIError: an answer about another version says nothing of this one.
+    """
+    ids = (operation.page_id, operation.audience_id, operation.version_id)
+    version = publishing_client().audiences.publish(*ids, operation_key=key)
+    if version.version_id != operation.version_id:
+        problem = f"the service answered for another version, {version.version_id}"
+        body = version.model_dump_json(by_alias=True, exclude_unset=True)
+        raise BadAnswerError(problem, path="versionId", status_code=200, body=body)
+    return version
 
 
 def _remember(operation: Operation, answer: WireModel) -> None:

@@ -86,6 +86,13 @@ def garbage(service: PublishingService, request: httpx.Request) -> httpx.Respons
     return httpx.Response(200, content=b"<html>Welcome")
 
 
+def takes_another(service: PublishingService, request: httpx.Request) -> httpx.Response:
+    """Answer for a version that nobody asked to publish, having carried out nothing."""
+    service.keys.append(json.loads(request.content)["operationKey"])
+    other = wire.version(versionId="ver_other", status="queued", queuedAt=now())
+    return httpx.Response(200, json=other)
+
+
 def fails(error: type[httpx.TransportError], *, carried_out: bool) -> Way:
     """End in a transport error, the request having arrived or not."""
 

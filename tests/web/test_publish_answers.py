@@ -18,6 +18,7 @@ from tests.web.publishing_service import (
     answers,
     fails,
     garbage,
+    takes_another,
 )
 
 TIMEOUT_S = 2
@@ -77,9 +78,10 @@ def test_a_refusal_is_shown_beside_the_button_in_the_services_words(
     [
         answers(500),
         answers(200),
+        takes_another,
         fails(httpx.ReadError, carried_out=False),
     ],
-    ids=["500", "garbage", "cut"],
+    ids=["500", "garbage", "another version", "cut"],
 )
 def test_no_readable_answer_and_no_sign_of_it_is_unknown(way: Way, desk: Desk) -> None:
     address = desk.publish(way)
