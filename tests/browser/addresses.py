@@ -52,6 +52,7 @@ def addresses(server: Running) -> dict[str, str]:
         "people found": "/people/?q=an",
         "webhooks": "/webhooks/",
         "webhook": f"/webhooks/{subscription_id}/",
+        "receiver": "/hooks/",
         "activity": "/activity/",
         "operation done": f"/activity/{accepted[0]}/",
         "operation unknown": f"/activity/{unknown[0]}/",

@@ -1,5 +1,7 @@
 """The keyboard stays where it was, or goes on where a reader would, whatever an answer replaces."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -23,13 +25,15 @@ def test_a_choice_of_what_is_shown_keeps_the_focus(page: Page, server: Running) 
 
 
 @pytest.mark.parametrize(
-    ("address", "button", "rows"),
-    [("/activity/", "Load more", ".log li"), ("/pages/", "Load 10 more", "#rows tr")],
+    ("address", "rows"),
+    [("/activity/", ".log li"), ("/pages/", "#rows tr")],
 )
 def test_what_was_loaded_has_the_focus_once_nothing_more_is_to_come_in_its_place(
-    address: str, button: str, rows: str, page: Page
+    address: str, rows: str, page: Page
 ) -> None:
     log_in(page, to=address)
-    there = page.locator(rows).filter(has_not=page.get_by_role("link", name=button)).count()
-    page.get_by_role("link", name=button).press("Enter")
+    # Other tests make pages and operations: how many more there are is not known here.
+    button = page.get_by_role("link", name=re.compile(r"^Load( \d+)? more$"))
+    there = page.locator(rows).filter(has_not=button).count()
+    button.press("Enter")
     page.wait_for_function(IN_WHAT_CAME, arg=[rows, there])
