@@ -565,9 +565,9 @@ def test_what_the_service_has_no_longer_is_told_apart_from_a_service_that_is_awa
     service.reading = answers(404, detail="Gone.")
     gone = text(editor.get(PAGE).text)
     assert "The service says that this does not exist." in gone
-    assert "until the service answers" not in gone
+    assert "held back until it answers" not in gone
     service.reading = away
-    assert "until the service answers" in text(editor.get(PAGE).text)
+    assert "held back until it answers" in text(editor.get(PAGE).text)
 
 
 def test_the_page_shows_what_the_service_holds_now(editor: Client, service: WebhookService) -> None:
