@@ -26,7 +26,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="personpiece",
             name="whole",
-            field=models.CharField(default="", max_length=24),
+            field=models.CharField(db_default="", default="", max_length=24),
         ),
         migrations.RunPython(write_anew, migrations.RunPython.noop),
     ]

@@ -63,7 +63,7 @@ class PersonPiece(models.Model):
     piece = models.CharField(max_length=ID_LENGTH + 1, primary_key=True)
     texts = models.IntegerField()
     """How many have it."""
-    whole = models.CharField(max_length=24, default="")
+    whole = models.CharField(max_length=24, default="", db_default="")
     """A longer piece that nearly all of them have; its places are theirs."""
     places = models.BinaryField()
     """Their places, or those of the texts without the whole: a Roaring bitmap, portable."""
