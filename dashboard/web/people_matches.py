@@ -38,6 +38,11 @@ class Marked:
         """The words that stand in no field."""
         return [word for word, fields in self.places.items() if not fields]
 
+    @property
+    def is_all_in_name_or_email(self) -> bool:
+        """Whether each word stands where it is seen at any width."""
+        return all(fields & {"name", "email"} for fields in self.places.values())
+
     def found_beyond(self, *shown: str) -> list[str]:
         """Return the fields that hold a word which none of the shown ones holds."""
         held = (fields for fields in self.places.values() if not fields.intersection(shown))
