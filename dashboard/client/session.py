@@ -78,12 +78,17 @@ class Session:
         """Close all connections."""
         self._http.close()
 
-    def answer(self, call: Call, *, reply: type[ReplyT]) -> ReplyT:
-        """Return what the service answers; raises an APIError where it gives no usable answer."""
+    def answer(self, call: Call, *, reply: type[ReplyT], is_kept: bool = False) -> ReplyT:
+        """Return what the service answers; raises an APIError where it gives no usable answer.
+
+        What was read of an answer that `is_kept` is given again while the service says the same.
+        """
         with self._guard(call), self._reporter.reported(call) as trip:
             status_code, text = self._settled(call, trip)
             trip.status_code = status_code
-            trip.answer = answer = read_reply(text, status_code=status_code, reply=reply)
+            trip.answer = answer = read_reply(
+                text, status_code=status_code, reply=reply, is_kept=is_kept
+            )
             return answer
 
     def _settled(self, call: Call, trip: Trip) -> tuple[int, str]:

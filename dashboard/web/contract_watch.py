@@ -6,6 +6,8 @@ never what else an answer holds.
 
 import re
 from collections.abc import Iterator
+from enum import StrEnum
+from functools import cache
 from typing import Any
 
 from dashboard.client import BadAnswerError, CallReport
@@ -87,6 +89,11 @@ def _of_thing(thing: Any, place: str) -> Iterator[Found]:
                 yield from _unknown(event, EventName, f"{place}events.*")
 
 
-def _unknown(value: str | None, names: Any, place: str) -> Iterator[Found]:
-    if value is not None and value not in set(names):
+def _unknown(value: str | None, names: type[StrEnum], place: str) -> Iterator[Found]:
+    if value is not None and value not in _names(names):
         yield UNKNOWN, place, f"“{value[:60]}”"
+
+
+@cache
+def _names(of: type[StrEnum]) -> frozenset[str]:
+    return frozenset(of)

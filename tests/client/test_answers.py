@@ -3,13 +3,14 @@
 import json
 from typing import Any
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.client import Arrival, BadAnswerError
 from tests import wire
-from tests.client.clients import WRITES, client_saying
+from tests.client.clients import WRITES, client_answering, client_saying
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(),
@@ -41,6 +42,26 @@ def test_a_path_inside_is_named_in_the_wire_s_names() -> None:
 def test_one_unreadable_item_costs_itself_alone() -> None:
     found = client_saying(200, json=wire.envelope(wire.person(), 7)).people.list()
     assert (len(found.items), found.unreadable[0].path) == (1, "items.1")
+
+
+def test_a_list_that_says_what_it_said_before_is_not_read_again() -> None:
+    answers = iter([wire.envelope(wire.page()), wire.envelope(wire.page()), wire.envelope()])
+    client = client_answering(lambda request: httpx.Response(200, json=next(answers)))
+    first, second, third = (client.pages.list() for _ in range(3))
+    assert first is second
+    assert (len(second.items), len(third.items)) == (1, 0)
+
+
+def test_what_was_read_of_people_is_not_kept() -> None:
+    client = client_saying(200, json=wire.envelope(wire.person()))
+    assert client.people.list() is not client.people.list()
+
+
+def test_the_same_text_is_read_anew_as_another_thing() -> None:
+    """A page's own answer must hold what an item of a list may lack."""
+    client = client_saying(200, json=wire.page() | wire.envelope())
+    client.pages.list()
+    assert client.pages.get("page_1").page_id == wire.page()["pageId"]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ class Audiences(Resource):
         call = Call(
             operation="List audiences", method="GET", path=path("pages", page_id, "audiences")
         )
-        return self._session.answer(call, reply=ListEnvelope[Audience])
+        return self._session.answer(call, reply=ListEnvelope[Audience], is_kept=True)
 
     def publish(
         self, page_id: str, audience_id: str, version_id: str, *, operation_key: str | None = None

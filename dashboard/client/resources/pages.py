@@ -19,7 +19,7 @@ class Pages(Resource):
             path=path("pages"),
             params={"cursor": cursor, "limit": limit},
         )
-        return self._session.answer(call, reply=ListEnvelope[PageItem])
+        return self._session.answer(call, reply=ListEnvelope[PageItem], is_kept=True)
 
     def create(self, page: PageRequest) -> Page:
         """Create a page and return it. Never sent twice: a lost answer may have made a page."""
@@ -31,4 +31,4 @@ class Pages(Resource):
     def get(self, page_id: str) -> Page:
         """Return one page."""
         call = Call(operation="Get page", method="GET", path=path("pages", page_id))
-        return self._session.answer(call, reply=Page)
+        return self._session.answer(call, reply=Page, is_kept=True)
