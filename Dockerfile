@@ -4,7 +4,9 @@ ENV UV_LINK_MODE=copy UV_PYTHON_DOWNLOADS=never
 RUN pip install --no-cache-dir uv
 WORKDIR /app
 COPY pyproject.toml ./
-RUN uv sync --no-dev --no-cache --compile-bytecode
+# What else is to be there: EXTRAS="--extra telemetry" for traces.
+ARG EXTRAS=""
+RUN uv sync --no-dev $EXTRAS --no-cache --compile-bytecode
 COPY . .
 # Hashed and compressed here, so that a start compresses nothing and needs to write nothing.
 RUN SECRET_KEY=only-to-collect-static-files-0123456789-0123456789-0123456789 ALLOWED_HOSTS=localhost \

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
@@ -111,6 +112,13 @@ class Environment(BaseSettings):
         default=None, repr=False
     )
     """What `/metrics` is asked with; without it there is no such address."""
+    otel_exporter_otlp_endpoint: HttpUrl | None = None
+    otel_exporter_otlp_traces_endpoint: HttpUrl | None = None
+    """The collector of traces. OpenTelemetry's SDK reads both itself, and the rest of its own."""
+    otel_exporter_otlp_protocol: Literal["http/protobuf"] = "http/protobuf"
+    otel_exporter_otlp_traces_protocol: Literal["http/protobuf"] = "http/protobuf"
+    otel_traces_exporter: Literal["otlp", "none"] = "otlp"
+    otel_sdk_disabled: bool = False
     api_calls_per_minute: int = Field(default=6_000, ge=1)
     """Of one key, at the API carried here."""
     service_url: HttpUrl | None = None
@@ -130,6 +138,13 @@ class Environment(BaseSettings):
     oidc_assures_second_factor: bool = False
     """The organisation asks everybody for a second factor, whether its tokens say so or not."""
 
+    @property
+    def traces(self) -> bool:
+        """Whether there is a collector, and nobody said that it should hear nothing."""
+        is_off = self.otel_sdk_disabled or self.otel_traces_exporter == "none"
+        endpoint = self.otel_exporter_otlp_traces_endpoint or self.otel_exporter_otlp_endpoint
+        return endpoint is not None and not is_off
+
     @model_validator(mode="after")
     def _service_is_whole(self) -> Self:
         if (self.service_url is None) != (self.service_api_key is None):
@@ -144,6 +159,15 @@ class Environment(BaseSettings):
         if 0 < len(missing) < len(asked):
             rest = ", ".join(name.upper() for name in asked)
             raise ValueError(f"{missing[0]} is missing: log-in by a provider takes {rest}")
+        return self
+
+    @model_validator(mode="after")
+    def _traces_can_be_made(self) -> Self:
+        if self.traces and not find_spec("opentelemetry"):
+            raise ValueError(
+                "OTEL_EXPORTER_OTLP_ENDPOINT is set, and what makes traces is not installed: "
+                "run uv sync --extra telemetry"
+            )
         return self
 
     @model_validator(mode="after")

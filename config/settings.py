@@ -232,7 +232,7 @@ SESSION_COOKIE_AGE = 12 * 60 * 60
 SESSION_IDLE_S = 60 * 60
 CSRF_FAILURE_VIEW = "dashboard.web.views.errors.csrf_failure"
 
-# What is told: the log, on standard error, and the counts that /metrics answers with.
+# What is told: the log, on standard error, the counts that /metrics answers with, and traces.
 LOG_FORMAT = env.log_format or ("line" if sys.stderr.isatty() else "json")
 LOGGING = {
     "version": 1,
@@ -252,3 +252,4 @@ LOGGING = {
 }
 REQUEST_ID_HEADER = env.request_id_header
 METRICS_TOKEN = env.metrics_token
+TRACES = env.traces

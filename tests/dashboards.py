@@ -41,7 +41,8 @@ def over_http(service: Answer) -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
         def handle_any(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
-            request = httpx.Request(self.command, f"http://service{self.path}", content=body)
+            url, headers = f"http://service{self.path}", dict(self.headers)
+            request = httpx.Request(self.command, url, headers=headers, content=body)
             try:
                 answer = service(request)
             except httpx.TransportError:

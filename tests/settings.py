@@ -9,7 +9,8 @@ os.environ |= {
     "ENVIRONMENT_NAME": "Tests",
 }
 UNSET = ("SERVICE_URL", "SERVICE_API_KEY", "CACHE_URL", "DEBUG")
-for name in (*UNSET, "METRICS_TOKEN", "REQUEST_ID_HEADER", "LOG_FORMAT"):
+COLLECTOR = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+for name in (*UNSET, *COLLECTOR, "METRICS_TOKEN", "REQUEST_ID_HEADER", "LOG_FORMAT"):
     os.environ.pop(name, None)
 os.environ["DATABASE_URL"] = os.environ.get("TEST_DATABASE_URL", "sqlite:///:memory:")
 

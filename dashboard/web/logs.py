@@ -18,6 +18,7 @@ from django.template import TemplateDoesNotExist
 from redis.exceptions import RedisError
 
 from dashboard.web.request_notes import current_notes
+from dashboard.web.tracing import trace_ids
 
 ABOUT_THE_MACHINE = (
     *(AttributeError, ImportError, NameError, OSError, TypeError, SystemExit),
@@ -64,7 +65,7 @@ def _fields(record: logging.LogRecord) -> dict[str, Any]:
             "person": notes.person,
             "operation_key": notes.operation_key,
         }
-        fields |= {name: value for name, value in about.items() if value}
+        fields |= {name: value for name, value in about.items() if value} | trace_ids()
     fields |= getattr(record, "facts", {})
     if record.exc_info and record.exc_info[1]:
         fields["exceptions"] = [_exception(each) for each in _chain(record.exc_info[1])]

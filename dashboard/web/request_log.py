@@ -1,4 +1,4 @@
-"""One line in the log, and one count, for each request that reaches a view."""
+"""One line in the log, one count and one span for each request that reaches a view."""
 
 import logging
 import time
@@ -17,11 +17,12 @@ from dashboard.web.request_notes import (
     noting,
     request_id_from,
 )
+from dashboard.web.tracing import begin_span, end_span, forget_span, tell_span
 
 _logger = logging.getLogger("dashboard.requests")
 
 MACHINES = {"health-live", "health-ready", "metrics"}
-"""Asked every few seconds by machines: no line for them."""
+"""Asked every few seconds by machines: no line and no span for them."""
 
 
 def noted_requests(get_response: Handler) -> Handler:
@@ -30,12 +31,14 @@ def noted_requests(get_response: Handler) -> Handler:
     def middleware(request: HttpRequest) -> HttpResponse:
         notes = RequestNotes(request_id_from(_sent_id(request)))
         start = time.monotonic()
+        begin_span(request, notes)
         with noting(notes):
             response = get_response(request)
             _tell(request, response, notes, time.monotonic() - start)
         response.headers[REQUEST_ID_HEADER] = notes.request_id
         if response.streaming:
             _note_the_rest(cast("StreamingHttpResponse", response), notes)
+        end_span(response, notes)
         return response
 
     return middleware
@@ -50,9 +53,13 @@ def _tell(request: HttpRequest, response: HttpResponse, notes: RequestNotes, too
     view = (request.resolver_match and request.resolver_match.view_name) or "none"
     metrics.count_request(request.method or "", view, response.status_code, took_s)
     # Without the query: whom a person searches for is nobody else's business.
+    path = escape_uri_path(request.path)
+    if view in MACHINES:
+        forget_span(notes)
+    tell_span(request, notes, view=view, path=path, status=response.status_code)
     facts = {
         "method": request.method,
-        "path": escape_uri_path(request.path),
+        "path": path,
         "view": view,
         "status": response.status_code,
         "duration_ms": round(took_s * 1000, 1),

@@ -6,10 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from dashboard.client import CallReport
 from dashboard.ledger.sightings import Sighting
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span
 
 T = TypeVar("T")
 
@@ -28,13 +31,15 @@ class RequestNotes:
     person: str = ""
     """The account's name; empty where nobody is logged in."""
     operation_key: str = ""
+    span: "Span | None" = None
+    """Where traces are collected."""
     calls: int = 0
     upstream_ms: float = 0.0
+    """The time of all calls together; those side by side count each."""
     differences: list[Sighting] = field(default_factory=list)
     """How the answers differed from the specification."""
     failed: CallReport | None = None
     """The last call that brought no usable answer."""
-    """The time of all calls together; those side by side count each."""
 
 
 _current: ContextVar[RequestNotes | None] = ContextVar("request_notes", default=None)

@@ -12,6 +12,8 @@ from django.conf import settings
 from gunicorn.glogging import Logger
 from gunicorn.workers.gthread import ThreadWorker
 
+from dashboard.web.tracing import send_the_rest
+
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """The variable by which prometheus-client learns where processes share their counts."""
 
@@ -69,6 +71,11 @@ def shared_counts() -> Iterator[None]:
         # A worker that ends comes this way too.
         if os.getpid() == server:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def sends_its_spans(_arbiter: Any, _worker: Any) -> None:
+    """Let nothing be lost of what a worker that ends has to tell the collector."""
+    send_the_rest()
 
 
 def forget_worker(_arbiter: Any, worker: Any) -> None:

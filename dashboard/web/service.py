@@ -9,12 +9,13 @@ from threading import Lock
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from dashboard.client import CallReport, PublishingClient
+from dashboard.client import Call, CallReport, PublishingClient
 from dashboard.web import parallel
 from dashboard.web.breakers import guarded
 from dashboard.web.metrics import count_call
 from dashboard.web.request_notes import current_notes, headers_of_this_request
 from dashboard.web.service_health import note_call
+from dashboard.web.tracing import tell_call, trace_headers, traced
 from dashboard.web.watching import watch
 
 _making = Lock()
@@ -52,6 +53,16 @@ def listening() -> Iterator[list[CallReport]]:
         _listening.reset(token)
 
 
+@contextmanager
+def _around(call: Call) -> Iterator[None]:
+    with guarded(call), traced(call):
+        yield
+
+
+def _headers() -> dict[str, str]:
+    return headers_of_this_request() | trace_headers()
+
+
 def _on_call(report: CallReport) -> None:
     heard = _listening.get()
     if heard is not None:
@@ -60,6 +71,7 @@ def _on_call(report: CallReport) -> None:
         notes.calls += 1
         notes.upstream_ms += report.duration_ms
     count_call(report)
+    tell_call(report)
     watch(report)
     note_call(report)
 
@@ -78,6 +90,6 @@ def _client(
         timeout_s=timeout_s,
         transport=transport,
         on_call=_on_call,
-        more_headers=headers_of_this_request,
-        guard=guarded,
+        more_headers=_headers,
+        guard=_around,
     )

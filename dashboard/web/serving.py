@@ -22,6 +22,7 @@ from dashboard.web.server_hooks import (
     Worker,
     forget_worker,
     leaves_ctrl_c_to_the_arbiter,
+    sends_its_spans,
     shared_counts,
     stops_gently,
 )
@@ -90,6 +91,7 @@ def serve(
             control_socket_disable=True,
             when_ready=ready,
             post_worker_init=leaves_ctrl_c_to_the_arbiter,
+            worker_exit=sends_its_spans,
             child_exit=forget_worker,
         ).run()
 

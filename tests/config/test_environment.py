@@ -65,6 +65,8 @@ def test_a_whole_environment_passes_djangos_deploy_check() -> None:
         ({"REQUEST_ID_HEADER": "X Request"}, "REQUEST_ID_HEADER"),
         ({"METRICS_TOKEN": "short"}, "METRICS_TOKEN"),
         ({"METRICS_TOKEN": "with a blank in it, alas"}, "METRICS_TOKEN"),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "collector:4318"}, "OTEL_EXPORTER_OTLP_ENDPOINT"),
+        ({"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "OTEL_EXPORTER_OTLP_PROTOCOL"),
         ({"OIDC_ISSUER": "https://id.example"}, "OIDC_CLIENT_ID"),
         (PROVIDER | {"OIDC_CLIENT_SECRET": ""}, "OIDC_CLIENT_SECRET"),
         (PROVIDER | {"OIDC_ISSUER": "http://id.example"}, "OIDC_ISSUER"),
@@ -100,3 +102,45 @@ def test_no_sentence_and_no_repr_shows_the_service_key() -> None:
     run = start(**GOOD | SERVICE | {"SERVICE_URL": "nonsense"})
     assert "secret-key" not in run.stderr + run.stdout
     assert "secret-key" not in repr(Environment.model_construct(service_api_key="secret-key"))
+
+
+COLLECTOR = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
+WITHOUT_OPENTELEMETRY = """
+import sys
+sys.modules["opentelemetry"] = None  # As if it were not installed.
+import django
+from django.test import Client
+django.setup()
+print(Client().get("/accounts/login/").status_code)
+"""
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({}, "200"),
+        (COLLECTOR | {"OTEL_SDK_DISABLED": "true"}, "200"),
+        (COLLECTOR, "what makes traces is not installed: run uv sync --extra telemetry."),
+        (
+            {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "https://collector.example/v1/traces"},
+            "what makes traces is not installed: run uv sync --extra telemetry.",
+        ),
+    ],
+)
+def test_opentelemetry_is_loaded_only_for_a_collector_that_is_wanted(
+    variables: dict[str, str], said: str
+) -> None:
+    environment = {"PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": "config.settings"}
+    run = subprocess.run(
+        [sys.executable, "-c", WITHOUT_OPENTELEMETRY],
+        cwd=BASE_DIR,
+        env=environment
+        | GOOD
+        | {"SECURE_COOKIES": "false", "ALLOWED_HOSTS": "testserver"}
+        | variables,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (run.stdout or run.stderr).strip().endswith(said)
