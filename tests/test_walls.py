@@ -20,6 +20,7 @@ ROOMS = {
         "httpx",
         "markdown_it",
         "ninja",
+        "orjson",
         "pydantic",
         "pydantic_core",
         "pyroaring",

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from pydantic import BaseModel
 
 from dashboard.client import (
     ConflictError,
@@ -11,14 +12,18 @@ from dashboard.client import (
     NotFoundError,
     PublishingClient,
 )
-from dashboard.contract.pages import PageRequest
+from dashboard.contract.audiences import Audience
+from dashboard.contract.pages import Page, PageRequest
+from dashboard.contract.people import Person
 from dashboard.contract.webhooks import SubscriptionPatch
+from dashboard.embedded_api.models import Page as Row
 from dashboard.embedded_api.transport import EmbeddedTransport
 from tests.embedded_api.factories import (
     PAGE_BODY,
     ago,
     make_audience,
     make_conversation,
+    make_live_version,
     make_page,
     make_person,
     make_subscription,
@@ -26,6 +31,17 @@ from tests.embedded_api.factories import (
 )
 
 pytestmark = pytest.mark.django_db
+GIVEN = (
+    "action_form_id_override",
+    "action_form_instructions_override",
+    "action_url_override",
+    "computed_name",
+    "custom_name",
+    "prospect_id",
+    "prospect_route_key",
+    "supplementary_context",
+)
+GIVEN_OF_PERSON = ("email", "domain", "slug", "phone_number", "linkedin_profile_url")
 ODD_ID = "a/b%2F ü?#.."
 
 
@@ -66,6 +82,59 @@ def test_audiences_versions_and_messages_are_found_by_any_id(
     assert (published.version_id, published.status) == (version.id, "queued")
     assert client.audiences.publish(odd, odd, odd, operation_key="key") == published
     assert client.audiences.messages(odd, odd).conversation.audience_id == odd
+
+
+def unknown_names(thing: object) -> Iterator[str]:
+    """Yield each name in an answer that the contract does not have."""
+    if isinstance(thing, BaseModel):
+        yield from thing.model_extra or ()
+        for _, value in thing:
+            yield from unknown_names(value)
+    elif isinstance(thing, list):
+        for value in thing:
+            yield from unknown_names(value)
+
+
+def test_every_name_in_an_answer_is_one_of_the_contract(client: PublishingClient) -> None:
+    metadata = {"title": "Fleets", "ogImageUrl": "https://kestrel.example/og.png"}
+    page = make_page(metadata=metadata, header_action_id="act_1")
+    audience = make_audience(
+        page,
+        **dict.fromkeys(GIVEN, "given"),
+        archived_at=ago(days=1),
+        metadata_override={"robots": ["noindex"]},
+    )
+    make_live_version(audience, supplementary_context="For carriers.")
+    make_conversation(audience, published_message_id="msg_1")
+    make_person("Ada", **dict.fromkeys(GIVEN_OF_PERSON, "given"))
+    people, audiences = client.people.list(), client.audiences.list(page.id)
+    answers: list[BaseModel] = [
+        client.pages.list(),
+        client.pages.get(page.id),
+        audiences,
+        client.audiences.messages(page.id, audience.id),
+        people,
+        client.webhook_subscriptions.update(make_subscription().id, SubscriptionPatch()),
+    ]
+    assert [*unknown_names(answers)] == []
+    # And each that may be absent is there, under its own name.
+    assert audiences.items[0].model_fields_set == set(Audience.model_fields)
+    assert people.items[0].model_fields_set == set(Person.model_fields)
+    assert client.pages.get(page.id).model_fields_set == set(Page.model_fields)
+
+
+def test_numbers_go_out_as_they_came_in(client: PublishingClient) -> None:
+    """Also those that need more than 64 bits."""
+    robots = [2**70, 0.1, "noindex"]
+    body = {**PAGE_BODY, "metadata": {"robots": robots}}
+    page = client.pages.create(PageRequest.model_validate(body))
+    make_audience(Row.objects.get(pk=page.page_id))
+    seen = [
+        page.metadata,
+        client.pages.get(page.page_id).metadata,
+        client.audiences.list(page.page_id).items[0].effective_metadata,
+    ]
+    assert [metadata and metadata.robots for metadata in seen] == [robots] * 3
 
 
 def test_people_are_listed_and_searched(client: PublishingClient) -> None:

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from dashboard.embedded_api.problems import Problem
-from tests.embedded_api.factories import make_page, make_person
+from tests.embedded_api.factories import make_audience, make_conversation, make_page, make_person
 
 JSON = "application/json"
 MIB = 1 << 20
@@ -109,9 +109,11 @@ def test_a_limit_is_any_number_from_one_on(service: Client, limit: str, size: in
 def test_a_failure_of_ours_is_a_problem_without_details(
     service: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
-    make_page(actions=["no action at all"])  # what no release of ours would write
-    problem = refused(service.get("/v0/pages"), 500)
-    assert "action" not in problem.detail
+    page = make_page(metadata={"title": 7})  # what no release of ours would write
+    audience = make_conversation(make_audience(page)).audience
+    address = f"/v0/pages/{page.id}/audiences/{audience.id}/messages"
+    problem = refused(service.get(address), 500)
+    assert "title" not in problem.detail
     assert "Traceback" in caplog.text
 
 

@@ -48,9 +48,9 @@ def tool_calls(world: World) -> list[dict[str, Any]]:
 
 def test_there_are_sixty_pages_of_all_types_and_statuses(world: World) -> None:
     on_wire = [Wire(NOW).page(page, audiences_count=0) for page in world.pages]
-    assert len(on_wire) == len({page.page_id for page in on_wire}) == 60
-    assert {page.page_type for page in on_wire} == set(PageType)
-    assert {page.status for page in on_wire} == set(PageStatus)
+    assert len(on_wire) == len({page["pageId"] for page in on_wire}) == 60
+    assert {page["pageType"] for page in on_wire} == set(PageType)
+    assert {page["status"] for page in on_wire} == set(PageStatus)
 
 
 def test_there_are_900_audiences_400_of_them_on_one_page_and_none_on_another(world: World) -> None:
@@ -99,7 +99,7 @@ def test_a_page_is_a_draft_exactly_when_none_of_its_versions_was_ever_live(world
         if any(v.dates.at(NOW).published_at for v in story.versions)
     }
     for page in world.pages:
-        is_draft = Wire(NOW).page(page, audiences_count=0).status == PageStatus.DRAFT
+        is_draft = Wire(NOW).page(page, audiences_count=0)["status"] == PageStatus.DRAFT
         assert is_draft == (page.pk not in published)
 
 
@@ -155,7 +155,7 @@ def test_pending_changes_fit_what_is_true_now_are_true_already_or_came_too_late(
 ) -> None:
     found = Counter()
     for row in world.conversations:
-        context = conversation(row).context.to_wire()
+        context = conversation(row)["context"]
         for change in row.pending_changes:
             fits = change["previousValue"] in context.values()
             is_so = change["newValue"] in context.values()

@@ -1,7 +1,5 @@
 """Operations 4, 5 and 6: list audiences, publish a version, get the conversation."""
 
-from collections.abc import Iterable
-
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.http import HttpResponse
 from django.utils import timezone
@@ -17,7 +15,15 @@ from dashboard.embedded_api.models import Audience, Conversation, Page, Version
 from dashboard.embedded_api.problems import not_found
 from dashboard.embedded_api.publishing import publish_version
 from dashboard.embedded_api.requests import Publication
-from dashboard.embedded_api.wire import Wire, answer, answer_list, conversation
+from dashboard.embedded_api.wire import (
+    OF_CONVERSATION,
+    JsonObject,
+    Wire,
+    answer,
+    answer_list,
+    as_texts,
+    conversation,
+)
 
 MAX_AUDIENCES = 1_000
 router = Router(tags=["Audiences"], by_alias=True)
@@ -100,6 +106,7 @@ def get_messages(request: ServiceRequest, page_id: str, audience_id: str) -> Htt
     """
     audience = Audience.objects.filter(tenant_id=request.auth, page_id=page_id, id=audience_id)
     found = Conversation.objects.select_related("audience__page").filter(audience__in=audience)
+    found = as_texts(found, OF_CONVERSATION)
     if row := found.first():
         return answer(conversation(row))
     has_audience = audience.exists()
@@ -108,7 +115,7 @@ def get_messages(request: ServiceRequest, page_id: str, audience_id: str) -> Htt
     )
 
 
-def _on_wire(audiences: list[Audience], page: Page) -> Iterable[contract.Audience]:
+def _on_wire(audiences: list[Audience], page: Page) -> list[JsonObject]:
     """Write audiences with their latest and live versions, at the price of one query."""
     now = timezone.now()
     wire, latest, live = Wire(now), {}, {}

@@ -16,7 +16,7 @@ from dashboard.embedded_api.http import ServiceRequest, refusals
 from dashboard.embedded_api.models import Audience, Page
 from dashboard.embedded_api.problems import not_found
 from dashboard.embedded_api.requests import Cursor, Limit, NewPage
-from dashboard.embedded_api.wire import Wire, answer, answer_list
+from dashboard.embedded_api.wire import OF_PAGE, Wire, answer, answer_list, as_texts
 
 router = Router(tags=["Pages"], by_alias=True)
 
@@ -80,4 +80,4 @@ def _pages_of(request: ServiceRequest) -> "QuerySet[Any]":
     of_page = Audience.objects.filter(page=OuterRef("pk")).values("page")
     counted = Subquery(of_page.annotate(count=Count("pk")).values("count"))
     pages = Page.objects.filter(tenant_id=request.auth)
-    return pages.annotate(audiences_count=Coalesce(counted, 0))
+    return as_texts(pages, OF_PAGE).annotate(audiences_count=Coalesce(counted, 0))

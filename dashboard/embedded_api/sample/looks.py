@@ -37,7 +37,8 @@ def sights(stories: Iterable[AudienceStory], now: datetime) -> Iterator[Sight]:
                     if _was_shown(version, min(newer, default="~"), until)
                 ]
                 if seen:
-                    yield page_id, Wire(seen[-1]).version(version), seen[0], seen[-1]
+                    shown = Wire(seen[-1]).version(version)
+                    yield page_id, AudienceVersion.model_validate(shown), seen[0], seen[-1]
 
 
 def looks_at(page_id: str, now: datetime) -> list[datetime]:
