@@ -1,0 +1,79 @@
+"""A statement's rows are those of the query it was written from, whatever it is asked."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.models import Max, QuerySet
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from dashboard.ledger.models import PageRecord
+from dashboard.statements import Statement
+
+pytestmark = pytest.mark.django_db
+
+
+def named(status: Any, ids: Any, *, size: int = 10) -> "QuerySet[PageRecord, Any]":
+    pages = PageRecord.objects.filter(status=status, page_id__in=ids).order_by("page_id")
+    return pages.values_list("page_id", "last_seen_at", named=True)[:size]
+
+
+def make_pages(*ids: str, status: str = "draft") -> None:
+    now = timezone.now()
+    for page_id in ids:
+        PageRecord.objects.create(
+            page_id=page_id,
+            status=status,
+            body="{}",
+            digest="",
+            audiences_count=0,
+            first_seen_at=now,
+            last_seen_at=now,
+            changed_at=now,
+        )
+
+
+@pytest.mark.parametrize(
+    ("status", "ids"),
+    [
+        ("draft", ["a", "b"]),
+        ("draft", ["c"]),
+        ("draft", ["b", "b", "nothing"]),
+        ("draft", []),
+        ("stand-in 0", ["a"]),
+        ("%s", ["stand-in 1", "a"]),
+        ("draft", ["%", "'", '"', "é", "%s"]),
+    ],
+)
+def test_it_finds_what_the_query_finds(status: str, ids: list[str]) -> None:
+    make_pages("a", "b", "c", "%", "'", '"', "é", "%s")
+    make_pages("stand-in 1", status="%s")
+    found = Statement(named)
+    for size in (10, 1):
+        rows, expected = found.rows(status, ids, size=size), [*named(status, ids, size=size)]
+        assert rows == expected
+        assert [row._fields for row in rows] == [row._fields for row in expected]
+
+
+def test_it_asks_once_and_sees_what_was_written_meanwhile() -> None:
+    found = Statement(named)
+    make_pages("a")
+    assert [row.page_id for row in found.rows("draft", ["a", "b"])] == ["a"]
+    make_pages("b")
+    with CaptureQueriesContext(connection) as asked:
+        assert [row.page_id for row in found.rows("draft", ["a", "b"])] == ["a", "b"]
+    assert len(asked) == 1
+
+
+def test_a_query_that_counts_has_its_columns_too() -> None:
+    make_pages("a", "b")
+    latest = Statement(
+        lambda status: (
+            PageRecord.objects.filter(status=status)
+            .values_list("status", named=True)
+            .annotate(seen=Max("last_seen_at"))
+        )
+    )
+    (row,) = latest.rows("draft")
+    assert (row.status, row.seen) == ("draft", PageRecord.objects.get(page_id="b").last_seen_at)
