@@ -3,17 +3,18 @@
 Source: DESIGN.md (the spec gives `cursor` and `limit`, and not what they hold).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from django.core.signing import BadSignature, Signer
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Count, Model, Q, QuerySet
 
 from dashboard.embedded_api.problems import ProblemError
+from dashboard.statements import Statement
 
 MAX_LIMIT = 200
-RowT = TypeVar("RowT", bound=Model)
 
 
 @dataclass(frozen=True)
@@ -23,9 +24,8 @@ class Order:
     field: str
     descending: bool
 
-    def after(self, cursor: str) -> Q:
-        """Return what holds of the rows after the one the cursor names. Raises a 400."""
-        value, row_id = self.read(cursor)
+    def after(self, value: str, row_id: str) -> Q:
+        """Return what holds of the rows after the one of that id, whose field has that value."""
         way = "lt" if self.descending else "gt"
         # The first condition alone bounds the index; the other two settle the tie.
         return Q(**{f"{self.field}__{way}e": value}) & (
@@ -38,7 +38,7 @@ class Order:
 
     def cursor_at(self, row: Any) -> str:
         """Return the cursor that names a row: signed, so that none is made up."""
-        return self._signer.sign_object([getattr(row, self.field), row.pk])
+        return self._signer.sign_object([getattr(row, self.field), row.id])
 
     def read(self, cursor: str) -> Any:
         """Return the field and the id of the row that a cursor names. Raises a 400."""
@@ -58,33 +58,62 @@ BY_NAME = Order("name", descending=False)
 
 
 @dataclass(frozen=True)
-class Part(Generic[RowT]):
+class Part:
     """One part of a list. There may be more without a way to it: then no cursor is given."""
 
-    rows: list[RowT]
+    rows: list[Any]
     total_count: int
     has_more: bool
     next_cursor: str | None = None
 
 
-def part_of(
-    rows: "QuerySet[RowT]",
-    order: Order,
-    *,
-    cursor: str = "",
-    limit: float = 50,
-    total_count: int | None = None,
-) -> Part[RowT]:
-    """Return the rows after the cursor, or the first ones: `limit` of them, 200 at most.
+class Listing:
+    """A list that each tenant has of its own rows, in an order.
 
-    The rows are counted unless the count is known.
-    Raises ProblemError (400) for a cursor of another kind of list, or of nobody's making.
+    `shown` makes a named `values_list` of a model's rows, the id and the order's field among it.
     """
-    size = size_of(limit)
-    after = rows.filter(order.after(cursor)) if cursor else rows
-    found = list(after.order_by(*order.columns())[: size + 1])
-    total_count = rows.count() if total_count is None else total_count
-    return cut(found, order, size=size, total_count=total_count)
+
+    def __init__(
+        self,
+        model: type[Model],
+        order: Order,
+        shown: "Callable[[QuerySet[Any]], QuerySet[Any, Any]]",
+    ) -> None:
+        def rows_of(tenant_id: str) -> "QuerySet[Any]":
+            return model._default_manager.filter(tenant_id=tenant_id)
+
+        def ordered(rows: "QuerySet[Any]", size: int) -> "QuerySet[Any, Any]":
+            return shown(rows.order_by(*order.columns()))[:size]
+
+        self._order = order
+        self._first = Statement(lambda tenant_id, *, size: ordered(rows_of(tenant_id), size))
+        self._after = Statement(
+            lambda tenant_id, value, row_id, *, size: ordered(
+                rows_of(tenant_id).filter(order.after(value, row_id)), size
+            )
+        )
+        self._count = Statement(
+            lambda tenant_id: (
+                rows_of(tenant_id).values_list("tenant_id", named=True).annotate(total=Count("pk"))
+            )
+        )
+
+    def part(
+        self, tenant_id: str, *, cursor: str = "", limit: float = 50, total_count: int | None = None
+    ) -> Part:
+        """Return the tenant's rows after the cursor, or the first ones: `limit`, 200 at most.
+
+        The rows are counted unless the count is known.
+        Raises ProblemError (400) for a cursor of another kind of list, or of nobody's making.
+        """
+        size = size_of(limit)
+        if cursor:
+            found = self._after.rows(tenant_id, *self._order.read(cursor), size=size + 1)
+        else:
+            found = self._first.rows(tenant_id, size=size + 1)
+        if total_count is None:
+            total_count = sum(row.total for row in self._count.rows(tenant_id))
+        return cut(found, self._order, size=size, total_count=total_count)
 
 
 def size_of(limit: float) -> int:
@@ -92,7 +121,7 @@ def size_of(limit: float) -> int:
     return int(min(limit, MAX_LIMIT))
 
 
-def cut(found: list[RowT], order: Order, *, size: int, total_count: int) -> Part[RowT]:
+def cut(found: list[Any], order: Order, *, size: int, total_count: int) -> Part:
     """Return a part of rows found in order, of which one too many says that there are more."""
     has_more = len(found) > size
     next_cursor = order.cursor_at(found[size - 1]) if has_more else None

@@ -10,8 +10,14 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 from ninja.security import APIKeyHeader
 
 from dashboard.embedded_api.models import DEFAULT_TENANT_ID, ApiKey, Tenant
+from dashboard.statements import Statement
 
 PREFIX_LENGTH = 12
+_IN_USE = Statement(
+    lambda prefix: ApiKey.objects.filter(prefix=prefix, revoked_at=None).values_list(
+        "sha256", "tenant_id", named=True
+    )
+)
 
 
 class ServiceKey(APIKeyHeader):
@@ -41,7 +47,7 @@ def tenant_of(key: str) -> str | None:
     """Return the id of the tenant a key belongs to, or None for an unknown or revoked key."""
     if constant_time_compare(key, internal_key()):
         return DEFAULT_TENANT_ID
-    for row in ApiKey.objects.filter(prefix=key[:PREFIX_LENGTH], revoked_at=None):
+    for row in _IN_USE.rows(key[:PREFIX_LENGTH]):
         if constant_time_compare(row.sha256, _hash(key)):
             return row.tenant_id
     return None

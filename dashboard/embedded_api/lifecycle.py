@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from dashboard.contract.audiences import VersionStatus
 from dashboard.contract.dates import read_date, write_mark
@@ -52,6 +52,11 @@ class Dates:
     def names(cls) -> tuple[str, ...]:
         """Return the names of the dates, in the order they come true."""
         return tuple(field.name for field in fields(cls))
+
+    @classmethod
+    def of(cls, row: Any) -> "Dates":
+        """Return the dates of a version's row."""
+        return cls(*(getattr(row, name) for name in cls.names()))
 
     def at(self, now: datetime) -> "Dates":
         """Return the dates that have come by now, without the planned ones."""

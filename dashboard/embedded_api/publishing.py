@@ -13,6 +13,7 @@ from dashboard.contract.pages import PageStatus
 from dashboard.embedded_api import lifecycle
 from dashboard.embedded_api.marks import last_mark_of
 from dashboard.embedded_api.models import OperationKey, Page, Version
+from dashboard.embedded_api.models.pages import status_of_page
 from dashboard.embedded_api.problems import ProblemError, not_found
 
 
@@ -70,7 +71,7 @@ def _carry_out(page: Page, versions: dict[str, Version], version_id: str) -> Non
         for name, mark in asdict(changed).items():
             setattr(versions[key], name, mark)
     Version.objects.bulk_update([versions[key] for key in changes], lifecycle.Dates.names())
-    if changes and page.status_at(last_mark_of(now)) is PageStatus.DRAFT:
+    if changes and status_of_page(page, last_mark_of(now)) is PageStatus.DRAFT:
         _plan_page(page)
 
 

@@ -1,7 +1,8 @@
 """Rows as the JSON objects of the wire, with dates that lie ahead held back.
 
-The names are the spec's. What a column keeps as JSON goes out as the text it is: to read fifty
-pages' actions, scripts and links, only to write them again, took a third of the list's time.
+A row is one of a table or of a statement: whatever has the columns. The names are the spec's.
+What a column keeps as JSON goes out as the text it is: to read fifty pages' actions, scripts and
+links, only to write them again, took a third of the list's time.
 """
 
 import json
@@ -19,7 +20,9 @@ from dashboard.contract.metadata import Metadata
 from dashboard.contract.pages import PageStatus
 from dashboard.embedded_api import models
 from dashboard.embedded_api.cursors import Part
+from dashboard.embedded_api.lifecycle import Dates
 from dashboard.embedded_api.marks import last_mark_of
+from dashboard.embedded_api.models.pages import status_of_page
 
 JsonObject = dict[str, Any]
 RowT = TypeVar("RowT", bound=Model)
@@ -29,11 +32,19 @@ OF_CONVERSATION = ("messages", "pending_changes")
 """Columns of JSON that the wire shows as they are."""
 
 
-def as_texts(rows: "QuerySet[RowT]", columns: Iterable[str]) -> "QuerySet[RowT]":
-    """Return the rows with these columns of JSON as their texts, for the wire to show."""
-    texts = {_text(name): Cast(name, TextField()) for name in columns}
-    shown: QuerySet[RowT] = rows.defer(*columns).annotate(**texts)
-    return shown
+def shown(
+    rows: "QuerySet[RowT]", *, texts: Iterable[str] = (), **more: Any
+) -> "QuerySet[RowT, Any]":
+    """Return all columns of the rows, those of JSON named in `texts` as texts, and `more`."""
+    plain = [field.attname for field in rows.model._meta.concrete_fields if field.name not in texts]
+    more = texts_of(texts) | more
+    found: QuerySet[RowT, Any] = rows.annotate(**more).values_list(*plain, *more, named=True)
+    return found
+
+
+def texts_of(columns: Iterable[str]) -> dict[str, Cast]:
+    """Return what columns of JSON are kept as, under the names by which the wire looks for it."""
+    return {_text(name): Cast(name, TextField()) for name in columns}
 
 
 def answer(content: JsonObject, *, status: int = 200) -> HttpResponse:
@@ -41,7 +52,7 @@ def answer(content: JsonObject, *, status: int = 200) -> HttpResponse:
     return HttpResponse(orjson.dumps(content), status=status, content_type="application/json")
 
 
-def answer_list(items: list[JsonObject], part: Part[Any]) -> HttpResponse:
+def answer_list(items: list[JsonObject], part: Part) -> HttpResponse:
     """Return a list's answer."""
     counted = {"items": items, "totalCount": part.total_count, "hasMore": part.has_more}
     return answer(counted | _given(nextCursor=part.next_cursor))
@@ -53,9 +64,9 @@ class Wire:
 
     now: datetime
 
-    def page(self, row: models.Page, *, audiences_count: int) -> JsonObject:
+    def page(self, row: Any, *, audiences_count: int) -> JsonObject:
         """Return a page. It was updated when it was published, too."""
-        status = row.status_at(last_mark_of(self.now))
+        status = status_of_page(row, last_mark_of(self.now))
         published = row.published_at if status is PageStatus.PUBLISHED else None
         return {
             "actions": _json(row, "actions"),
@@ -78,9 +89,9 @@ class Wire:
             **_given(headerActionId=row.header_action_id, metadata=_json(row, "metadata")),
         }
 
-    def version(self, row: models.Version) -> JsonObject:
+    def version(self, row: Any) -> JsonObject:
         """Return a version, with the status that follows from its dates."""
-        dates = row.dates
+        dates = Dates.of(row)
         come = dates.at(self.now)
         return {
             "archivedAt": come.archived_at,
@@ -102,11 +113,11 @@ class Wire:
 
     def audience(
         self,
-        row: models.Audience,
-        page: models.Page,
+        row: Any,
+        page: Any,
         *,
-        latest: models.Version | None,
-        live: models.Version | None,
+        latest: Any,
+        live: Any,
     ) -> JsonObject:
         """Return an audience; fields without a value are absent."""
         return {
@@ -134,7 +145,7 @@ class Wire:
         }
 
 
-def effective_metadata(audience: models.Audience, page: models.Page) -> JsonObject:
+def effective_metadata(audience: Any, page: Any) -> JsonObject:
     """Return the page's metadata with the audience's laid over it (our choice)."""
     return {**(page.metadata or {}), **(audience.metadata_override or {})}
 
@@ -167,7 +178,7 @@ def conversation(row: models.Conversation) -> JsonObject:
     }
 
 
-def person(row: models.Person) -> JsonObject:
+def person(row: Any) -> JsonObject:
     """Return a person; fields without a value are absent."""
     return {
         "personId": row.id,
@@ -202,12 +213,12 @@ def _given(**fields: Any) -> JsonObject:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _json(row: Model, column: str) -> orjson.Fragment | None:
+def _json(row: Any, column: str) -> orjson.Fragment | None:
     """Return a column of JSON as its text: the one that was read, or that of a row just made."""
-    if _text(column) in row.__dict__:
-        text = row.__dict__[_text(column)]
-        return None if text is None else orjson.Fragment(text)
-    return _written(getattr(row, column))
+    if not hasattr(row, _text(column)):
+        return _written(getattr(row, column))
+    text = getattr(row, _text(column))
+    return None if text is None else orjson.Fragment(text)
 
 
 def _written(value: Any) -> orjson.Fragment | None:

@@ -57,7 +57,7 @@ def walked(tenant_id: str, query: str, size: int = 7) -> list[str]:
     counts = set()
     while cursor is not None:
         part = people_found(tenant_id, query, cursor=cursor, limit=size)
-        ids += [row.pk for row in part.rows]
+        ids += [row.id for row in part.rows]
         counts.add(part.total_count)
         cursor = part.next_cursor
     assert counts == {len(ids)}

@@ -75,7 +75,7 @@ class Version(models.Model):
     @property
     def dates(self) -> Dates:
         """Return the dates, planned ones included."""
-        return Dates(**{name: getattr(self, name) for name in Dates.names()})
+        return Dates.of(self)
 
 
 class OperationKey(models.Model):

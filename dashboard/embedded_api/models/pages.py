@@ -1,5 +1,7 @@
 """Pages."""
 
+from typing import Any
+
 from django.db import models
 
 from dashboard.contract.pages import PageStatus, PageType
@@ -37,9 +39,10 @@ class Page(models.Model):
     def __str__(self) -> str:
         return self.name
 
-    def status_at(self, until: str) -> PageStatus:
-        """Return the status at a moment, given as the last mark of it."""
-        if self.archived_at and self.archived_at <= until:
-            return PageStatus.ARCHIVED
-        is_published = self.published_at and self.published_at <= until
-        return PageStatus.PUBLISHED if is_published else PageStatus.DRAFT
+
+def status_of_page(row: Any, until: str) -> PageStatus:
+    """Return the status of a page's row at a moment, given as the last mark of it."""
+    if row.archived_at and row.archived_at <= until:
+        return PageStatus.ARCHIVED
+    is_published = row.published_at and row.published_at <= until
+    return PageStatus.PUBLISHED if is_published else PageStatus.DRAFT

@@ -1,5 +1,7 @@
 """Operations 4, 5 and 6: list audiences, publish a version, get the conversation."""
 
+from typing import Any
+
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.http import HttpResponse
 from django.utils import timezone
@@ -10,6 +12,7 @@ from dashboard.contract.conversations import Conversation as ConversationOnWire
 from dashboard.contract.envelope import ListEnvelope
 from dashboard.embedded_api.cursors import NEWEST_FIRST, Part
 from dashboard.embedded_api.http import ServiceRequest, refusals
+from dashboard.embedded_api.lifecycle import Dates
 from dashboard.embedded_api.marks import last_mark_of
 from dashboard.embedded_api.models import Audience, Conversation, Page, Version
 from dashboard.embedded_api.problems import not_found
@@ -21,9 +24,11 @@ from dashboard.embedded_api.wire import (
     Wire,
     answer,
     answer_list,
-    as_texts,
     conversation,
+    shown,
+    texts_of,
 )
+from dashboard.statements import Statement
 
 MAX_AUDIENCES = 1_000
 router = Router(tags=["Audiences"], by_alias=True)
@@ -44,14 +49,13 @@ def list_audiences(request: ServiceRequest, page_id: str) -> HttpResponse:
     name, or else the computed one; `effectiveMetadata` is the page's, overlaid by the override.
     Fields without a value are absent.
     """
-    page = Page.objects.filter(tenant_id=request.auth, id=page_id).first()
-    if not page:
-        raise not_found("There is no such page.")
-    audiences = page.audiences.all()
-    rows = list(audiences.order_by(*NEWEST_FIRST.columns())[: MAX_AUDIENCES + 1])
-    has_more = len(rows) > MAX_AUDIENCES
-    part = Part(rows[:MAX_AUDIENCES], audiences.count() if has_more else len(rows), has_more)
-    return answer_list(_on_wire(part.rows, page), part)
+    for page in _PAGE.rows(request.auth, page_id):
+        rows = _AUDIENCES.rows(page_id)
+        has_more = len(rows) > MAX_AUDIENCES
+        count = Audience.objects.filter(page_id=page_id).count() if has_more else len(rows)
+        part = Part(rows[:MAX_AUDIENCES], count, has_more)
+        return answer_list(_on_wire(part.rows, page), part)
+    raise not_found("There is no such page.")
 
 
 @router.post(
@@ -106,7 +110,7 @@ def get_messages(request: ServiceRequest, page_id: str, audience_id: str) -> Htt
     """
     audience = Audience.objects.filter(tenant_id=request.auth, page_id=page_id, id=audience_id)
     found = Conversation.objects.select_related("audience__page").filter(audience__in=audience)
-    found = as_texts(found, OF_CONVERSATION)
+    found = found.defer(*OF_CONVERSATION).annotate(**texts_of(OF_CONVERSATION))
     if row := found.first():
         return answer(conversation(row))
     has_audience = audience.exists()
@@ -115,13 +119,13 @@ def get_messages(request: ServiceRequest, page_id: str, audience_id: str) -> Htt
     )
 
 
-def _on_wire(audiences: list[Audience], page: Page) -> list[JsonObject]:
+def _on_wire(audiences: list[Any], page: Any) -> list[JsonObject]:
     """Write audiences with their latest and live versions, at the price of one query."""
     now = timezone.now()
     wire, latest, live = Wire(now), {}, {}
-    for version in _latest_and_live(page, last_mark_of(now)).order_by("version_number"):
+    for version in _LATEST_AND_LIVE.rows(page.id, last_mark_of(now)):
         latest[version.audience_id] = version
-        if version.dates.status(now) is contract.VersionStatus.PUBLISHED:
+        if Dates.of(version).status(now) is contract.VersionStatus.PUBLISHED:
             live[version.audience_id] = version
     return [
         wire.audience(row, page, latest=latest.get(row.id), live=live.get(row.id))
@@ -129,10 +133,24 @@ def _on_wire(audiences: list[Audience], page: Page) -> list[JsonObject]:
     ]
 
 
-def _latest_and_live(page: Page, until: str) -> QuerySet[Version]:
+def _latest_and_live(page_id: str, until: str) -> "QuerySet[Version, Any]":
     """Return, for each audience of a page, its latest version and the one that is live."""
     newest = Version.objects.filter(audience=OuterRef("audience")).order_by("-version_number")
     is_latest = Q(id=Subquery(newest.values("id")[:1]))
     not_retired = Q(archived_at=None) | Q(archived_at__gt=until)
     is_live = Q(published_at__lte=until) & not_retired
-    return Version.objects.filter(is_latest | is_live, audience__page=page)
+    found = Version.objects.filter(is_latest | is_live, audience__page=page_id)
+    return shown(found.order_by("version_number"))
+
+
+_PAGE = Statement(
+    lambda tenant_id, page_id: Page.objects.filter(tenant_id=tenant_id, id=page_id).values_list(
+        "id", "metadata", named=True
+    )
+)
+_AUDIENCES = Statement(
+    lambda page_id: shown(
+        Audience.objects.filter(page_id=page_id).order_by(*NEWEST_FIRST.columns())
+    )[: MAX_AUDIENCES + 1]
+)
+_LATEST_AND_LIVE = Statement(_latest_and_live)

@@ -11,12 +11,29 @@ from ninja import Router
 from dashboard.contract import pages as contract
 from dashboard.contract.envelope import ListEnvelope
 from dashboard.embedded_api.creating import create_page
-from dashboard.embedded_api.cursors import NEWEST_FIRST, part_of
+from dashboard.embedded_api.cursors import NEWEST_FIRST, Listing
 from dashboard.embedded_api.http import ServiceRequest, refusals
 from dashboard.embedded_api.models import Audience, Page
 from dashboard.embedded_api.problems import not_found
 from dashboard.embedded_api.requests import Cursor, Limit, NewPage
-from dashboard.embedded_api.wire import OF_PAGE, Wire, answer, answer_list, as_texts
+from dashboard.embedded_api.wire import OF_PAGE, Wire, answer, answer_list, shown
+from dashboard.statements import Statement
+
+
+def _shown(pages: "QuerySet[Page]") -> "QuerySet[Page, Any]":
+    """Return pages as the wire needs them, each with the number of its audiences.
+
+    A subquery counts for the pages of one part alone; a join would group all there are.
+    """
+    of_page = Audience.objects.filter(page=OuterRef("pk")).values("page")
+    counted = Subquery(of_page.annotate(count=Count("pk")).values("count"))
+    return shown(pages, texts=OF_PAGE, audiences_count=Coalesce(counted, 0))
+
+
+_PAGES = Listing(Page, NEWEST_FIRST, _shown)
+_PAGE = Statement(
+    lambda tenant_id, page_id: _shown(Page.objects.filter(tenant_id=tenant_id, id=page_id))
+)
 
 router = Router(tags=["Pages"], by_alias=True)
 
@@ -33,7 +50,7 @@ def list_pages(request: ServiceRequest, cursor: Cursor = "", limit: Limit = 50) 
 
     `totalCount` is exact. `nextCursor` is absent at the end of the list.
     """
-    part = part_of(_pages_of(request), NEWEST_FIRST, cursor=cursor, limit=limit)
+    part = _PAGES.part(request.auth, cursor=cursor, limit=limit)
     wire = Wire(timezone.now())
     items = [wire.page(page, audiences_count=page.audiences_count) for page in part.rows]
     return answer_list(items, part)
@@ -67,17 +84,6 @@ def create(request: ServiceRequest, page: NewPage) -> HttpResponse:
 )
 def get_page(request: ServiceRequest, page_id: str) -> HttpResponse:
     """Get one page."""
-    if not (page := _pages_of(request).filter(id=page_id).first()):
-        raise not_found("There is no such page.")
-    return answer(Wire(timezone.now()).page(page, audiences_count=page.audiences_count))
-
-
-def _pages_of(request: ServiceRequest) -> "QuerySet[Any]":
-    """Return the tenant's pages, each with the number of its audiences.
-
-    A subquery counts for the pages of one part alone; a join would group all there are.
-    """
-    of_page = Audience.objects.filter(page=OuterRef("pk")).values("page")
-    counted = Subquery(of_page.annotate(count=Count("pk")).values("count"))
-    pages = Page.objects.filter(tenant_id=request.auth)
-    return as_texts(pages, OF_PAGE).annotate(audiences_count=Coalesce(counted, 0))
+    for page in _PAGE.rows(request.auth, page_id):
+        return answer(Wire(timezone.now()).page(page, audiences_count=page.audiences_count))
+    raise not_found("There is no such page.")

@@ -2,26 +2,35 @@
 
 from collections.abc import Callable, Sequence
 from hashlib import sha256
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.core.cache import cache
+from django.db.models import QuerySet
 
-from dashboard.embedded_api.cursors import BY_NAME, Part, cut, part_of, size_of
+from dashboard.embedded_api.cursors import BY_NAME, Listing, Part, cut, size_of
 from dashboard.embedded_api.models import Person, PersonText
 from dashboard.embedded_api.search.choice import index_in_use
 from dashboard.embedded_api.search.found import Span
 from dashboard.embedded_api.search.labels import first_after
 from dashboard.embedded_api.search.upkeep import up_to_date
 from dashboard.embedded_api.search.words import words_of
+from dashboard.statements import Statement
 
 ResultT = TypeVar("ResultT")
+
+
+def _shown(people: "QuerySet[Person]") -> "QuerySet[Person, Any]":
+    names = [field.attname for field in Person._meta.concrete_fields]
+    return people.values_list(*names, named=True)
+
+
+_LISTED = Listing(Person, BY_NAME, _shown)
+_NAMED = Statement(lambda ids: _shown(Person.objects.filter(id__in=ids)))
 _A_DAY_S = 24 * 60 * 60
 _TRIES = 3
 
 
-def people_found(
-    tenant_id: str, query: str, *, cursor: str = "", limit: float = 50
-) -> Part[Person]:
+def people_found(tenant_id: str, query: str, *, cursor: str = "", limit: float = 50) -> Part:
     """Return the people who have every word of the query; a blank one has no words.
 
     Raises ProblemError (400) for a cursor of another kind of list, or of nobody's making.
@@ -30,10 +39,9 @@ def people_found(
     words, size = words_of(query), size_of(limit)
     total, first = _remembered(tenant_id, words, size + 1 if words else 0)
     if not words:
-        people = Person.objects.filter(tenant_id=tenant_id)
-        return part_of(people, BY_NAME, cursor=cursor, limit=limit, total_count=total)
+        return _LISTED.part(tenant_id, cursor=cursor, limit=limit, total_count=total)
     ids = _ids_after(cursor, tenant_id, words, size + 1) if cursor else first
-    rows = Person.objects.in_bulk(ids)
+    rows = {row.id: row for row in _NAMED.rows(ids)}
     return cut([rows[key] for key in ids if key in rows], BY_NAME, size=size, total_count=total)
 
 
