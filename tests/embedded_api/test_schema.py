@@ -26,8 +26,9 @@ REAL_IDS: dict[str, str] = {}
 REAL_CURSORS: dict[str, str] = {}
 
 
-# Read by the worker that runs the test: all the others would make its cases, too, to count them.
-schema = schemathesis.pytest.from_fixture("document")
+schema = schemathesis.openapi.from_wsgi("/service/openapi.json", get_wsgi_application())
+# A schema can't say "no NUL"; test_refusals.py does.
+schema.config.generation.update(allow_x00=False)
 
 
 @pytest.fixture
@@ -53,6 +54,7 @@ def something_there(db: None) -> Iterator[None]:
     request_finished.connect(close_old_connections)
 
 
+@schema.hook
 def map_path_parameters(context: Any, path_parameters: dict[str, Any] | None) -> Any:
     """Ask for what is there in most cases, so that there is more to see than 404."""
     if not path_parameters:
@@ -63,6 +65,7 @@ def map_path_parameters(context: Any, path_parameters: dict[str, Any] | None) ->
     }
 
 
+@schema.hook
 def map_query(context: Any, query: dict[str, Any] | None) -> Any:
     """Send cursors that a list gave: a schema can't say which are."""
     if not query or "cursor" not in query:
@@ -70,6 +73,7 @@ def map_query(context: Any, query: dict[str, Any] | None) -> Any:
     return {**query, "cursor": REAL_CURSORS[context.operation.path.removesuffix("/search")]}
 
 
+@schema.auth()
 class WithKey:
     """Sends a key; not as a fixed header, which would hide a service that needs none."""
 
@@ -82,18 +86,7 @@ class WithKey:
         case.headers["x-api-key"] = data
 
 
-@pytest.fixture
-def document(something_there: None) -> Any:
-    """The document, and what it can't say of itself."""
-    document = schemathesis.openapi.from_wsgi("/service/openapi.json", get_wsgi_application())
-    # A schema can't say "no NUL"; test_refusals.py does.
-    document.config.generation.update(allow_x00=False)
-    document.hook(map_path_parameters)
-    document.hook(map_query)
-    document.auth()(WithKey)
-    return document
-
-
+@pytest.mark.usefixtures("something_there")
 @schema.parametrize()
 @settings(
     max_examples=40,
