@@ -193,7 +193,7 @@ STATIC_ROOT = VAR_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "dashboard.web.stylesheets.StaticFiles"},
+    "staticfiles": {"BACKEND": "dashboard.web.bundles.StaticFiles"},
 }
 WHITENOISE_ALLOW_ALL_ORIGINS = False
 # Pages name hashed files alone; compressing the others too would double the time of a first start.

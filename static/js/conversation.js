@@ -1,6 +1,6 @@
 // A conversation beyond plain HTML: filters without a reload, matches marked, keys, copying.
 
-const thread = document.getElementById("thread");
+const theThread = () => document.getElementById("thread");
 
 // Filters: the server hid what does not stay; here the same is done without asking.
 document.addEventListener("click", (event) => {
@@ -26,6 +26,7 @@ function remember(name, value) {
 function narrow() {
   const found = document.getElementById("found")?.dataset;
   const places = found?.words ? new Set(found.messages.split(" ")) : null;
+  const thread = theThread();
   for (const group of document.querySelectorAll("[data-filter-for]")) {
     const list = document.getElementById(group.dataset.filterFor);
     const kind = group.querySelector("[aria-current]")?.dataset.show;
@@ -56,6 +57,7 @@ function showFound() {
 
 function mark() {
   const words = flat(document.getElementById("found")?.dataset.words ?? "");
+  const thread = theThread();
   marks?.clear();
   at = -1;
   if (!words || !thread) return;
@@ -140,15 +142,15 @@ document.addEventListener("htmx:afterSwap", (event) => {
 
 // Folds: those opened are open again when the page is loaded again, in this tab.
 const folds = `folds of ${location.pathname}`;
-const opened = new Set(JSON.parse(sessionStorage.getItem(folds) ?? "[]"));
+const opened = new Set(theThread() && JSON.parse(sessionStorage.getItem(folds)));
 for (const id of opened) {
   const fold = document.getElementById(id);
   if (fold) fold.open = true;
 }
-thread?.addEventListener(
+document.addEventListener(
   "toggle",
   ({ target }) => {
-    if (!target.id) return;
+    if (!target.id || !theThread()?.contains(target)) return;
     if (target.open) opened.add(target.id);
     else opened.delete(target.id);
     sessionStorage.setItem(folds, JSON.stringify([...opened]));
@@ -166,7 +168,7 @@ const keys = {
 
 document.addEventListener("keydown", (event) => {
   const isTyping = event.target.closest("input, textarea, select, [contenteditable]");
-  if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (!theThread() || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
   if (document.documentElement.dataset.keys === "off" || !keys[event.key]) return;
   event.preventDefault();
   keys[event.key]();
@@ -174,7 +176,7 @@ document.addEventListener("keydown", (event) => {
 
 // From the message that has the focus, or the one at the top of what is seen.
 function go(selector, by) {
-  const all = [...(thread?.querySelectorAll("li.msg") ?? [])].filter((each) => !each.hidden);
+  const all = [...theThread().querySelectorAll("li.msg")].filter((each) => !each.hidden);
   const focused = all.indexOf(document.activeElement.closest("li.msg"));
   const top = all.findIndex((each) => each.getBoundingClientRect().bottom > 80);
   const from = focused >= 0 ? focused : top - 1;

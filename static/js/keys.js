@@ -1,4 +1,5 @@
-// Single keys. They never act in a field, over a dialog, or where they are switched off.
+// Single keys. They never act in a field, over a dialog, where they are switched off, or on a page
+// without the navigation, as that of the log-in.
 // After G: the links of the navigation, in their order.
 const SECTIONS = ["o", "p", "u", "w", "a"];
 const ROWS = "main tbody tr, main .log summary, main .items > li, main #find-results li";
@@ -6,7 +7,11 @@ const SECOND_KEY_MS = 1500;
 let goesUntil = 0;
 
 const KEYS = {
-  "/": () => (document.querySelector("main .search input") ?? { focus: openPalette }).focus(),
+  "/": () => {
+    const field = document.querySelector("main .search input");
+    if (field) field.focus();
+    else document.querySelector("[data-palette]").click();
+  },
   "?": showKeys,
   g: () => (goesUntil = Date.now() + SECOND_KEY_MS),
   j: () => goToRow(1),
@@ -19,7 +24,8 @@ const KEYS = {
 };
 
 document.addEventListener("keydown", (event) => {
-  if (document.body.dataset.keys === "off" || event.defaultPrevented || event.isComposing) return;
+  if (document.body.dataset.keys === "off" || !document.getElementById("nav")) return;
+  if (event.defaultPrevented || event.isComposing) return;
   if (event.ctrlKey || event.metaKey || event.altKey || isTaken(event.target)) return;
   const key = event.key.toLowerCase();
   const section = Date.now() < goesUntil ? SECTIONS.indexOf(key) : -1;

@@ -56,7 +56,8 @@ function patch(node, wanted) {
   patchChildren(node, wanted);
 }
 
-htmx.defineExtension("morph", {
+// The log-in is a page without htmx.
+globalThis.htmx?.defineExtension("morph", {
   isInlineSwap: () => false,
   handleSwap(style, target, answer) {
     if (style !== "morph" || !answer.firstElementChild) return false;

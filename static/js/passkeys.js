@@ -1,5 +1,5 @@
 // Passkeys: before its form is sent, the browser is asked for one; what it says goes along.
-// webauthn-json.js, of the library, turns JSON into what a browser takes, and back.
+// webauthn-json.js turns JSON into what a browser takes, and back.
 
 const REASONS = {
   NotAllowedError: "No passkey was given. Try again.",

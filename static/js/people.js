@@ -7,7 +7,8 @@ let addressBefore = null;
 
 // The row of the person who is open is marked; nothing else of the list is drawn anew.
 function markRow() {
-  const open = panel()?.dataset.address;
+  if (!panel()) return;
+  const open = panel().dataset.address;
   for (const link of rowLinks()) {
     const isOpen = link.getAttribute("href") === open;
     link.closest("tr").classList.toggle("on", isOpen);
@@ -30,7 +31,7 @@ function closePerson() {
 
 // Reading again leads to what is shown now.
 function showAddress() {
-  const again = document.querySelector("[data-refresh]");
+  const again = panel() && document.querySelector("[data-refresh]");
   if (again) again.href = location.href;
 }
 

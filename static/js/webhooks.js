@@ -6,18 +6,17 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   if (!isError) requestConfig.elt.closest("dialog[data-asks]")?.close();
 });
 
-const picker = document.querySelector("[data-events]");
-
 function boxesIn(place) {
   return [...place.querySelectorAll("input[name=events]")];
 }
 
 // A group's box is ticked with all of its events, half with some.
 function show() {
-  for (const group of picker.querySelectorAll("[data-group]")) {
+  for (const group of document.querySelectorAll("[data-events] [data-group]")) {
     const boxes = boxesIn(group);
     const ticked = boxes.filter((box) => box.checked).length;
     const whole = group.querySelector("[data-group-box]");
+    whole.closest("label").hidden = false;
     whole.checked = ticked === boxes.length;
     whole.indeterminate = ticked > 0 && ticked < boxes.length;
   }
@@ -28,25 +27,26 @@ function tick(boxes, checked) {
 }
 
 // Whoever ticks an event wants a list, not null.
-function pick() {
+function pick(picker) {
   const list = picker.querySelector("input[name=mode][value=pick]");
   if (list) list.checked = true;
 }
 
-if (picker) {
-  for (const box of picker.querySelectorAll("[data-group-box]")) box.closest("label").hidden = false;
-  picker.addEventListener("input", ({ target }) => {
-    if (target.matches("[data-group-box]")) tick(boxesIn(target.closest("[data-group]")), target.checked);
-    if (target.name !== "mode") pick();
-    show();
-  });
-  picker.addEventListener("click", (event) => {
-    const button = event.target.closest("button[name=step]");
-    if (!button) return;
-    event.preventDefault();
-    const names = boxesIn(picker).filter((box) => !box.closest("[data-other]"));
-    tick(button.value === "all" ? names : boxesIn(picker), button.value === "all");
-    button.dispatchEvent(new Event("input", { bubbles: true }));
-  });
-  show(); // the browser may have kept earlier ticks
-}
+document.addEventListener("input", ({ target }) => {
+  const picker = target.closest("[data-events]");
+  if (!picker) return;
+  if (target.matches("[data-group-box]")) tick(boxesIn(target.closest("[data-group]")), target.checked);
+  if (target.name !== "mode") pick(picker);
+  show();
+});
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-events] button[name=step]");
+  if (!button) return;
+  event.preventDefault();
+  const all = boxesIn(button.closest("[data-events]"));
+  const names = all.filter((box) => !box.closest("[data-other]"));
+  tick(button.value === "all" ? names : all, button.value === "all");
+  button.dispatchEvent(new Event("input", { bubbles: true }));
+});
+document.addEventListener("htmx:afterSettle", show);
+show(); // the browser may have kept earlier ticks

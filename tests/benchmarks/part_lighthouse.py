@@ -14,9 +14,10 @@ from playwright.sync_api import sync_playwright
 
 from tests.benchmarks.bench import Bench
 from tests.benchmarks.figures import Figure, Row, Unmeasured
-from tests.benchmarks.part_weight import CHROMIUM, cookies_of
+from tests.benchmarks.part_weight import cookies_of
 from tests.benchmarks.sides import Served
 from tests.browser.addresses import addresses
+from tests.browser.conftest import CHROMIUM
 from tests.processes import free_port
 
 LIGHTHOUSE = "lighthouse@12.8.2"

@@ -1,9 +1,6 @@
 """What a browser loads: with an empty cache, and for the page after the first."""
 
-import os
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, sync_playwright
@@ -13,34 +10,17 @@ from tests.benchmarks.figures import Figure, Row, Unmeasured
 from tests.benchmarks.part_lists import LISTS, NAMES
 from tests.benchmarks.sides import Served
 from tests.browser.addresses import addresses
+from tests.browser.conftest import CHROMIUM
+from tests.browser.weight import (
+    COLD_KB,
+    COLD_REQUESTS,
+    SECOND_KB,
+    SECOND_REQUESTS,
+    Load,
+    load,
+)
 
-CHROMIUM = Path(os.environ.get("CHROMIUM_PATH", "/usr/bin/chromium"))
-COLD_KB, COLD_REQUESTS = 60, 12
-SECOND_KB, SECOND_REQUESTS = 15, 1
 FIRST = "overview"
-
-
-@dataclass
-class Load:
-    """What came over the wire for one page, headers included."""
-
-    name: str
-    requests: int = 0
-    page_bytes: int = 0
-    files_bytes: int = 0
-
-    @property
-    def kb(self) -> float:
-        """All of it, in thousands of bytes."""
-        return (self.page_bytes + self.files_bytes) / 1000
-
-    @property
-    def said(self) -> str:
-        """The parts of it, for a person."""
-        page, files = self.page_bytes / 1000, self.files_bytes / 1000
-        return (
-            f"{self.name}: {page:.0f} KB of HTML, {files:.0f} KB besides, {self.requests} requests"
-        )
 
 
 def figures(bench: Bench) -> Iterator[Row]:
@@ -83,17 +63,17 @@ def _worst(loads: list[Load]) -> tuple[Load, Load]:
 
 def _cold(chromium: Browser, served: Served, name: str, address: str) -> Load:
     context = _logged_in(chromium, served)
-    load = _load(context, served.server.url + address, name)
+    loaded = load(context, served.server.url + address, name)
     context.close()
-    return load
+    return loaded
 
 
 def _second(chromium: Browser, served: Served, name: str, first: str, address: str) -> Load:
     context = _logged_in(chromium, served)
-    _load(context, served.server.url + first, name)
-    load = _load(context, served.server.url + address, name)
+    load(context, served.server.url + first, name)
+    loaded = load(context, served.server.url + address, name)
     context.close()
-    return load
+    return loaded
 
 
 def cookies_of(served: Served) -> list[Any]:
@@ -108,35 +88,3 @@ def _logged_in(chromium: Browser, served: Served) -> BrowserContext:
     context = chromium.new_context()
     context.add_cookies(cookies_of(served))
     return context
-
-
-def _load(context: BrowserContext, url: str, name: str) -> Load:
-    """Open a page in a tab of its own and count what came; a file of the cache is no request."""
-    load, page, document = Load(name), context.new_page(), {"id": ""}
-    cached: set[str] = set()
-    wire = context.new_cdp_session(page)
-
-    def asked(event: Any) -> None:
-        document["id"] = document["id"] or event["requestId"]
-
-    def answered(event: Any) -> None:
-        if event["response"].get("fromDiskCache"):
-            cached.add(event["requestId"])
-
-    def came(event: Any) -> None:
-        if event["requestId"] in cached:
-            return
-        load.requests += 1
-        if event["requestId"] == document["id"]:
-            load.page_bytes += int(event["encodedDataLength"])
-        else:
-            load.files_bytes += int(event["encodedDataLength"])
-
-    wire.on("Network.requestWillBeSent", asked)
-    wire.on("Network.requestServedFromCache", lambda event: cached.add(event["requestId"]))
-    wire.on("Network.responseReceived", answered)
-    wire.on("Network.loadingFinished", came)
-    wire.send("Network.enable")
-    page.goto(url, wait_until="networkidle")
-    page.close()
-    return load

@@ -1,4 +1,4 @@
-"""Every page in both themes and at four widths: whole, still, and readable by all."""
+"""Every page in both themes and at four widths: light, whole, still, and readable by all."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -12,11 +12,20 @@ from tests.browser.addresses import addresses
 from tests.browser.conftest import confirm, log_in, open_page, settle
 from tests.browser.layers import layers
 from tests.browser.modes import TOO_WIDE, wrong_in_other_modes
+from tests.browser.weight import (
+    COLD_KB,
+    COLD_REQUESTS,
+    SECOND_KB,
+    SECOND_REQUESTS,
+    weighed,
+)
 from tests.processes import Running
 
 WIDTHS = (360, 768, 1280, 1920)
 MAX_SHIFT = 0.02
 NOT_THERE = {"page never seen", "no such page"}
+ASKS_LATER = {"find": 1}
+"""Requests of a page that is there: people are searched once all else was found."""
 NOTE_SHIFTS = """window.shift = 0;
 window.noteShifts = (entries) => {
   for (const entry of entries) if (!entry.hadRecentInput) window.shift += entry.value;
@@ -89,7 +98,7 @@ def wrong_with(page: Page, opened: str = "") -> list[str]:
     return found
 
 
-def test_every_page_is_whole_in_each_theme_at_each_width(
+def test_every_page_is_light_and_whole_in_each_theme_at_each_width(
     profile: BrowserContext, server: Running
 ) -> None:
     wrong: dict[str, list[str]] = {}
@@ -97,17 +106,31 @@ def test_every_page_is_whole_in_each_theme_at_each_width(
         troubles: list[str] = []
         page = open_page(profile, troubles)
         page.set_viewport_size({"width": 1280, "height": 800})
+        # The log-in was the first page, and brought all that pages share.
+        second = weighed(page, name)
         page.goto(address)
         settle(page)
         shift = page.evaluate(SHIFT)
         # The browser itself notes an answer of 404.
         found = [each for each in troubles if "404" not in each or name not in NOT_THERE]
         found += [f"shifts by {shift:.3f}"] if shift > MAX_SHIFT else []
+        more = second.requests - SECOND_REQUESTS - ASKS_LATER.get(name, 0)
+        found += [second.said] if second.kb > SECOND_KB or more > 0 else []
         found += wrong_with(page) + wrong_in_other_modes(page)
         if found:
             wrong[name] = found
         page.close()
     assert wrong == {}
+
+
+@pytest.mark.parametrize("name", ["overview", "conversation", "create page"])
+def test_the_first_page_is_light_too(profile: BrowserContext, server: Running, name: str) -> None:
+    page = profile.new_page()
+    first = weighed(page, name, cold=True)
+    page.goto(addresses(server)[name], wait_until="networkidle")
+    page.close()
+    assert SECOND_REQUESTS < first.requests <= COLD_REQUESTS, first.said
+    assert first.kb <= COLD_KB, first.said
 
 
 def test_all_that_opens_is_readable_in_each_theme(profile: BrowserContext, server: Running) -> None:

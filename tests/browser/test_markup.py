@@ -7,6 +7,7 @@ A browser mends what it reads, so its tree says nothing of this: the answers are
 import importlib.util
 import json
 import os
+import re
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
@@ -82,6 +83,16 @@ def answers(browser: Browser, server: Running) -> Iterator[dict[str, str]]:
 def test_every_page_is_html_without_an_error(answers: dict[str, str]) -> None:
     wrong = {name: wrong_with(text) for name, text in answers.items()}
     assert {name: found for name, found in wrong.items() if found} == {}
+
+
+SCRIPT = re.compile(r'<script[^>]* src="[^"]*/([\w-]+)\.[^"]*"')
+
+
+def test_every_page_names_one_script_of_ours_beside_htmx(answers: dict[str, str]) -> None:
+    named = {name: SCRIPT.findall(text) for name, text in answers.items()}
+    assert named.pop("log in") == ["pressroom"]
+    assert named.pop("API") == []  # a page of the service's own
+    assert {tuple(scripts) for scripts in named.values()} == {("htmx-2", "pressroom")}
 
 
 BEYOND_THE_VALIDATOR = (

@@ -192,3 +192,24 @@ def test_without_javascript_the_button_is_a_link_to_a_page(
     page.get_by_role("button", name="Find").click()
     expect(page.locator("#find-results a").first).to_be_visible()
     context.close()
+
+
+def test_the_palette_opens_after_back_brought_the_page_anew(page: Page) -> None:
+    log_in(page, to="/people/")
+    page.get_by_role("searchbox", name="Search people").fill("fleet")
+    page.wait_for_url("**/people/?q=fleet")
+    page.go_back()
+    page.wait_for_url("**/people/")
+    expect(page.locator("#people-q")).to_have_value("")
+    open_palette(page)
+    find(page, "brightwater")
+
+
+def test_on_the_log_in_no_key_does_anything(page: Page) -> None:
+    page.goto("/accounts/login/")
+    page.evaluate("document.activeElement.blur()")
+    for key in ("Control+k", "?", "/", "g", "o", "j", "e", "[", "c", "r", "Escape"):
+        page.keyboard.press(key)
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    expect(page.locator("dialog")).to_have_count(0)
+    assert page.url.endswith("/accounts/login/")
