@@ -85,6 +85,7 @@ def test_two_processes_are_counted_as_one_and_log_in_one_form(tmp_path: Path) ->
                 httpx.get(f"{running.url}/accounts/login/")
             headers = {"Authorization": f"Bearer {TOKEN}"}
             said = {httpx.get(f"{running.url}/metrics", headers=headers).text for _ in range(8)}
+            assert running.stop() == 0
         lines = running.log.read_text().splitlines()
     name = 'pressroom_requests_total{method="GET",status="200",view="login"} '
     counts = {line for page in said for line in page.splitlines() if line.startswith(name)}

@@ -116,6 +116,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
             browser.request("BREW", "/nowhere/")
             browser.get("/health/live")
             assert told.bodies == []
+            assert running.stop() == 0
         told.log = running.log.read_text()
     return told
 
@@ -221,8 +222,7 @@ def test_a_collector_that_is_away_harms_no_page_and_no_stop(tmp_path: Path) -> N
         dashboard.prepare()
         with dashboard.started() as running, logged_in(running) as browser:
             answers = [browser.get("/people/") for _ in range(5)]
-            running.process.terminate()
-            code = running.process.wait(60)
+            code = running.stop()
         lines = running.log.read_text().splitlines()
     said = {json.loads(line)["logger"] for line in lines if line.startswith("{")}
     assert [answer.status_code for answer in answers] == [200] * 5
