@@ -49,7 +49,7 @@ def tenant_of(key: str) -> str | None:
         return DEFAULT_TENANT_ID
     for row in _IN_USE.rows(key[:PREFIX_LENGTH]):
         if constant_time_compare(row.sha256, _hash(key)):
-            return row.tenant_id
+            return str(row.tenant_id)
     return None
 
 

@@ -28,6 +28,7 @@ from dashboard.ledger.models import (
 )
 from dashboard.ledger.models.seen import SeenRecord
 from dashboard.ledger.queries.audiences import IN_FLIGHT
+from dashboard.statements import Statement
 
 PAGES_LIST = "pages"
 NAME_KEPT_CHARACTERS = 500
@@ -40,6 +41,28 @@ So a time in the ledger may be this much older than the look, and never younger.
 RecordT = TypeVar("RecordT", bound=SeenRecord)
 Known: TypeAlias = Any
 """A named row of some columns of a record, as it was before."""
+
+
+def _known_pages(page_ids: list[str]) -> "QuerySet[PageRecord, Any]":
+    total = ListTotal.objects.filter(list_name=PAGES_LIST)
+    known = PageRecord.objects.filter(page_id__in=page_ids).annotate(
+        total_count=Subquery(total.values("total_count")),
+        total_seen_at=Subquery(total.values("seen_at")),
+    )
+    more = ("page_type", "status", "total_count", "total_seen_at")
+    return known.values_list("page_id", *_SEEN, *more, named=True)
+
+
+def _known_audiences(page_id: str, audience_ids: list[str]) -> "QuerySet[AudienceRecord, Any]":
+    known = AudienceRecord.objects.filter(page_id=page_id, audience_id__in=audience_ids)
+    more = ("latest_version_id", "live_version_id", "latest_status")
+    return known.values_list("audience_id", *_SEEN, *more, named=True)
+
+
+_SEEN = ("digest", "first_seen_at", "last_seen_at")
+"""What tells whether a thing changed, without its long body."""
+_KNOWN_PAGES = Statement(_known_pages)
+_KNOWN_AUDIENCES = Statement(_known_audiences)
 
 
 def remember_pages(found: ListEnvelope[Any]) -> None:
@@ -65,14 +88,17 @@ def remember_audiences(page_id: str, audiences: Iterable[Audience]) -> None:
     """Write down the audiences of a page, and the versions seen with them."""
     now = timezone.now()
     named = {audience.audience_id: audience for audience in audiences if audience.audience_id}
-    known = AudienceRecord.objects.filter(page_id=page_id, audience_id__in=named)
-    before = _known(known, "audience_id", "latest_version_id", "live_version_id", "latest_status")
+    before = {row.audience_id: row for row in _KNOWN_AUDIENCES.rows(page_id, [*named])}
     changed = {key: one for key, one in named.items() if _differs(one, before.get(key))}
     _write(
         [_audience_record(page_id, audience, now) for audience in changed.values()],
         unique=["page_id", "audience_id"],
     )
-    _touch(known, {key: old for key, old in before.items() if key not in changed}, now)
+    _touch(
+        AudienceRecord.objects.filter(page_id=page_id, audience_id__in=named),
+        [old for key, old in before.items() if key not in changed],
+        now,
+    )
     _remember_version_rows(
         page_id,
         (
@@ -142,21 +168,18 @@ def _move_audience(page_id: str, version: AudienceVersion, now: datetime) -> Non
 def _remember_pages(pages: Iterable[PageItem], now: datetime) -> Mapping[str, Known]:
     """Write down pages; return those that were known, as they were before."""
     by_id = {page.page_id: page for page in pages}
-    known = PageRecord.objects.filter(page_id__in=by_id)
-    total = ListTotal.objects.filter(list_name=PAGES_LIST)
-    with_total = known.annotate(
-        total_count=Subquery(total.values("total_count")),
-        total_seen_at=Subquery(total.values("seen_at")),
-    )
-    more = ("page_type", "status", "total_count", "total_seen_at")
-    before = _known(with_total, "page_id", *more)
+    before = {row.page_id: row for row in _KNOWN_PAGES.rows([*by_id])}
     whole = {key: _with_what_lists_leave_out(one, before.get(key)) for key, one in by_id.items()}
     changed = {key: one for key, one in whole.items() if _differs(one, before.get(key))}
     _write(
         [_page_record(page, now) for page in changed.values()],
         unique=["page_id"],
     )
-    _touch(known, {key: old for key, old in before.items() if key not in changed}, now)
+    _touch(
+        PageRecord.objects.filter(page_id__in=by_id),
+        [old for key, old in before.items() if key not in changed],
+        now,
+    )
     return before
 
 
@@ -189,12 +212,6 @@ def _date_the_last_look(page_id: str, changed: Mapping[str, tuple[Audience, Know
         ).update(last_seen_at=last_look)
 
 
-def _known(records: QuerySet[Any], key: str, *more: str) -> dict[str, Known]:
-    """Return what tells whether a thing changed, by its key, without the long bodies."""
-    found = records.values_list(key, "digest", "first_seen_at", "last_seen_at", *more, named=True)
-    return {getattr(one, key): one for one in found}
-
-
 def _differs(thing: WireModel, before: Known | None) -> bool:
     return before is None or _digest(_body(thing)) != before.digest
 
@@ -215,14 +232,14 @@ def _write(records: Sequence[RecordT], *, unique: list[str]) -> None:
     )
 
 
-def _touch(known: QuerySet[Any], unchanged: Mapping[str, Known], now: datetime) -> None:
+def _touch(known: QuerySet[Any], unchanged: Iterable[Known], now: datetime) -> None:
     """Note that these were seen again, unless that was noted just now.
 
     What is on its way is asked for by many who wait: for them each look counts.
     """
     if any(
         now - old.last_seen_at >= DATED_EVERY or getattr(old, "latest_status", "") in IN_FLIGHT
-        for old in unchanged.values()
+        for old in unchanged
     ):
         known.update(last_seen_at=now)
 

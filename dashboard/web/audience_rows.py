@@ -11,7 +11,6 @@ from django.http import QueryDict
 
 from dashboard.contract.audiences import Audience, VersionStatus
 from dashboard.contract.dates import read_date
-from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.queries.audiences import STANDINGS
 from dashboard.web.audience_head import AudienceHead
@@ -240,7 +239,7 @@ def audience_row(
     return AudienceRow(head, asked)
 
 
-def last_outcomes(publishes: Iterable[Operation]) -> dict[tuple[str, str], Outcome]:
+def last_outcomes(publishes: Iterable[Any]) -> dict[tuple[str, str], Outcome]:
     """Return the outcome of the last publish of each version; `publishes` come newest first."""
     outcomes: dict[tuple[str, str], Outcome] = {}
     for operation in publishes:

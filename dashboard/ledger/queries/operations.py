@@ -1,12 +1,14 @@
 """Operations on record: those that match, those about one thing, those that need a person."""
 
 from datetime import datetime
+from typing import Any
 
 from django.db.models import Count, Max, Q, QuerySet
 
 from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import Kind, Outcome
 from dashboard.ledger.operations import OPEN
+from dashboard.statements import Statement
 
 
 def operation_by_key(operation_key: str) -> Operation | None:
@@ -60,20 +62,39 @@ def publishes_of(page_id: str, audience_id: str) -> QuerySet[Operation]:
     )
 
 
-def publishes_of_page(page_id: str) -> QuerySet[Operation]:
-    """Return the last 1,000 publish operations of a page's audiences, newest first."""
-    publishes = Operation.objects.filter(kind=Kind.PUBLISH_VERSION, page_id=page_id)
-    return publishes.only("audience_id", "version_id", "outcome")[:1000]
+def publishes_of_page(page_id: str) -> list[Any]:
+    """Return the last 1,000 publish operations of a page's audiences, newest first.
+
+    Each with its audience_id, version_id and outcome.
+    """
+    return _PUBLISHES.rows(page_id)
 
 
-def troubled_pages(page_ids: list[str]) -> dict[str, Operation]:
-    """Return the last publish on each of these pages, where it failed or its outcome is unknown."""
+_PUBLISHES = Statement(
+    lambda page_id: Operation.objects.filter(
+        kind=Kind.PUBLISH_VERSION, page_id=page_id
+    ).values_list("audience_id", "version_id", "outcome", named=True)[:1000]
+)
+
+
+def troubled_pages(page_ids: list[str]) -> dict[str, Any]:
+    """Return the last publish on each of these pages, where it failed or its outcome is unknown.
+
+    Each with its operation_key, outcome and requested_at.
+    """
+    return {operation.page_id: operation for operation in _TROUBLED.rows(page_ids)}
+
+
+def _troubled(page_ids: list[str]) -> "QuerySet[Operation, Any]":
     publishes = Operation.objects.filter(kind=Kind.PUBLISH_VERSION, page_id__in=page_ids)
     last = publishes.order_by().values("page_id").annotate(last=Max("pk")).values("last")
     troubled = Operation.objects.filter(
         pk__in=last, outcome__in=(Outcome.REJECTED, Outcome.UNKNOWN)
     )
-    return {operation.page_id: operation for operation in troubled}
+    return troubled.values_list("page_id", "operation_key", "outcome", "requested_at", named=True)
+
+
+_TROUBLED = Statement(_troubled)
 
 
 def open_operations() -> QuerySet[Operation]:

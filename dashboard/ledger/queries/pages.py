@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db.models import (
     Case,
@@ -22,6 +23,7 @@ from django.db.models.expressions import OrderBy
 from dashboard.ledger.models import AudienceRecord, ListTotal, PageRecord
 from dashboard.ledger.queries.audiences import STANDINGS, standing_as_any
 from dashboard.ledger.recording import PAGES_LIST
+from dashboard.statements import Statement
 
 PAGE_SORTS: dict[str, list[str | OrderBy]] = {
     "-updated": [F("updated_at").desc(nulls_last=True), "-pk"],
@@ -132,22 +134,27 @@ def sort_pages(found: QuerySet[PageRecord], sort: str) -> QuerySet[PageRecord]:
     return found.order_by(*PAGE_SORTS.get(sort, PAGE_SORTS[DEFAULT_PAGE_SORT]))
 
 
-def tally_pages(found: QuerySet[PageRecord]) -> Tally:
-    """Count pages by status and type; one query."""
-    if found.query.has_filters():
+def tally_pages(found: QuerySet[PageRecord] | None = None) -> Tally:
+    """Count pages by status and type, those found or all that are known; one query."""
+    if found is None or not found.query.has_filters():
+        counted = _ALL_COUNTED.rows()
+    else:
         # Those that match are found first: what is counted of them then comes from one index.
-        found = PageRecord.objects.filter(pk__in=found.order_by().values("pk"))
-    rows = (
-        found.order_by()
-        .values_list("status", "page_type")
-        .annotate(count=Count("pk"), as_of=Max("last_seen_at"), listed=Max(_listed()))
-    )
-    counted = list(rows)
+        counted = [*_counted(PageRecord.objects.filter(pk__in=found.order_by().values("pk")))]
     return Tally(
-        counts={(status, kind): count for status, kind, count, _, _ in counted},
-        as_of=max((as_of for *_, as_of, _ in counted), default=None),
-        listed=next((listed for *_, listed in counted), None),
+        counts={(row.status, row.page_type): row.count for row in counted},
+        as_of=max((row.as_of for row in counted), default=None),
+        listed=next((row.listed for row in counted), None),
     )
+
+
+def _counted(pages: QuerySet[PageRecord]) -> QuerySet[PageRecord, Any]:
+    sums = {"count": Count("pk"), "as_of": Max("last_seen_at"), "listed": Max(_listed())}
+    by_kind = pages.order_by().values("status", "page_type").annotate(**sums)
+    return by_kind.values_list("status", "page_type", *sums, named=True)
+
+
+_ALL_COUNTED = Statement(lambda: _counted(PageRecord.objects.all()))
 
 
 def count_standings(found: QuerySet[PageRecord]) -> dict[str, int]:
@@ -168,7 +175,7 @@ def pages_coverage(tally: Tally | None = None) -> Coverage:
 
     `tally` is of all pages, where they were counted already: then none.
     """
-    tally = tally or tally_pages(PageRecord.objects.all())
+    tally = tally or tally_pages()
     known = tally.total()
     total = tally.listed if known else _total().values_list("total_count", flat=True).first()
     return Coverage(known=known, total=total, as_of=tally.as_of)
