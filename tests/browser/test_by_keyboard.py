@@ -65,8 +65,7 @@ def walk(page: Page) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_focus_goes_as_one_reads_and_is_seen(name: str, page: Page, server: Running) -> None:
-    log_in(page)
-    page.goto(addresses(server)[name])
+    log_in(page, to=addresses(server)[name])
     settle(page)
     found = walk(page)
     stops = [place["stop"] for place in found]

@@ -19,13 +19,12 @@ def hold(route: Route, held: list[Route]) -> None:
 
 
 def a_page_with_audiences(page: Page) -> None:
-    page.goto("/pages/?q=last-mile")
+    log_in(page, to="/pages/?q=last-mile")
     page.locator("tbody th a").first.click()
     page.wait_for_url("**/pages/*/")
 
 
 def test_a_button_of_a_part_is_busy_until_the_answer_and_keeps_the_focus(page: Page) -> None:
-    log_in(page)
     a_page_with_audiences(page)
     held: list[Route] = []
     page.route("**/accounts/pin/", lambda route: hold(route, held), times=1)
@@ -45,8 +44,7 @@ def test_a_button_of_a_part_is_busy_until_the_answer_and_keeps_the_focus(page: P
 
 
 def test_a_button_of_a_form_is_busy_until_the_page_is_there(page: Page) -> None:
-    log_in(page)
-    page.goto("/accounts/settings/")
+    log_in(page, to="/accounts/settings/")
     page.evaluate(NOTE_BUSY)
     button = page.get_by_role("button", name="Save settings")
     button.click()
@@ -81,8 +79,7 @@ def test_the_tab_tells_what_is_searched_and_how_much_needs_attention(page: Page)
 
 
 def test_the_tab_tells_that_the_version_is_live(page: Page) -> None:
-    log_in(page)
-    page.goto("/pages/?q=Cold+chain")
+    log_in(page, to="/pages/?q=Cold+chain")
     page.locator("tbody th a").first.click()
     page.wait_for_url("**/pages/*/")
     page.locator("main a[href$='/publish/']").last.click()

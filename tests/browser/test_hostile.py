@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext
 
-from tests.browser.conftest import log_in, open_page, settle
+from tests.browser.conftest import open_page, settle, sign_in
 from tests.browser.hostile_service import ALL_MARKUP, FIELDS, HostileService, addresses, rounds
 from tests.dashboards import Dashboard, hidden, logged_in, over_http
 from tests.processes import Running
@@ -68,7 +68,7 @@ def profile(
     context = browser.new_context(base_url=dashboard.url, bypass_csp=request.param)
     context.set_default_timeout(20_000)
     context.add_init_script(NOTE_RUNS)
-    log_in(context.new_page(), "root")
+    sign_in(context, "root")
     yield context
     context.close()
 

@@ -20,8 +20,7 @@ def violations(page: Page) -> str:
 
 
 def test_what_is_on_its_way_moves_by_itself(page: Page) -> None:
-    log_in(page)
-    page.goto("/pages/?q=recycling")
+    log_in(page, to="/pages/?q=recycling")
     page.locator("tbody th a").first.click()
     page.wait_for_url("**/pages/*/")
     row = page.locator("main tr", has=page.locator("a[href$='/publish/']:visible")).first

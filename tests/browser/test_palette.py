@@ -160,8 +160,7 @@ def test_single_keys_can_be_switched_off_where_the_name_is(page: Page) -> None:
 
 
 def test_p_asks_about_the_row_with_the_focus_and_about_nothing_without_one(page: Page) -> None:
-    log_in(page)
-    page.goto("/pages/?q=last-mile")
+    log_in(page, to="/pages/?q=last-mile")
     page.locator("tbody th a").first.click()
     page.wait_for_url("**/pages/*/")
     row = page.locator("main tr", has=page.locator("a[href$='/publish/']:visible")).last
