@@ -1,6 +1,7 @@
 """How the service has been answering: one tally a minute, kept in the cache for an hour.
 
-Taken from the calls that pages make; nothing is asked for the sake of measuring.
+Taken from the calls that pages make; nothing is asked for the sake of measuring. The minutes of an
+hour of the clock are kept as one: each page looks at the last sixty.
 """
 
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from dashboard.client import CallReport, NoAnswerError, ServiceFaultError
 SLOW_MS = 2_000
 MINUTES = 60
 _KEPT_SAMPLES = 20
+_KEPT_S = 2 * 60 * MINUTES
 
 
 @dataclass
@@ -53,33 +55,39 @@ class Health:
 
 def note_call(report: CallReport) -> None:
     """Add one call to its minute. Two processes may lose a tally to each other: it is a gauge."""
-    key = _key(report.started_at)
-    minute: Minute = cache.get(key) or Minute()
-    if isinstance(report.error, NoAnswerError | ServiceFaultError):
-        minute.failed += 1
-    else:
+    began = report.started_at.astimezone(UTC)
+    tallies: dict[int, Minute] = cache.get(_key(began)) or {}
+    minute = tallies.setdefault(began.minute, Minute())
+    is_answering = not isinstance(report.error, NoAnswerError | ServiceFaultError)
+    if is_answering:
         minute.answered += 1
         minute.slow += report.duration_ms > SLOW_MS
         minute.durations_ms = [*minute.durations_ms[1 - _KEPT_SAMPLES :], report.duration_ms]
-    is_answering = not isinstance(report.error, NoAnswerError | ServiceFaultError)
-    cache.set_many({key: minute, "service:answering": is_answering}, timeout=MINUTES * 60)
+    else:
+        minute.failed += 1
+    cache.set_many({_key(began): tallies, "service:answering": is_answering}, timeout=_KEPT_S)
 
 
 def health_now() -> Health:
     """Return how the service answered in the last hour."""
-    now = timezone.now()
-    keys = [_key(now - timedelta(minutes=back)) for back in range(MINUTES - 1, -1, -1)]
+    now = timezone.now().astimezone(UTC)
+    before = now - timedelta(hours=1)
     try:
-        found = cache.get_many([*keys, "service:answering"])
+        found = cache.get_many([_key(before), _key(now), "service:answering"])
     except RedisError:
         # The pages go on without a cache; /health/ready tells of it.
         found = {}
-    minutes: list[Minute | None] = [found.get(key) for key in keys]
+    earlier, tallies = found.get(_key(before), {}), found.get(_key(now), {})
+    minutes: list[Minute | None] = [
+        *(earlier.get(minute) for minute in range(now.minute + 1, MINUTES)),
+        *(tallies.get(minute) for minute in range(now.minute + 1)),
+    ]
     seen = [minute for minute in minutes if minute]
     durations = [duration for minute in seen for duration in minute.durations_ms]
     return Health(
         minutes=minutes,
-        is_answering=found.get("service:answering"),
+        # Of the hour: kept for two, it would else tell of a call that no minute shows.
+        is_answering=found.get("service:answering") if seen else None,
         median_ms=median(durations) if durations else None,
         slow=sum(minute.slow for minute in seen),
         failed=sum(minute.failed for minute in seen),
@@ -87,4 +95,4 @@ def health_now() -> Health:
 
 
 def _key(moment: datetime) -> str:
-    return f"service:minute:{moment.astimezone(UTC):%Y%m%d%H%M}"
+    return f"service:hour:{moment:%Y%m%d%H}"
