@@ -3,10 +3,11 @@
 import os
 import subprocess
 import sys
+from unittest.mock import patch
 
 import pytest
 
-from config.environment import BASE_DIR, Environment
+from config.environment import BASE_DIR, Environment, read_environment
 
 GOOD = {
     "SECRET_KEY": "0123456789" * 5,
@@ -34,6 +35,13 @@ def start(**variables: str) -> subprocess.CompletedProcess[str]:
         timeout=60,
         check=False,
     )
+
+
+def sentence_on(**variables: str) -> str:
+    """Return what reading this environment, and nothing else, ends with."""
+    with patch.dict(os.environ, variables, clear=True), pytest.raises(SystemExit) as end:
+        read_environment()
+    return str(end.value)
 
 
 def test_a_whole_environment_passes_djangos_deploy_check() -> None:
@@ -76,13 +84,17 @@ def test_a_whole_environment_passes_djangos_deploy_check() -> None:
         (PROVIDER | {"OIDC_ASSURES_SECOND_FACTOR": "perhaps"}, "OIDC_ASSURES_SECOND_FACTOR"),
     ],
 )
-def test_a_wrong_value_stops_the_start_with_one_sentence(
-    variables: dict[str, str], named: str
-) -> None:
-    run = start(**GOOD | variables)
-    assert run.returncode != 0
-    (sentence,) = run.stderr.strip().splitlines()
+def test_a_wrong_value_is_told_in_one_sentence(variables: dict[str, str], named: str) -> None:
+    sentence = sentence_on(**GOOD | variables)
     assert named in sentence
+    assert len(sentence.splitlines()) == 1
+
+
+def test_a_wrong_value_stops_the_start_with_that_sentence() -> None:
+    wrong = GOOD | {"SECRET_KEY": "short"}
+    run = start(**wrong)
+    assert run.returncode != 0
+    assert run.stderr == f"{sentence_on(**wrong)}\n"
 
 
 def test_a_whole_provider_passes_it_too() -> None:
