@@ -2,15 +2,61 @@
 
 import re
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from dashboard.client.calls import path
 from dashboard.contract.metadata import Metadata, MetadataRequest
 from dashboard.contract.pages import Action, PageItem, Script
+from dashboard.web.metadata_fields import MetadataField, metadata_fields
 from dashboard.web.untrusted import is_live
 
 PARAGRAPHS_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class PageBody:
+    """What the service says of a page, by the parts that are shown; the same said is equal."""
+
+    page: PageItem = field(compare=False)
+    curl: str
+    """The request for it, as a line for a shell."""
+    sent: str = field(init=False)
+    """The page as JSON."""
+
+    def __post_init__(self) -> None:
+        sent = self.page.model_dump_json(by_alias=True, exclude_unset=True)
+        object.__setattr__(self, "sent", sent)
+
+    @property
+    def actions(self) -> list[Action]:
+        """The actions in their order."""
+        return actions_in_order(self.page)
+
+    @property
+    def header_action(self) -> Action | None:
+        """The action in the page's header."""
+        return header_action(self.page)
+
+    @property
+    def paragraphs(self) -> list[str]:
+        """The paragraphs of its context."""
+        return paragraphs(self.page.page_context)
+
+    @property
+    def metadata(self) -> list[MetadataField]:
+        """Every field of its metadata."""
+        return metadata_fields(self.page.metadata)
+
+    @property
+    def search_result(self) -> "LinkPreview":
+        """How a search engine may show it."""
+        return search_result(self.page.metadata, title=self.page.title)
+
+    @property
+    def social_card(self) -> "LinkPreview":
+        """How a shared link may look."""
+        return social_card(self.page.metadata, title=self.page.title)
 
 
 def actions_in_order(page: PageItem) -> list[Action]:

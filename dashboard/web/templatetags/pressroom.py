@@ -1,6 +1,6 @@
 """Tags of every page: icons, statuses, moments, ids. Built in: no template loads them."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
@@ -51,6 +51,8 @@ SPINNING = "st-processing"
 ID_HEAD, ID_TAIL = 9, 4
 DRAWINGS_KEPT = 1_000
 """Drawings of a kind, of about 1 KB each, kept by a process."""
+LARGE_DRAWINGS_KEPT = 50
+"""Of 30 KB or so."""
 
 
 @cache
@@ -68,16 +70,28 @@ def drawn(name: str, rows: Iterable[Hashable]) -> SafeString:
     Most rows of a list were drawn before, and an equal row looks the same: drawings are kept.
     So what a row holds stays in memory for a while; rows of people are not drawn so.
     """
-    # Who writes a template wants to see it as it is now.
-    draw = _drawn.__wrapped__ if settings.DEBUG else _drawn
-    reader, prefix = _reader(), get_script_prefix()
+    draw, reader, prefix = _kept(_drawn_row), _reader(), get_script_prefix()
     return mark_safe("".join(draw(name, row, reader, prefix) for row in rows))  # noqa: S308
 
 
-@lru_cache(maxsize=DRAWINGS_KEPT)
-def _drawn(name: str, row: Hashable, _reader: "_Reader", _prefix: str) -> SafeString:
+@register.simple_tag
+def drawn_whole(name: str, row: Hashable) -> SafeString:
+    """Draw one large thing as `drawn` does each row of a list; fewer of them are kept."""
+    return _kept(_drawn_whole)(name, row, _reader(), get_script_prefix())
+
+
+def _draw(name: str, row: Hashable, _reader: "_Reader", _prefix: str) -> SafeString:
     """Draw a row; what else it depends on is there to tell drawings apart."""
     return template.Engine.get_default().get_template(name).render(template.Context({"row": row}))
+
+
+_drawn_row = lru_cache(maxsize=DRAWINGS_KEPT)(_draw)
+_drawn_whole = lru_cache(maxsize=LARGE_DRAWINGS_KEPT)(_draw)
+
+
+def _kept(draw: Any) -> Callable[..., SafeString]:
+    """Return the function that keeps drawings, but for who writes a template: as it is now."""
+    return _draw if settings.DEBUG else draw
 
 
 @register.simple_tag

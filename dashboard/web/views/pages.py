@@ -19,7 +19,6 @@ from dashboard.ledger.queries.operations import publishes_of_page
 from dashboard.ledger.queries.pages import Coverage, Tally, pages_coverage
 from dashboard.web.audience_rows import AudienceQuery, audience_table, last_outcomes
 from dashboard.web.http import Request, render_part
-from dashboard.web.metadata_fields import metadata_fields
 from dashboard.web.page_filters import standing_choices, status_choices, type_choices
 from dashboard.web.page_lists import (
     PageQuery,
@@ -30,14 +29,7 @@ from dashboard.web.page_lists import (
     read_on,
     rows_as_seen,
 )
-from dashboard.web.page_parts import (
-    actions_in_order,
-    curl_line,
-    header_action,
-    paragraphs,
-    search_result,
-    social_card,
-)
+from dashboard.web.page_parts import PageBody, curl_line
 from dashboard.web.parallel import started
 from dashboard.web.permissions import PUBLISH, may
 from dashboard.web.readings import Reading, read_audiences, read_page
@@ -162,13 +154,7 @@ def _page_context(request: Request, reading: Reading[PageItem]) -> dict[str, Any
         "here": "pages",
         "reading": reading,
         "page": page,
-        "actions": actions_in_order(page),
-        "header_action": header_action(page),
-        "paragraphs": paragraphs(page.page_context),
-        "metadata": metadata_fields(page.metadata),
-        "search_result": search_result(page.metadata, title=page.title),
-        "social_card": social_card(page.metadata, title=page.title),
-        "curl": curl_line(service, "pages", page.page_id),
+        "body": PageBody(page, curl_line(service, "pages", page.page_id)),
     }
 
 
