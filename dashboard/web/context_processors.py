@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.http import HttpRequest
+from django.middleware.csrf import get_token
 from django.utils.functional import SimpleLazyObject
 
 from dashboard.ledger.models import Preferences
@@ -46,6 +47,8 @@ def shell(request: HttpRequest) -> dict[str, Any]:
     return {
         "environment_name": settings.ENVIRONMENT_NAME,
         "environment_tone": TONES[settings.ENVIRONMENT_COLOUR],
+        # Django masks it anew each time it is written; five forms of a page may have the same.
+        "csrf_token": SimpleLazyObject(lambda: get_token(request)),
         "service_host": urlsplit(settings.SERVICE_URL or "").netloc or OUR_OWN_SERVICE,
         "preferences": kept,
         "theme": lambda: _theme(request),

@@ -26,14 +26,25 @@ class Choice:
         return self.value == NOT_GIVEN
 
 
-def status_choices(query: PageQuery, tally: Tally) -> list[Choice]:
-    """Return the statuses to filter by."""
-    return choices(STATUSES, tally.by_status(query.types), query.statuses)
+@dataclass(frozen=True)
+class PageFilters:
+    """What the list of pages can be narrowed by, and is."""
 
+    query: PageQuery
+    statuses: tuple[Choice, ...]
+    types: tuple[Choice, ...]
+    standings: tuple[Choice, ...]
+    """Not counted."""
 
-def type_choices(query: PageQuery, tally: Tally) -> list[Choice]:
-    """Return the page types to filter by."""
-    return choices(PageType, tally.by_type(query.statuses), query.types)
+    @classmethod
+    def over(cls, query: PageQuery, tally: Tally) -> "PageFilters":
+        """Return the filters, with how many pages each choice leaves."""
+        return cls(
+            query,
+            tuple(choices(STATUSES, tally.by_status(query.types), query.statuses)),
+            tuple(choices(PageType, tally.by_type(query.statuses), query.types)),
+            tuple(standing_choices(query, counted=False)),
+        )
 
 
 def standing_choices(query: PageQuery, *, counted: bool) -> list[Choice]:

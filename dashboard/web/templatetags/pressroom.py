@@ -51,8 +51,8 @@ SPINNING = "st-processing"
 ID_HEAD, ID_TAIL = 9, 4
 DRAWINGS_KEPT = 1_000
 """Drawings of a kind, of about 1 KB each, kept by a process."""
-LARGE_DRAWINGS_KEPT = 50
-"""Of 30 KB or so."""
+LARGE_DRAWINGS_KEPT = 200
+"""Of 4 to 30 KB."""
 
 
 @cache
@@ -75,9 +75,9 @@ def drawn(name: str, rows: Iterable[Hashable]) -> SafeString:
 
 
 @register.simple_tag
-def drawn_whole(name: str, row: Hashable) -> SafeString:
-    """Draw one large thing as `drawn` does each row of a list; fewer of them are kept."""
-    return _kept(_drawn_whole)(name, row, _reader(), get_script_prefix())
+def drawn_one(name: str, row: Hashable) -> SafeString:
+    """Draw one thing as `drawn` does each row of a list; fewer of these are kept."""
+    return _kept(_drawn_one)(name, row, _reader(), get_script_prefix())
 
 
 def _draw(name: str, row: Hashable, _reader: "_Reader", _prefix: str) -> SafeString:
@@ -86,7 +86,7 @@ def _draw(name: str, row: Hashable, _reader: "_Reader", _prefix: str) -> SafeStr
 
 
 _drawn_row = lru_cache(maxsize=DRAWINGS_KEPT)(_draw)
-_drawn_whole = lru_cache(maxsize=LARGE_DRAWINGS_KEPT)(_draw)
+_drawn_one = lru_cache(maxsize=LARGE_DRAWINGS_KEPT)(_draw)
 
 
 def _kept(draw: Any) -> Callable[..., SafeString]:

@@ -19,7 +19,7 @@ from dashboard.ledger.queries.operations import publishes_of_page
 from dashboard.ledger.queries.pages import Coverage, Tally, pages_coverage
 from dashboard.web.audience_rows import AudienceQuery, audience_table, last_outcomes
 from dashboard.web.http import Request, render_part
-from dashboard.web.page_filters import standing_choices, status_choices, type_choices
+from dashboard.web.page_filters import PageFilters, standing_choices
 from dashboard.web.page_lists import (
     PageQuery,
     PageRows,
@@ -44,7 +44,7 @@ def page_list(request: Request) -> HttpResponse:
     """List pages: live by `?cursor=`, or those seen here by `?q= status= type= standing= sort=`."""
     query = PageQuery.of(request.GET)
     if request.htmx.target == "f-standing":
-        counts = {"standings": standing_choices(query, counted=True)}
+        counts = {"filters": {"standings": standing_choices(query, counted=True)}}
         return render_part(request, LIST, counts, parts=("f-standing",))
     if "read" in request.GET:
         return _read_the_rest(request, query)
@@ -102,9 +102,7 @@ def _context(
         "rows": reading.value,
         "drawable": drawable(reading.value.items),
         "coverage": coverage,
-        "statuses": status_choices(query, tally),
-        "types": type_choices(query, tally),
-        "standings": standing_choices(query, counted=False),
+        "filters": PageFilters.over(query, tally),
         "progress": progress,
         "restarted": restarted,
     }
