@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
 
 import pytest
-from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.browser.addresses import addresses
-from tests.browser.conftest import confirm, log_in, open_page, settle
+from tests.browser.barriers import WHOLE, barriers, barriers_of_colour
+from tests.browser.conftest import confirm, open_page, settle, sign_in
 from tests.browser.layers import layers
 from tests.browser.modes import TOO_WIDE, wrong_in_other_modes
 from tests.browser.weight import (
@@ -34,19 +33,6 @@ window.shifts = new PerformanceObserver((list) => noteShifts(list.getEntries()))
 window.shifts.observe({ type: "layout-shift", buffered: true });"""
 SHIFT = "() => { noteShifts(window.shifts.takeRecords()); return window.shift; }"
 OUTLINE = "[...document.querySelectorAll('main :is(h1, h2, h3, h4)')].map((h) => +h.tagName[1])"
-RULES = {
-    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-    "resultTypes": ["violations"],
-}
-RULES_OF_COLOUR = {
-    "runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]},
-    "resultTypes": ["violations"],
-}
-"""All that a theme can change: both have the same elements."""
-WHOLE = "html"
-RULES_OF_STRUCTURE = RULES | {
-    "rules": {rule: {"enabled": False} for rule in RULES_OF_COLOUR["runOnly"]["values"]}
-}
 OPENED = "dialog[open], details[open], :popover-open, #person"
 """What is open over a page or within it; the colours of the page itself were looked at before."""
 
@@ -59,31 +45,17 @@ def profile(browser: Browser, server: Running) -> Iterator[BrowserContext]:
     )
     context.set_default_timeout(15_000)
     context.add_init_script(NOTE_SHIFTS)
-    confirm(log_in(context.new_page()))
+    sign_in(context)
+    confirm(context.new_page())
     yield context
     context.close()
 
 
-def violations(page: Page, rules: dict[str, Any], where: str = WHOLE) -> list[str]:
-    """Return what axe, which the page has, finds there, each with the element it is about."""
-    found = page.evaluate("([where, rules]) => axe.run(where, rules)", [where, rules])
-    return [
-        f"{rule['id']}: {node['html'][:160]}"
-        for rule in found["violations"]
-        for node in rule["nodes"]
-    ]
-
-
-def wrong_with(page: Page, opened: str = "") -> list[str]:
+def wrong_with(page: Page, where: str = WHOLE) -> list[str]:
     """Return what axe, the outline and the widths have against a page, or what opened there."""
-    page.evaluate(AXE_SCRIPT)
-    if opened:
-        found = violations(page, RULES_OF_STRUCTURE) + violations(page, RULES_OF_COLOUR, opened)
-    else:
-        found = violations(page, RULES)
-    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
-    in_the_dark = violations(page, RULES_OF_COLOUR, opened or WHOLE)
-    found += [f"in the dark, {each}" for each in in_the_dark]
+    found = barriers(page, where)
+    page.emulate_media(color_scheme="dark")
+    found += [f"in the dark, {each}" for each in barriers_of_colour(page, where)]
     outline = page.evaluate(OUTLINE)
     if outline.count(1) != 1:
         found.append(f"headings of the first level: {outline.count(1)}")
@@ -106,7 +78,7 @@ def test_every_page_is_light_and_whole_in_each_theme_at_each_width(
         troubles: list[str] = []
         page = open_page(profile, troubles)
         page.set_viewport_size({"width": 1280, "height": 800})
-        # The log-in was the first page, and brought all that pages share.
+        # What asked for the password was the first page, and brought all that pages share.
         second = weighed(page, name)
         page.goto(address)
         settle(page)
@@ -143,8 +115,8 @@ def test_all_that_opens_is_readable_in_each_theme(profile: BrowserContext, serve
         settle(page)
         open_it(page)
         # A page without folds is looked at whole.
-        opened = OPENED if page.locator(OPENED).count() else ""
-        found = [*troubles, *wrong_with(page, opened)]
+        where = OPENED if page.locator(OPENED).count() else WHOLE
+        found = [*troubles, *wrong_with(page, where)]
         if found:
             wrong[name] = found
         page.close()

@@ -9,12 +9,11 @@ from typing import Literal
 
 import httpx
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from tests import wire
+from tests.browser.barriers import barriers
 from tests.browser.conftest import log_in, open_page, settle, until
-from tests.browser.test_every_page import RULES
 from tests.dashboards import Dashboard, over_http
 from tests.processes import Running, free_port
 from tests.web.publishing_service import PublishingService, accepts, answers, now
@@ -283,10 +282,7 @@ def wrong_with(page: Page, state: str) -> list[str]:
     """Return what axe has against a page, and whether it is wider than a phone."""
     page.set_viewport_size({"width": 360, "height": 740})
     wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
-    violations = Axe().run(page, options=RULES).response["violations"]
-    found = [
-        f"{state}: {rule['id']}: {n['html'][:160]}" for rule in violations for n in rule["nodes"]
-    ]
+    found = [f"{state}: {each}" for each in barriers(page)]
     return [*found, f"{state}: too wide"] if wide else found
 
 

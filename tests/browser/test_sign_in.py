@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 
 import pytest
-from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.barriers import barriers
 from tests.browser.conftest import open_page
-from tests.browser.test_every_page import RULES, violations
 from tests.browser.test_markup import wrong_with
 from tests.processes import Running
 from tests.web.factors import code_of
@@ -53,8 +52,7 @@ def remove(page: Page, address: str) -> None:
 def is_for_all(page: Page) -> None:
     """Hold a page that is only met on the way to what every page keeps to."""
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
-    page.evaluate(AXE_SCRIPT)
-    assert violations(page, RULES) == []
+    assert barriers(page) == []
     # Loaded anew: a second answer beside the page's own would ask a passkey something else.
     answer = page.reload()
     assert answer is not None
