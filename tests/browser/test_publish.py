@@ -14,13 +14,11 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 from tests import wire
 from tests.browser.barriers import barriers
 from tests.browser.conftest import log_in, open_page, settle, until
+from tests.browser.many_services import ManyServices, Places
 from tests.dashboards import Dashboard, over_http
 from tests.processes import Running, free_port
 from tests.web.publishing_service import PublishingService, accepts, answers, now
 
-AUDIENCE = "/pages/page_1/audiences/aud_1/"
-VERSIONS = f"{AUDIENCE}versions/"
-PUBLISH = f"{VERSIONS}ver_2/publish/"
 PATIENCE_MS = 30_000
 NOTE_THE_SWAP = """window.swapped = new Promise((done) => {
   document.addEventListener("htmx:afterSwap", () => {
@@ -36,12 +34,24 @@ def service() -> PublishingService:
     return PublishingService()
 
 
+@pytest.fixture(scope="module")
+def services() -> ManyServices:
+    return ManyServices()
+
+
+@pytest.fixture(scope="module")
+def running(services: ManyServices, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A dashboard before the services of all these tests."""
+    with over_http(services) as url:
+        dashboard = Dashboard(tmp_path_factory.mktemp("publish"), url)
+        dashboard.prepare()
+        with dashboard.started() as started:
+            yield started
+
+
 @pytest.fixture
-def dashboard(service: PublishingService, tmp_path: Path) -> Iterator[Dashboard]:
-    with over_http(service) as url:
-        made = Dashboard(tmp_path, url)
-        made.prepare()
-        yield made
+def at(services: ManyServices, service: PublishingService) -> Places:
+    return services.add(service)
 
 
 @contextmanager
@@ -57,12 +67,6 @@ def profile(
     context.set_default_timeout(PATIENCE_MS)
     yield context
     context.close()
-
-
-@pytest.fixture
-def running(dashboard: Dashboard) -> Iterator[Running]:
-    with dashboard.started() as started:
-        yield started
 
 
 @pytest.fixture
@@ -106,9 +110,9 @@ def ask_to_publish(page: Page, name: str = "Publish version 2") -> None:
 
 
 def test_a_version_is_published_watched_compared_and_rolled_back(
-    opened: Opened, service: PublishingService
+    opened: Opened, service: PublishingService, at: Places
 ) -> None:
-    page = opened(AUDIENCE)
+    page = opened(at.audience)
     ask_to_publish(page)
     expect(dialog(page)).to_contain_text("removed: 64")
     press(page, "Publish version 2")
@@ -130,7 +134,7 @@ def test_a_version_is_published_watched_compared_and_rolled_back(
     expect(page.get_by_role("heading", level=1)).to_have_text("Compare version 1 with version 2")
     expect(page.locator("ins").filter(has_text="71")).to_have_count(1)
 
-    page.goto(VERSIONS)
+    page.goto(at.versions)
     ask_to_publish(page, "Roll back to 1")
     expect(headline(page)).to_have_text("Roll back to version 1?")
     press(page, "Publish version 1")
@@ -145,7 +149,7 @@ def test_a_version_is_published_watched_compared_and_rolled_back(
 
 
 def test_a_double_click_in_each_of_two_tabs_is_one_publish(
-    opened: Opened, service: PublishingService
+    opened: Opened, service: PublishingService, at: Places
 ) -> None:
     released = Event()
 
@@ -155,7 +159,7 @@ def test_a_double_click_in_each_of_two_tabs_is_one_publish(
         return answer
 
     service.way = slow
-    one, two = opened(PUBLISH), opened(PUBLISH)
+    one, two = opened(at.publish), opened(at.publish)
     for tab in (one, two):
         dialog(tab).get_by_role("button", name="Publish version 2").dblclick()
         until(tab, lambda: len(service.keys) == 1)
@@ -169,13 +173,13 @@ def test_a_double_click_in_each_of_two_tabs_is_one_publish(
 
 
 def test_escape_closes_at_the_moment_the_version_is_live(
-    opened: Opened, service: PublishingService
+    opened: Opened, service: PublishingService, at: Places
 ) -> None:
-    over_a_page = opened(AUDIENCE)
+    over_a_page = opened(at.audience)
     ask_to_publish(over_a_page)
     press(over_a_page, "Publish version 2")
     expect(headline(over_a_page)).to_have_text("Publishing version 2")
-    page_itself = opened(PUBLISH)
+    page_itself = opened(at.publish)
     expect(headline(page_itself)).to_have_text("Publishing version 2")
     for tab in (over_a_page, page_itself):
         tab.evaluate(NOTE_THE_SWAP)
@@ -184,14 +188,14 @@ def test_escape_closes_at_the_moment_the_version_is_live(
         tab.evaluate("swapped")
         tab.keyboard.press("Escape")
         expect(tab.locator("#publish")).to_have_count(0)
-        expect(tab).to_have_url(re.compile(f"{AUDIENCE}$"))
+        expect(tab).to_have_url(re.compile(f"{at.audience}$"))
         expect(tab.locator("#head")).to_contain_text("Version 2 live")
 
 
 def test_going_back_to_the_form_and_publishing_again_shows_the_first(
-    opened: Opened, service: PublishingService
+    opened: Opened, service: PublishingService, at: Places
 ) -> None:
-    page = opened(PUBLISH)
+    page = opened(at.publish)
     press(page, "Publish version 2")
     expect(headline(page)).to_have_text("Publishing version 2")
     page.goto("/activity/")
@@ -201,10 +205,10 @@ def test_going_back_to_the_form_and_publishing_again_shows_the_first(
 
 
 def test_an_unknown_outcome_is_checked_and_then_sent_again_with_the_same_key(
-    opened: Opened, service: PublishingService
+    opened: Opened, service: PublishingService, at: Places
 ) -> None:
     service.way = answers(500)
-    page = opened(AUDIENCE)
+    page = opened(at.audience)
     ask_to_publish(page)
     press(page, "Publish version 2")
     expect(headline(page)).to_have_text("We don’t know if version 2 was published")
@@ -225,10 +229,10 @@ def test_an_unknown_outcome_is_checked_and_then_sent_again_with_the_same_key(
 
 
 def test_an_unknown_outcome_settles_itself_once_the_truth_is_seen(
-    opened: Opened, service: PublishingService
+    opened: Opened, service: PublishingService, at: Places
 ) -> None:
     service.way = answers(500)
-    page = opened(PUBLISH)
+    page = opened(at.publish)
     press(page, "Publish version 2")
     expect(headline(page)).to_have_text("We don’t know if version 2 was published")
     service.moves_on("queued", queuedAt=now())
@@ -240,7 +244,7 @@ def test_an_unknown_outcome_settles_itself_once_the_truth_is_seen(
 def test_a_dashboard_killed_while_it_publishes_tells_the_truth_when_it_runs_again(
     is_carried_out: bool,
     browser: Browser,
-    dashboard: Dashboard,
+    tmp_path: Path,
     service: PublishingService,
     troubles: list[str],
 ) -> None:
@@ -253,10 +257,15 @@ def test_a_dashboard_killed_while_it_publishes_tells_the_truth_when_it_runs_agai
         return answer
 
     service.way = slow
-    port = free_port()
-    with profile(browser, f"http://127.0.0.1:{port}") as context:
+    at, port = Places(), free_port()
+    with (
+        over_http(service) as url,
+        profile(browser, f"http://127.0.0.1:{port}") as context,
+    ):
+        dashboard = Dashboard(tmp_path, url)
+        dashboard.prepare()
         with dashboard.started(port=port) as first:
-            page = log_in(open_page(context, troubles), "root", to=AUDIENCE)
+            page = log_in(open_page(context, troubles), "root", to=at.audience)
             ask_to_publish(page)
             press(page, "Publish version 2")
             assert arrived.wait(60)
@@ -264,7 +273,7 @@ def test_a_dashboard_killed_while_it_publishes_tells_the_truth_when_it_runs_agai
             expect(dialog(page).get_by_role("alert")).to_contain_text("did not answer")
         released.set()
         with dashboard.started(port=port):
-            page.goto(PUBLISH)
+            page.goto(at.publish)
             expect(headline(page)).to_have_text("Sending version 2")
             dashboard.lets_a_minute_pass()
             if is_carried_out:
@@ -288,11 +297,15 @@ def wrong_with(page: Page, state: str) -> list[str]:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_every_state_of_a_publish_is_readable_by_all(
-    theme: Literal["light", "dark"], browser: Browser, running: Running, service: PublishingService
+    theme: Literal["light", "dark"],
+    browser: Browser,
+    running: Running,
+    service: PublishingService,
+    at: Places,
 ) -> None:
     # What axe does while it looks is against the policy: no notes are taken of troubles.
     with profile(browser, running.url, color_scheme=theme) as context:
-        page = log_in(context.new_page(), "root", to=AUDIENCE)
+        page = log_in(context.new_page(), "root", to=at.audience)
         service.way = answers(409, "The page is locked.")
         service.page |= {"status": "archived"}
         ask_to_publish(page)
@@ -312,7 +325,7 @@ def test_every_state_of_a_publish_is_readable_by_all(
         service.moves_on("queued", queuedAt=now())
         expect(headline(page)).to_have_text("Publishing version 2", timeout=PATIENCE_MS)
         wrong += wrong_with(page, "under way")
-        page.goto(VERSIONS)
+        page.goto(at.versions)
         wrong += wrong_with(page, "history")
         service.moves_on("published")
         expect(page.locator("#watch")).to_contain_text("live now", timeout=PATIENCE_MS)
@@ -321,39 +334,39 @@ def test_every_state_of_a_publish_is_readable_by_all(
 
 
 def test_the_history_follows_a_version_and_leaves_the_reader_alone(
-    opened: Opened, service: PublishingService
+    opened: Opened, service: PublishingService, at: Places
 ) -> None:
     service.moves_on("queued", queuedAt=now())
-    page = opened(VERSIONS)
+    page = opened(at.versions)
     expect(page.locator("#watch")).to_contain_text("Version 2 is on its way")
     choice = page.get_by_role("radio", name="From version 2")
     choice.check()
     page.get_by_role("radio", name="To version 1").check()
     choice.focus()
     page.evaluate("window.scrollTo(0, 60)")
-    at = page.evaluate("scrollY")
+    scrolled = page.evaluate("scrollY")
     service.moves_on("processing")
     expect(page.locator("#watch-said")).to_have_text("Version 2: processing.", timeout=PATIENCE_MS)
     service.moves_on("published")
     expect(page.locator("#watch")).to_contain_text("Version 2 is live now", timeout=PATIENCE_MS)
-    expect(page.locator("#row-ver_2")).to_contain_text("Live now")
-    expect(page.locator("#row-ver_1")).not_to_contain_text("Live now")
+    expect(page.locator(f"#row-ver_2{at.mark}")).to_contain_text("Live now")
+    expect(page.locator(f"#row-ver_1{at.mark}")).not_to_contain_text("Live now")
     expect(page.locator("#head")).to_contain_text("Version 2 live")
     expect(page.locator("#versions > li")).to_have_count(2)
     expect(choice).to_be_focused()
     expect(choice).to_be_checked()
     expect(page.get_by_role("radio", name="To version 1")).to_be_checked()
-    assert page.evaluate("scrollY") == at
+    assert page.evaluate("scrollY") == scrolled
     # What the follow-up brought can be used at once.
     ask_to_publish(page, "Roll back to 1")
     expect(headline(page)).to_have_text("Roll back to version 1?")
 
 
 def test_a_hidden_tab_does_not_look_and_goes_on_when_it_is_seen(
-    opened: Opened, service: PublishingService
+    opened: Opened, service: PublishingService, at: Places
 ) -> None:
     service.moves_on("queued", queuedAt=now())
-    page = opened(VERSIONS)
+    page = opened(at.versions)
     page.evaluate("Object.defineProperty(document, 'hidden', {value: true, configurable: true})")
     expect(page.locator("#watch[data-held]")).to_have_count(1, timeout=PATIENCE_MS)
     before = service.reads

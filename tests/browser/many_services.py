@@ -1,0 +1,55 @@
+"""Many services behind one address, before a dashboard that lives longer than a test."""
+
+import re
+from dataclasses import dataclass, field
+
+import httpx
+
+from tests.far_end import Answer
+
+ID = re.compile(r'"((?:page|aud|ver)_\w+)"')
+
+
+@dataclass
+class Places:
+    """Where the page of one of the services is found; its ids end in its mark."""
+
+    mark: str = ""
+
+    @property
+    def audience(self) -> str:
+        return f"/pages/page_1{self.mark}/audiences/aud_1{self.mark}/"
+
+    @property
+    def versions(self) -> str:
+        return f"{self.audience}versions/"
+
+    @property
+    def publish(self) -> str:
+        return f"{self.versions}ver_2{self.mark}/publish/"
+
+
+@dataclass
+class ManyServices:
+    """Tells the services apart by their marks: what was done at one is met at no other."""
+
+    by_mark: dict[str, Answer] = field(default_factory=dict)
+
+    def add(self, service: Answer) -> Places:
+        """Take one more, which knows nothing of its mark."""
+        mark = f"x{len(self.by_mark)}x"
+        self.by_mark[mark] = service
+        return Places(mark)
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        mark = next((each for each in self.by_mark if each in request.url.path), "")
+        if not mark:
+            return httpx.Response(404, json={})
+        plain = httpx.Request(
+            request.method,
+            str(request.url).replace(mark, ""),
+            headers=request.headers,
+            content=request.content,
+        )
+        answer = self.by_mark[mark](plain)
+        return httpx.Response(answer.status_code, text=ID.sub(rf'"\1{mark}"', answer.text))
