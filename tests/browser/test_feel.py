@@ -102,3 +102,21 @@ def test_page_and_script_write_numbers_as_the_browsers_language_does(
     expect(page.locator("#people-saved")).to_have_text("5.000 rows saved")
     context.close()
     assert troubles == []
+
+
+def test_what_turns_is_no_work_for_the_page_at_each_frame(page: Page) -> None:
+    page.emulate_media(reduced_motion="no-preference")
+    log_in(page, to="/pages/")
+    wire = page.context.new_cdp_session(page)
+    wire.send("Performance.enable")
+
+    def worked() -> float:
+        metrics = wire.send("Performance.getMetrics")["metrics"]
+        return next(each["value"] for each in metrics if each["name"] == "RecalcStyleCount")
+
+    page.evaluate("document.querySelector('main svg.i').classList.add('spin')")
+    expect(page.locator("svg.spin")).to_be_visible()
+    assert page.evaluate("document.getAnimations().length") == 1
+    before = worked()
+    page.wait_for_timeout(1500)
+    assert worked() - before < 5
