@@ -63,6 +63,16 @@ def test_the_list_shows_people_and_how_many_there_are(as_viewer: Client, far_end
     assert [str(request.url.path) for request in far_end.sent] == ["/v0/persons"]
 
 
+def test_a_name_that_looks_like_a_place_to_fill_in_is_a_name(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    odd = wire.person(name="{email} {0} {", email="{address}", domain="%s", personId="{name}")
+    far_end.answer = lambda request: httpx.Response(200, json=wire.envelope(odd))
+    html = get(as_viewer, "/people/")
+    assert "{email} {0} {{address} %s" in text(html)
+    assert link(html, "{email}") == "/people/?person=%7Bname%7D"
+
+
 def test_a_search_is_the_services_and_marks_what_matched(
     as_viewer: Client, far_end: FarEnd
 ) -> None:
@@ -192,6 +202,7 @@ def test_a_cursor_of_unknown_origin_leads_back_to_the_start_alone(
     assert link(html, "From the start") == "/people/"
 
 
+@pytest.mark.same_on_any_database
 @pytest.mark.parametrize("status", [400, 404, 410, 422])
 @pytest.mark.parametrize("target", ["", "rows", "person"])
 def test_a_refused_cursor_starts_again_and_says_so(
@@ -379,6 +390,7 @@ TROUBLES = [
 ]
 
 
+@pytest.mark.same_on_any_database
 @pytest.mark.parametrize("trouble", TROUBLES)
 @pytest.mark.parametrize(
     ("target", "lands_in"),
@@ -416,6 +428,7 @@ def test_a_service_that_is_away_is_said(as_viewer: Client, far_end: FarEnd) -> N
     assert "Your search for “ada” is kept." in text(response.content.decode())
 
 
+@pytest.mark.same_on_any_database
 def test_what_the_service_sends_stays_text(as_viewer: Client, far_end: FarEnd) -> None:
     calm = get_counts(as_viewer, far_end, "Plain")
     for payload in PAYLOADS:

@@ -1,12 +1,15 @@
 """Tags of the templates under people/."""
 
+from functools import cache
+
 from django import template
+from django.conf import settings
 from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from dashboard.web.people_matches import Marked, Piece
-from dashboard.web.people_part import PersonRow
-from dashboard.web.templatetags.pressroom import value_or_none
+from dashboard.web.people_part import OpenPerson, PeoplePart, PersonRow
+from dashboard.web.templatetags.pressroom import date_text, value_or_none
 
 register = template.Library()
 
@@ -15,13 +18,58 @@ LABELS = {"domain": "Domain", "slug": "Slug", "phone_number": "Phone"}
 
 
 @register.simple_tag
+def person_rows(
+    part: PeoplePart, opened: OpenPerson | None = None, target: str | None = None
+) -> SafeString:
+    """Draw the rows of a part of the list; `target` is what htmx asked for.
+
+    Rows of people are not kept, as those of pages are: what is kept is the row without the person.
+    """
+    open_row = opened.row if opened else None
+    frame = _frame.__wrapped__ if settings.DEBUG else _frame
+    rows = (
+        frame(is_open=row is open_row, is_focused=target == "rows" and row is part.rows[0]).format(
+            address=escape(row.address),
+            name=_field(row, "name", "No name"),
+            email=_field(row, "email", "No email"),
+            beyond=_beyond(row.marked),
+            domain=_field(row, "domain"),
+            phone=_field(row, "phone_number"),
+            updated=date_text(row.person.updated_at),
+        )
+        for row in part.rows
+    )
+    return mark_safe("".join(rows))  # noqa: S308  # each text in them is escaped
+
+
+@cache
+def _frame(*, is_open: bool, is_focused: bool) -> str:
+    """Return a row with the places of its texts: the tags of a row take longer than its texts."""
+    names = ("address", "name", "email", "beyond", "domain", "phone", "updated")
+    context = {name: f"{{{name}}}" for name in names}
+    return _template("people/_row.html").render(
+        template.Context(context | {"is_open": is_open, "is_focused": is_focused})
+    )
+
+
+def _beyond(found: Marked) -> str:
+    """Draw where else a search found a person, where name and email do not show all of it."""
+    if found.is_all_in_name_or_email:
+        return ""
+    return _template("people/_found_beyond.html").render(template.Context({"found": found}))
+
+
+def _template(name: str) -> template.Template:
+    return template.Engine.get_default().get_template(name)
+
+
+@register.simple_tag
 def marked(found: Marked, name: str) -> SafeString:
     """Draw a field with what was found in it marked; nothing where it is empty."""
     return _draw(found.fields[name])
 
 
-@register.simple_tag
-def field(row: PersonRow, name: str, empty: str = "—") -> SafeString:
+def _field(row: PersonRow, name: str, empty: str = "—") -> SafeString:
     """Draw a field of a person, what was found in it marked; or that it is empty."""
     pieces = row.marked.fields[name]
     return _draw(pieces) if pieces else value_or_none(None, empty)
