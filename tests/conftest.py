@@ -104,9 +104,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         once.end()
 
 
-def uses_the_database(item: pytest.Item) -> bool:
-    """Whether the test runs on the database of the suite; a server it starts has one of its own."""
-    return (
+def depends_on_the_database(item: pytest.Item) -> bool:
+    """Whether the test says something of the database of the suite.
+
+    A server that a test starts has one of its own.
+    """
+    return item.get_closest_marker("same_on_any_database") is None and (
         item.get_closest_marker("django_db") is not None
         or not {"db", "transactional_db"}.isdisjoint(getattr(item, "fixturenames", ()))
         or issubclass(getattr(item, "cls", None) or object, TransactionTestCase)
@@ -116,8 +119,10 @@ def uses_the_database(item: pytest.Item) -> bool:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """On a database that was asked for, leave out what would be the same on any."""
     if "TEST_DATABASE_URL" in os.environ:
-        config.hook.pytest_deselected(items=[each for each in items if not uses_the_database(each)])
-        items[:] = [each for each in items if uses_the_database(each)]
+        config.hook.pytest_deselected(
+            items=[each for each in items if not depends_on_the_database(each)]
+        )
+        items[:] = [each for each in items if depends_on_the_database(each)]
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Dealing:

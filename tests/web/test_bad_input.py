@@ -84,6 +84,7 @@ def left(client: Client, field: str, form: dict[str, str]) -> str:
     return response.content.decode()
 
 
+@pytest.mark.same_on_any_database
 @pytest.mark.parametrize(("field", "bad", "words"), [row for row in BAD if len(row[1]) < 100])
 def test_it_is_said_when_the_field_is_left_and_of_no_other(
     as_publisher: Client, far_end: FarEnd, field: str, bad: str, words: str
@@ -94,6 +95,7 @@ def test_it_is_said_when_the_field_is_left_and_of_no_other(
     assert 'role="alert"' in html
 
 
+@pytest.mark.same_on_any_database
 @pytest.mark.parametrize("field", ["name", "actions.0.url", "metadata.ogUrl", LOGO])
 def test_a_field_that_is_in_order_is_told_nothing(
     as_publisher: Client, far_end: FarEnd, field: str
@@ -103,6 +105,7 @@ def test_a_field_that_is_in_order_is_told_nothing(
     assert "hidden" in elements(html, "p")[0].attributes
 
 
+@pytest.mark.same_on_any_database
 @pytest.mark.parametrize("field", ["", "nothing", "actions.9.url", "actions", "\0", "a" * 9_000])
 def test_a_field_that_is_not_there_has_no_answer(
     as_publisher: Client, far_end: FarEnd, field: str
@@ -120,6 +123,7 @@ def test_a_row_in_which_nothing_is_yet_keeps_its_place_while_another_is_left(
     assert NULL in text(html)
 
 
+@pytest.mark.same_on_any_database
 def test_a_thousand_rows_are_too_many_and_all_of_them_are_there(
     as_publisher: Client, far_end: FarEnd
 ) -> None:

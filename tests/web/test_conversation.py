@@ -14,6 +14,9 @@ from tests.far_end import FarEnd
 from tests.web.hostile import PAYLOADS
 from tests.web.html import elements, text
 
+# A conversation is never kept.
+pytestmark = pytest.mark.same_on_any_database
+
 URL = "/pages/page_1/audiences/aud_1/conversation/"
 FOUND = {"HX-Request": "true", "HX-Target": "found"}
 

@@ -30,6 +30,7 @@ def sign_in(client: Client, name: str, password: str, **more: Any) -> Any:
     return client.post(LOGIN, form, headers=headers)
 
 
+@pytest.mark.same_on_any_database
 @pytest.mark.parametrize(
     "pattern", [p for p in urlpatterns if p.name not in MACHINES], ids=lambda p: p.name
 )
@@ -41,6 +42,7 @@ def test_a_post_that_no_form_of_ours_made_is_refused(db: None, pattern: Any) -> 
     assert answer.status_code == (302 if pattern.name == "page-draft" else 403)
 
 
+@pytest.mark.same_on_any_database
 @pytest.mark.parametrize("action", ["auth/user/add/", "embedded_api/apikey/add/", "logout/"])
 def test_the_admin_refuses_it_too(db: None, action: str) -> None:
     client = Client(enforce_csrf_checks=True)

@@ -147,6 +147,7 @@ def something(db: None, far_end: Any) -> None:
     )
 
 
+@pytest.mark.same_on_any_database
 @pytest.mark.parametrize("role", GROUPS)
 @pytest.mark.parametrize("method", ["get", "post"])
 @pytest.mark.parametrize("pattern", urlpatterns, ids=lambda p: p.name)
@@ -200,6 +201,7 @@ def mighty(db: None) -> User:
     return person("mia", "Publishers", "Administrators")
 
 
+@pytest.mark.same_on_any_database
 @pytest.mark.parametrize(("named", "pattern"), GUARDED.items(), ids=str)
 @pytest.mark.usefixtures("something", "rule")
 @pytest.mark.parametrize("is_superuser", [False, True])
@@ -222,6 +224,7 @@ def test_no_door_to_a_change_is_open_without_one(
     assert [request for request in far_end.sent if request.method != "GET"] == []
 
 
+@pytest.mark.same_on_any_database
 @pytest.mark.parametrize(("named", "pattern"), GUARDED.items(), ids=str)
 @pytest.mark.usefixtures("something", "rule")
 def test_with_one_every_door_is_as_before(

@@ -265,6 +265,7 @@ BAD_TOKENS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.same_on_any_database
 @pytest.mark.parametrize("bad", BAD_TOKENS.values(), ids=BAD_TOKENS.keys())
 def test_a_token_that_is_not_good_lets_nobody_in(
     client: Client, organisation: Organisation, bad: dict[str, Any]
@@ -508,6 +509,7 @@ def test_one_account_has_one_log_in_of_the_provider(
     assert as_viewer.get(CONNECT).url == SETTINGS
 
 
+@pytest.mark.same_on_any_database
 @pytest.mark.parametrize("bad", BAD_TOKENS.values(), ids=BAD_TOKENS.keys())
 def test_a_token_that_is_not_good_connects_nothing(
     as_viewer: Client, vera_there: Organisation, vera: User, bad: dict[str, Any]

@@ -237,6 +237,7 @@ def test_the_embedded_service_is_changed(as_administrator: Client) -> None:
 # The address
 
 
+@pytest.mark.same_on_any_database
 @pytest.mark.parametrize(
     ("url", "said"),
     [
@@ -275,6 +276,7 @@ def test_an_address_that_can_be_none_is_refused_and_kept(
         assert fields(answer.text)["url"] == url
 
 
+@pytest.mark.same_on_any_database
 @pytest.mark.parametrize(
     ("url", "said"),
     [
