@@ -105,6 +105,7 @@ def test_page_and_script_write_numbers_as_the_browsers_language_does(
 
 
 def test_what_turns_is_no_work_for_the_page_at_each_frame(page: Page) -> None:
+    # As `rotate:` would be, of an SVG: no compositor turns that.
     page.emulate_media(reduced_motion="no-preference")
     log_in(page, to="/pages/")
     wire = page.context.new_cdp_session(page)
