@@ -12,7 +12,7 @@ from django.urls import reverse
 from dashboard.web.service import close_publishing_client
 from tests.conformance.odd_service import AUDIENCE_ID, KEY, MOODS, PAGE_ID, VERSION_ID
 from tests.conftest import logged_in, person
-from tests.processes import Running, odd_service
+from tests.processes import NO_TLS, Running, odd_service
 
 pytestmark = pytest.mark.django_db
 
@@ -61,7 +61,7 @@ def operator(service: Running, everyone: User, settings: Any) -> Iterator[Client
 
 
 def be(service: Running, mood: str) -> None:
-    httpx.post(f"{service.url}/mood", content=mood)
+    httpx.post(f"{service.url}/mood", content=mood, verify=NO_TLS)
 
 
 def look_around(operator: Client) -> None:

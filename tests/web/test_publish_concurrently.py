@@ -1,6 +1,5 @@
 """One form, submitted fifty times at once to two server processes, is one publish."""
 
-import ssl
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -13,13 +12,11 @@ import pytest
 
 from tests.dashboards import Dashboard, hidden, logged_in, over_http
 from tests.postgres import own_database
-from tests.processes import Running
+from tests.processes import NO_TLS, Running
 from tests.web.html import text
 from tests.web.publishing_service import PublishingService, accepts, answers
 
 SUBMISSIONS = 50
-NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-"""For a client that meets no TLS: to read all certificates takes longer than to submit a form."""
 IN_A_DIALOG = {"HX-Request": "true", "HX-Target": "dialogs"}
 
 

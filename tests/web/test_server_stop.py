@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from tests.dashboards import Dashboard, hidden, logged_in, over_http
-from tests.processes import Running
+from tests.processes import NO_TLS, Running
 from tests.web.html import text
 from tests.web.publishing_service import PublishingService, accepts
 
@@ -37,7 +37,7 @@ def refuses_connections(dashboard: Running) -> bool:
     end = time.monotonic() + 30
     while time.monotonic() < end:
         try:
-            httpx.get(f"{dashboard.url}/health/live", timeout=0.2)
+            httpx.get(f"{dashboard.url}/health/live", timeout=0.2, verify=NO_TLS)
         except httpx.ConnectError:
             return True
         except httpx.TransportError:
@@ -82,9 +82,10 @@ def test_two_processes_are_counted_as_one_and_log_in_one_form(tmp_path: Path) ->
         dashboard.prepare()
         with dashboard.started(processes=2) as running, logged_in(running):
             for _ in range(20):
-                httpx.get(f"{running.url}/accounts/login/")
+                httpx.get(f"{running.url}/accounts/login/", verify=NO_TLS)
             headers = {"Authorization": f"Bearer {TOKEN}"}
-            said = {httpx.get(f"{running.url}/metrics", headers=headers).text for _ in range(8)}
+            metrics = f"{running.url}/metrics"
+            said = {httpx.get(metrics, headers=headers, verify=NO_TLS).text for _ in range(8)}
             assert running.stop() == 0
         lines = running.log.read_text().splitlines()
     name = 'pressroom_requests_total{method="GET",status="200",view="login"} '
