@@ -9,6 +9,7 @@ TOGETHER = (
     "tests/embedded_api/test_server.py",
     "tests/web/test_publish_answers.py",
     "tests/web/test_publish_concurrently.py",
+    "tests/web/test_publish_killed.py",
     "tests/web/test_several_machines.py",
 )
 """Files whose tests share something that takes seconds to start: a browser, a server."""

@@ -1,8 +1,9 @@
 """A dashboard killed in the middle of a publish finds the truth after it starts again."""
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from pathlib import Path
-from threading import Event, Thread
+from dataclasses import dataclass
+from threading import Event
 
 import httpx
 import pytest
@@ -11,50 +12,105 @@ from tests.dashboards import Dashboard, hidden, logged_in, over_http
 from tests.web.html import text
 from tests.web.publishing_service import PublishingService, answers
 
-ADDRESS = "/pages/page_1/audiences/aud_1/versions/ver_2/publish/"
+PAGES = {True: "page_done", False: "page_lost"}
+"""The page of which a version is published, by whether the service carries that out."""
 
 
-def click_publish(browser: httpx.Client) -> None:
-    page = browser.get(ADDRESS)
+def publish(page_id: str) -> str:
+    """Return the address at which a version of the page is published."""
+    return f"/pages/{page_id}/audiences/aud_1/versions/ver_2/publish/"
+
+
+@dataclass(frozen=True)
+class Tells:
+    """What a dashboard that was started again tells of a publish."""
+
+    at_once: str
+    later: str
+    """After the time of an answer has gone by."""
+    record: str
+    keys: int
+    """How many reached the service."""
+
+
+Told = dict[str, Tells]
+
+
+class HoldingService(PublishingService):
+    """Answers a publish when nobody is there any more to hear it."""
+
+    def __init__(self, *, is_carried_out: bool) -> None:
+        super().__init__(way=self.holds)
+        self.does = answers(200, carried_out=is_carried_out)
+        self.arrived, self.released = Event(), Event()
+
+    def holds(self, service: PublishingService, request: httpx.Request) -> httpx.Response:
+        answer = self.does(service, request)
+        self.arrived.set()
+        self.released.wait(60)
+        return answer
+
+
+def click_publish(browser: httpx.Client, address: str) -> None:
+    page = browser.get(address)
     names = ("operation_key", "csrfmiddlewaretoken")
     # The process goes, and the connection with it.
     with suppress(httpx.TransportError):
-        browser.post(ADDRESS, data={name: hidden(page, name) for name in names})
+        browser.post(address, data={name: hidden(page, name) for name in names})
 
 
-@pytest.mark.parametrize("is_carried_out", [True, False])
-def test_a_dashboard_killed_while_it_publishes_finds_the_truth(
-    is_carried_out: bool, tmp_path: Path
-) -> None:
-    arrived, released = Event(), Event()
-
-    def holds(service: PublishingService, request: httpx.Request) -> httpx.Response:
-        answer = answers(200, carried_out=is_carried_out)(service, request)
-        arrived.set()
-        released.wait(60)
-        return answer
-
-    service = PublishingService(way=holds)
-    with over_http(service) as service_url:
-        dashboard = Dashboard(tmp_path, service_url)
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
+    """What it tells of each page after one kill that ended both publishes."""
+    services = {page: HoldingService(is_carried_out=done) for done, page in PAGES.items()}
+    with over_http(lambda request: services[request.url.path.split("/")[3]](request)) as url:
+        dashboard = Dashboard(tmp_path_factory.mktemp("killed"), url)
         dashboard.prepare()
-        with dashboard.started() as first, logged_in(first) as browser:
-            click = Thread(target=click_publish, args=[browser])
-            click.start()
-            assert arrived.wait(60)
+        with (
+            ThreadPoolExecutor(len(PAGES)) as clicks,
+            dashboard.started() as first,
+            logged_in(first) as browser,
+        ):
+            for page, service in services.items():
+                clicks.submit(click_publish, browser, publish(page))
+                assert service.arrived.wait(60)
             first.kill()
-            click.join(60)
-        released.set()
+        for service in services.values():
+            service.released.set()
         with dashboard.started() as second, logged_in(second) as browser:
-            assert "Sending version 2" in text(browser.get(ADDRESS).text)
+
+            def tells(page: str) -> str:
+                return text(browser.get(publish(page)).text)
+
+            at_once = {page: tells(page) for page in services}
             dashboard.lets_a_minute_pass()
-            page = text(browser.get(ADDRESS).text)
-            record = text(browser.get("/activity/").text)
-    assert len(service.keys) == 1
-    if is_carried_out:
-        assert "Publishing version 2" in page
-        assert "Brightwater Foods Done" in record
-    else:
-        assert "We don’t know if version 2 was published" in page
-        assert "version 2 is still draft" in page
-        assert "Brightwater Foods Outcome unknown" in record
+            return {
+                page: Tells(
+                    at_once=at_once[page],
+                    later=tells(page),
+                    record=text(browser.get("/activity/", params={"target": page}).text),
+                    keys=len(service.keys),
+                )
+                for page, service in services.items()
+            }
+
+
+def test_while_an_answer_could_still_come_it_is_on_its_way(told: Told) -> None:
+    assert all("Sending version 2" in tells.at_once for tells in told.values())
+
+
+def test_the_service_was_asked_once(told: Told) -> None:
+    assert [tells.keys for tells in told.values()] == [1, 1]
+
+
+def test_what_the_service_carried_out_is_found_to_be_done(told: Told) -> None:
+    tells = told[PAGES[True]]
+    assert "Publishing version 2" in tells.later
+    assert "Brightwater Foods Done" in tells.record
+
+
+def test_what_it_did_not_is_told_as_unknown(told: Told) -> None:
+    tells = told[PAGES[False]]
+    assert "We don’t know if version 2 was published" in tells.later
+    assert "version 2 is still draft" in tells.later
+    assert "Brightwater Foods Outcome unknown" in tells.record
