@@ -1,7 +1,7 @@
 """A real Chromium in front of a real server process.
 
 Nothing here touches the ORM: Playwright keeps an event loop running in the test's thread, under
-which Django refuses to. So each module starts a browser of its own and ends it.
+which Django refuses to. So a worker ends its browser before it goes on to a test from elsewhere.
 """
 
 import os
@@ -71,9 +71,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """A Chromium of this module's own."""
+    """One Chromium for all that a worker does here in a row."""
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield chromium
