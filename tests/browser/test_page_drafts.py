@@ -1,5 +1,7 @@
 """A whole page, typed by keys alone: with JavaScript, without, and with the session ended."""
 
+from collections.abc import Callable
+
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.conftest import log_in, open_page, until
@@ -21,14 +23,28 @@ from tests.processes import Running
 NEW = "/pages/new/"
 
 
-def write_whole(page: Page, name: str) -> None:
+def write_whole(
+    page: Page, name: str, choose: Callable[[Page], None] = choose_header_action
+) -> None:
     """Fill the whole form, from its first field to its last."""
     write_basics(page, name)
     write_actions(page)
+    choose(page)
     write_cards(page)
     write_footer(page)
     write_scripts(page)
     write_metadata(page)
+
+
+def choose_once_it_is_looked_at(page: Page) -> None:
+    """Ask for the list of the actions typed, as no script makes it, and choose the third."""
+    tab_to(page, "button[name=rows][value=look]", back=True)
+    page.keyboard.press("Enter")
+    page.locator("option[value='act-c']").wait_for(state="attached")
+    page.wait_for_load_state()
+    tab_to(page, "[id='name']")
+    tab_to(page, "[id='headerActionId']")
+    page.keyboard.type("Button C")
 
 
 def create(page: Page, name: str) -> None:
@@ -51,7 +67,6 @@ def sign_in_again(page: Page, name: str = "demo") -> None:
 def test_a_whole_page_is_created_by_keyboard_alone(page: Page) -> None:
     log_in(page, to=NEW)
     write_whole(page, "All by keyboard")
-    choose_header_action(page)
     create(page, "All by keyboard")
     page.goto(NEW)
     expect(page.get_by_text("All by keyboard")).to_have_count(0)
@@ -62,14 +77,7 @@ def test_a_whole_page_is_created_by_keyboard_without_javascript(
 ) -> None:
     context = browser.new_context(base_url=server.url, java_script_enabled=False)
     page = log_in(context.new_page(), to=NEW)
-    write_whole(page, "All without scripts")
-    tab_to(page, "button[name=rows][value=look]", back=True)
-    page.keyboard.press("Enter")
-    page.locator("option[value='act-c']").wait_for(state="attached")
-    page.wait_for_load_state()
-    tab_to(page, "[id='name']")
-    tab_to(page, "[id='headerActionId']")
-    page.keyboard.type("Button C")
+    write_whole(page, "All without scripts", choose_once_it_is_looked_at)
     create(page, "All without scripts")
     context.close()
 
@@ -80,12 +88,12 @@ def test_a_whole_page_is_created_though_the_session_ends_in_between(
     log_in(page, to=NEW)
     write_basics(page, "All though signed out")
     write_actions(page)
+    choose_header_action(page)
     write_cards(page)
     write_footer(page)
     write_scripts(page)
     context.clear_cookies(name="sessionid")
     write_metadata(page)
-    choose_header_action(page)
     expect(page.locator("#kept")).to_contain_text("You are signed out")
     tab_to(page, SUBMIT)
     page.keyboard.press("Enter")

@@ -64,9 +64,14 @@ def tab_to(page: Page, selector: str, *, back: bool = False) -> None:
 
 
 def type_at(page: Page, field_id: str, words: str) -> None:
-    """Tab on to a field and type into it."""
+    """Tab on to a field and type into it.
+
+    What a page makes of a key it makes of the first; the other letters come at once, as from an
+    input method.
+    """
     tab_to(page, f"[id='{field_id}']")
-    page.keyboard.type(words)
+    page.keyboard.type(words[:1])
+    page.keyboard.insert_text(words[1:])
 
 
 def write_actions(page: Page) -> None:
