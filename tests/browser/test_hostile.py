@@ -99,9 +99,10 @@ def test_no_string_of_the_service_does_anything(
     try_to_change(dashboard)
     wrong: dict[str, list[str]] = {}
     shown = 0
+    troubles: list[str] = []
+    watched = open_page(profile, troubles)
     for name, address in addresses(ID).items():
-        troubles: list[str] = []
-        watched = open_page(profile, troubles)
+        troubles.clear()
         watched.goto(address)
         settle(watched)
         shown += "evil.example" in (words := watched.inner_text("main")) or "alert(1)" in words
@@ -111,7 +112,7 @@ def test_no_string_of_the_service_does_anything(
         ]
         if found:
             wrong[name] = found
-        watched.close()
+    watched.close()
     payloads = 1 + service.text.count("\n")
     record_property("Hostile strings matrix", FIELDS * payloads)
     assert wrong == {}
