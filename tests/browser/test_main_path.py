@@ -12,6 +12,8 @@ PAGE = "Last-mile van fleets"
 SUBSCRIPTION = "Version events"
 LIVE_WITHIN_MS = 30_000
 """Three seconds queued, four processing, and a machine that has other things to do."""
+BETWEEN_LOOKS_MS = 500
+"""As long as a person takes to read what there is."""
 
 
 @dataclass
@@ -163,6 +165,7 @@ def test_the_whole_path_without_javascript(
     while page.locator("#pub-h").text_content() != "Version 1 is live":
         with page.expect_navigation():
             page.get_by_role("link", name="Look again").click()
+        page.wait_for_timeout(BETWEEN_LOOKS_MS)
     walk.see_it_live()
     walk.look_for_people().fill(walk.words)
     page.keyboard.press("Enter")
