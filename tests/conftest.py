@@ -8,6 +8,7 @@ import pytest
 from django.contrib.auth.models import Group, User
 from django.core.cache import cache
 from django.test import Client, TransactionTestCase
+from django.test import client as test_client
 from hypothesis import settings as hypothesis_settings
 from xdist.remote import Producer
 
@@ -20,6 +21,9 @@ from tests.secrets_watch import no_secret_in_the_log
 # How long an example takes says more of the machine, on which many tests run at once.
 hypothesis_settings.register_profile("suite", deadline=None)
 hypothesis_settings.load_profile("suite")
+
+# Of every template that is drawn, the test client copies all it was given. Nobody looks at that.
+test_client.store_rendered_templates = lambda *_, **__: None
 
 
 @pytest.fixture(autouse=True)
