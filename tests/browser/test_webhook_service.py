@@ -9,7 +9,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests import wire
 from tests.browser.conftest import log_in, open_page, until
-from tests.dashboards import Dashboard, over_http
+from tests.dashboards import Dashboard, hidden, logged_in, over_http
+from tests.processes import Running
 from tests.web.webhook_service import WebhookService, accepts, answers
 
 NEW = "https://hooks.example/näher?q=<b>&x=“1”"
@@ -38,7 +39,15 @@ def address(held: list[WebhookService], tmp_path_factory: pytest.TempPathFactory
         dashboard = Dashboard(tmp_path_factory.mktemp("webhooks"), url)
         dashboard.prepare()
         with dashboard.started() as running:
+            put_on_the_list(running)
             yield running.url
+
+
+def put_on_the_list(running: Running) -> None:
+    with logged_in(running) as browser:
+        token = hidden(browser.get("/webhooks/"), "csrfmiddlewaretoken")
+        form = {"subscription_id": "whs_1", "label": "CRM", "csrfmiddlewaretoken": token}
+        assert browser.post("/webhooks/", data=form).url.path == PAGE
 
 
 @pytest.fixture(params=[True, False], ids=["scripts", "no scripts"])
@@ -53,14 +62,7 @@ def page(
     held[0] = service
     context = browser.new_context(base_url=address, java_script_enabled=request.param)
     context.set_default_timeout(15_000)
-    page = log_in(open_page(context, []), "root", to="/webhooks/")
-    if not page.get_by_role("link", name="CRM").count():
-        page.get_by_role("textbox", name="Subscription id").fill("whs_1")
-        page.get_by_role("textbox", name="Label").fill("CRM")
-        page.get_by_role("button", name="Add to this list").click()
-        expect(page.get_by_role("heading", level=1)).to_have_text("CRM")
-    page.goto(PAGE)
-    yield page
+    yield log_in(open_page(context, []), "root", to=PAGE)
     context.close()
 
 
