@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from functools import cache
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from dashboard.contract.audiences import VersionStatus
@@ -56,7 +57,7 @@ class Dates:
     @classmethod
     def of(cls, row: Any) -> "Dates":
         """Return the dates of a version's row."""
-        return cls(*(getattr(row, name) for name in cls.names()))
+        return cls(*_dates_in(row))
 
     def at(self, now: datetime) -> "Dates":
         """Return the dates that have come by now, without the planned ones."""
@@ -82,6 +83,9 @@ class Dates:
         """Return how long it was queued, in milliseconds, once it has left the queue."""
         queued, left = read_date(self.queued_at), read_date(self.processing_at)
         return (left - queued) / _TICK if queued and left and left <= now else None
+
+
+_dates_in = attrgetter(*Dates.names())
 
 
 def publish(

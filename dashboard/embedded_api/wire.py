@@ -28,6 +28,7 @@ JsonObject = dict[str, Any]
 RowT = TypeVar("RowT", bound=Model)
 
 OF_PAGE = ("actions", "action_card_widgets", "footer_links", "scripts", "metadata")
+OF_AUDIENCE = ("metadata_override",)
 OF_CONVERSATION = ("messages", "pending_changes")
 """Columns of JSON that the wire shows as they are."""
 
@@ -137,8 +138,8 @@ class Wire:
                 prospectId=row.prospect_id,
                 prospectRouteKey=row.prospect_route_key,
                 supplementaryContext=row.supplementary_context,
-                effectiveMetadata=_written(effective_metadata(row, page) or None),
-                metadataOverride=_written(row.metadata_override),
+                effectiveMetadata=_effective(row, page),
+                metadataOverride=_json(row, "metadata_override"),
                 latestVersion=self.version(latest) if latest else None,
                 publishedVersion=self.version(live) if live else None,
             ),
@@ -147,7 +148,8 @@ class Wire:
 
 def effective_metadata(audience: Any, page: Any) -> JsonObject:
     """Return the page's metadata with the audience's laid over it (our choice)."""
-    return {**(page.metadata or {}), **(audience.metadata_override or {})}
+    override = _value(audience, "metadata_override")
+    return {**(_value(page, "metadata") or {}), **(override or {})}
 
 
 def conversation(row: models.Conversation) -> JsonObject:
@@ -219,6 +221,21 @@ def _json(row: Any, column: str) -> orjson.Fragment | None:
         return _written(getattr(row, column))
     text = getattr(row, _text(column))
     return None if text is None else orjson.Fragment(text)
+
+
+def _value(row: Any, column: str) -> Any:
+    """Return what a column of JSON holds."""
+    if not hasattr(row, _text(column)):
+        return getattr(row, column)
+    text = getattr(row, _text(column))
+    return None if text is None else json.loads(text)
+
+
+def _effective(audience: Any, page: Any) -> orjson.Fragment | None:
+    """Return the effective metadata; most audiences override nothing, and have the page's text."""
+    if _json(audience, "metadata_override"):
+        return _written(effective_metadata(audience, page) or None)
+    return _json(page, "metadata")
 
 
 def _written(value: Any) -> orjson.Fragment | None:

@@ -62,6 +62,26 @@ def test_effective_values_follow_from_what_overrides_what(service: Client) -> No
     assert computed.effective_metadata.to_wire() == {"title": "Audience", "author": "A"}
 
 
+@pytest.mark.parametrize(
+    ("of_page", "override", "effective"),
+    [
+        (None, None, None),
+        ({}, None, None),
+        ({}, {}, None),
+        ({"title": "Page"}, None, {"title": "Page"}),
+        ({"title": "Page"}, {}, {"title": "Page"}),
+        ({"title": "Page"}, {"title": None}, {"title": None}),
+        (None, {"title": "Audience"}, {"title": "Audience"}),
+    ],
+)
+def test_metadata_is_the_page_s_overlaid_by_the_override_and_absent_where_empty(
+    service: Client, of_page: Any, override: Any, effective: Any
+) -> None:
+    audience = make_audience(make_page(metadata=of_page), metadata_override=override)
+    (item,) = service.get(f"/v0/pages/{audience.page_id}/audiences").json()["items"]
+    assert (item.get("effectiveMetadata"), item.get("metadataOverride")) == (effective, override)
+
+
 def test_fields_without_a_value_are_absent(service: Client) -> None:
     audience = make_audience()
     (item,) = service.get(f"/v0/pages/{audience.page_id}/audiences").json()["items"]

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models import OuterRef, Q, QuerySet, Subquery, TextField, Value
+from django.db.models.functions import Cast, NullIf
 from django.http import HttpResponse
 from django.utils import timezone
 from ninja import Router
@@ -19,6 +20,7 @@ from dashboard.embedded_api.problems import not_found
 from dashboard.embedded_api.publishing import publish_version
 from dashboard.embedded_api.requests import Publication
 from dashboard.embedded_api.wire import (
+    OF_AUDIENCE,
     OF_CONVERSATION,
     JsonObject,
     Wire,
@@ -143,14 +145,18 @@ def _latest_and_live(page_id: str, until: str) -> "QuerySet[Version, Any]":
     return shown(found.order_by("version_number"))
 
 
-_PAGE = Statement(
-    lambda tenant_id, page_id: Page.objects.filter(tenant_id=tenant_id, id=page_id).values_list(
-        "id", "metadata", named=True
-    )
-)
+def _page(tenant_id: str, page_id: str) -> "QuerySet[Page, Any]":
+    """Return a page with its metadata as text, none where it is empty."""
+    metadata = NullIf(Cast("metadata", TextField()), Value("{}"), output_field=TextField())
+    pages = Page.objects.filter(tenant_id=tenant_id, id=page_id).annotate(metadata_text=metadata)
+    return pages.values_list("id", "metadata_text", named=True)
+
+
+_PAGE = Statement(_page)
 _AUDIENCES = Statement(
     lambda page_id: shown(
-        Audience.objects.filter(page_id=page_id).order_by(*NEWEST_FIRST.columns())
+        Audience.objects.filter(page_id=page_id).order_by(*NEWEST_FIRST.columns()),
+        texts=OF_AUDIENCE,
     )[: MAX_AUDIENCES + 1]
 )
 _LATEST_AND_LIVE = Statement(_latest_and_live)
