@@ -118,7 +118,7 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     }
 CACHES: dict[str, Any] = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
-SESSION_ENGINE = "django.contrib.sessions.backends.db"
+SESSION_ENGINE = "dashboard.web.session_store"
 if env.cache_url:
     CACHES["default"] = {
         "BACKEND": "dashboard.web.shared_cache.SharedCache",

@@ -13,7 +13,12 @@ ROOMS = {
     "contract": {"pydantic"},
     "client": {"dashboard.contract", "httpcore", "httpx", "pydantic"},
     "ledger": {"dashboard.contract", "dashboard.statements", "django"},
-    "web": {"dashboard.client", "dashboard.contract", "dashboard.ledger"},
+    "web": {
+        "dashboard.client",
+        "dashboard.contract",
+        "dashboard.ledger",
+        "dashboard.statements",
+    },
     "embedded_api": {
         "dashboard.contract",
         "dashboard.statements",
