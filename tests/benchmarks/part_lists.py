@@ -1,7 +1,10 @@
 """A list of 50 rows: what it costs, beside the same rows in the peers' lists."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from html import unescape
+from urllib.parse import urljoin
 
 from tests.benchmarks.bench import Bench
 from tests.benchmarks.figures import Figure, Row, Unmeasured
@@ -54,16 +57,24 @@ def _figures_of(each: List, bench: Bench) -> Iterator[Row]:
         for name, peer in bench.peers.items()
         if isinstance(peer, Served)
     }
-    more = {}
-    if each.name == "pages" and "wagtail" in peers:
-        more["wagtail"] = Side("its page explorer", peers["wagtail"].served, EXPLORER)
-    sides = [whole, part, *peers.values(), *more.values()]
+    more, walks = {}, []
+    if each.name == "pages":
+        # Much of a list that was looked at before is there already: this is what nobody looked at.
+        parts = parts_of(bench.ours, each.address)
+        walks.append(Side("another part each time", bench.ours, each.address, others=parts))
+        if "wagtail" in peers:
+            more["wagtail"] = Side("its page explorer", peers["wagtail"].served, EXPLORER)
+    sides = [whole, part, *walks, *peers.values(), *more.values()]
     take_turns(sides, rounds=bench.rounds, requests=bench.requests)
     for name, peer in peers.items():
         ratio = whole.cost_ms / peer.cost_ms
         beside = "; ".join(side.said for side in (whole, peer, more.get(name)) if side)
         what = f"{each.name}, 50 rows: processor time of that of {NAMES[name]}"
         yield Figure(what, ratio, GOALS[name], "×", beside)
+    for walk in walks:
+        for name in ("admin",) if "admin" in peers else ():
+            what = f"{each.name}, other 50 rows each time: of {NAMES[name]}"
+            yield Figure(what, walk.cost_ms / peers[name].cost_ms, None, "×", walk.said)
     what = f"{each.name}, the part for htmx: of the whole page"
     yield Figure(what, part.cost_ms / whole.cost_ms, OF_PAGE, "×", f"{part.said}; {whole.said}")
 
@@ -71,3 +82,12 @@ def _figures_of(each: List, bench: Bench) -> Iterator[Row]:
 def as_htmx(target: str) -> dict[str, str]:
     """Return the headers by which htmx asks for a part of a page."""
     return {"HX-Request": "true", "HX-Target": target}
+
+
+def parts_of(served: Served, address: str) -> Iterator[str]:
+    """Return where each part of a list is, all of which the service and the ledger know."""
+    parts = []
+    while found := re.search(r'id="load-more" href="([^"]+)"', served.browser.get(address).text):
+        parts.append(urljoin(address, unescape(found[1])))
+        address = parts[-1]
+    return iter(parts)

@@ -2,6 +2,7 @@
 
 import re
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from statistics import median
 
@@ -30,6 +31,8 @@ class Side:
     served: Served
     address: str
     headers: dict[str, str] = field(default_factory=dict)
+    others: Iterator[str] = field(default_factory=lambda: iter(()))
+    """Addresses to ask for first, each once."""
     costs_ms: list[float] = field(default_factory=list)
     waits_ms: list[float] = field(default_factory=list)
 
@@ -50,8 +53,9 @@ class Side:
 
     def ask(self) -> httpx.Response:
         """Ask once. Raises AssertionError where the answer is not the page."""
-        answer = self.served.browser.get(self.address, headers=self.headers)
-        assert answer.status_code == 200, (self.name, self.address, answer.status_code)
+        address = next(self.others, self.address)
+        answer = self.served.browser.get(address, headers=self.headers)
+        assert answer.status_code == 200, (self.name, address, answer.status_code)
         return answer
 
     def measure(self, requests: int) -> None:
