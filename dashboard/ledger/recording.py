@@ -60,7 +60,7 @@ def _known_audiences(page_id: str, audience_ids: list[str]) -> "QuerySet[Audienc
     return known.values_list("audience_id", *_SEEN, *more, named=True)
 
 
-_SEEN = ("digest", "first_seen_at", "last_seen_at")
+_SEEN = ("digest", "last_seen_at")
 """What tells whether a thing changed, without its long body."""
 _KNOWN_PAGES = Statement(_known_pages)
 _KNOWN_AUDIENCES = Statement(_known_audiences)

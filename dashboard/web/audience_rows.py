@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
@@ -161,7 +162,7 @@ class AudienceQuery:
         """The query string that shows another part."""
         return replace(self, show=self.show + PART).address
 
-    @property
+    @cached_property
     def headings(self) -> dict[str, Heading]:
         """The columns that can be sorted by: `name`, `latest`, `published`."""
 

@@ -7,6 +7,7 @@ narrows or sorts is answered from the ledger, and says how much of the list that
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
 from urllib.parse import urlencode
 
 from django.db.models import QuerySet
@@ -110,7 +111,7 @@ class PageQuery:
         """Count the pages that match but for status and type, by these; one query."""
         return tally_pages(self.found(without=["statuses", "types"]))
 
-    @property
+    @cached_property
     def headings(self) -> dict[str, Heading]:
         """The columns that can be sorted by: `name`, `audiences`, `updated`."""
 

@@ -7,6 +7,7 @@ what can be seen: each word of the query, in any case, within one field.
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from dashboard.contract.people import Person
 
@@ -16,8 +17,7 @@ MARKED_CHARACTERS = 2_000
 """How much of one field is looked at; the rest of a longer one stays as it is."""
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """A stretch of a text, and whether words of the query make it up."""
 
     text: str

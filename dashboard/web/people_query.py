@@ -7,7 +7,7 @@ parts before it began.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import accumulate, takewhile
-from urllib.parse import urlencode
+from urllib.parse import quote_plus, urlencode
 
 from django.http import QueryDict
 from django.urls import reverse
@@ -105,7 +105,7 @@ class PeopleQuery:
         closed = self.closed.address
         start = f"{closed}{'&' if '?' in closed else '?'}"
         return lambda person_id, row: (
-            start + urlencode({"person": person_id} if person_id else {"row": row})
+            f"{start}person={quote_plus(person_id)}" if person_id else f"{start}row={row}"
         )
 
     @property

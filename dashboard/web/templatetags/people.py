@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from dashboard.web.people_matches import Marked, Piece
 from dashboard.web.people_part import OpenPerson, PeoplePart, PersonRow
-from dashboard.web.templatetags.pressroom import date_text, value_or_none
+from dashboard.web.templatetags.pressroom import current_reader, date_for, value_or_none
 
 register = template.Library()
 
@@ -25,7 +25,7 @@ def person_rows(
 
     Rows of people are not kept, as those of pages are: what is kept is the row without the person.
     """
-    open_row = opened.row if opened else None
+    open_row, reader = opened.row if opened else None, current_reader()
     frame = _frame.__wrapped__ if settings.DEBUG else _frame
     rows = (
         frame(is_open=row is open_row, is_focused=target == "rows" and row is part.rows[0]).format(
@@ -35,7 +35,7 @@ def person_rows(
             beyond=_beyond(row.marked),
             domain=_field(row, "domain"),
             phone=_field(row, "phone_number"),
-            updated=date_text(row.person.updated_at),
+            updated=date_for(reader, row.person.updated_at),
         )
         for row in part.rows
     )

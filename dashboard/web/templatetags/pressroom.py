@@ -70,17 +70,17 @@ def drawn(name: str, rows: Iterable[Hashable]) -> SafeString:
     Most rows of a list were drawn before, and an equal row looks the same: drawings are kept.
     So what a row holds stays in memory for a while; rows of people are not drawn so.
     """
-    draw, reader, prefix = _kept(_drawn_row), _reader(), get_script_prefix()
+    draw, reader, prefix = _kept(_drawn_row), current_reader(), get_script_prefix()
     return mark_safe("".join(draw(name, row, reader, prefix) for row in rows))  # noqa: S308
 
 
 @register.simple_tag
 def drawn_one(name: str, row: Hashable) -> SafeString:
     """Draw one thing as `drawn` does each row of a list; fewer of these are kept."""
-    return _kept(_drawn_one)(name, row, _reader(), get_script_prefix())
+    return _kept(_drawn_one)(name, row, current_reader(), get_script_prefix())
 
 
-def _draw(name: str, row: Hashable, _reader: "_Reader", _prefix: str) -> SafeString:
+def _draw(name: str, row: Hashable, _reader: "Reader", _prefix: str) -> SafeString:
     """Draw a row; what else it depends on is there to tell drawings apart."""
     return template.Engine.get_default().get_template(name).render(template.Context({"row": row}))
 
@@ -143,11 +143,11 @@ def moment(value: datetime | None, empty: str = "—") -> SafeString:
     if value is None:
         return _nothing(empty)
     # Moments are equal in whichever zone they are told: in one, they are drawn alike too.
-    return _moment(value.astimezone(UTC), _reader())
+    return _moment(value.astimezone(UTC), current_reader())
 
 
 @lru_cache(maxsize=DRAWINGS_KEPT)
-def _moment(value: datetime, reader: "_Reader") -> SafeString:
+def _moment(value: datetime, reader: "Reader") -> SafeString:
     language, local = reader.language, value.astimezone(reader.zone)
     return format_html(
         '<time datetime="{}" title="{}, {} {}">{}</time>',
@@ -159,7 +159,7 @@ def _moment(value: datetime, reader: "_Reader") -> SafeString:
     )
 
 
-class _Reader(NamedTuple):
+class Reader(NamedTuple):
     """What the drawing of a moment depends on besides it."""
 
     zone: tzinfo
@@ -167,12 +167,13 @@ class _Reader(NamedTuple):
     language: Language
 
 
-def _reader() -> _Reader:
+def current_reader() -> Reader:
+    """Return what the drawings of this moment depend on."""
     zone = timezone.get_current_timezone()
-    return _Reader(zone, datetime.now(zone).date(), followed())
+    return Reader(zone, datetime.now(zone).date(), followed())
 
 
-def _as_near(local: datetime, reader: _Reader) -> str:
+def _as_near(local: datetime, reader: Reader) -> str:
     if local.date() == reader.today:
         return reader.language.time(local)
     if local.year != reader.today.year:
@@ -183,7 +184,7 @@ def _as_near(local: datetime, reader: _Reader) -> str:
 @register.filter
 def moment_text(value: datetime) -> str:
     """Write a moment as `moment` does, where nothing but text can stand."""
-    return _as_near(timezone.localtime(value), _reader())
+    return _as_near(timezone.localtime(value), current_reader())
 
 
 @register.simple_tag
@@ -207,9 +208,15 @@ def number(value: Any, places: int | None = None) -> str:
 @register.simple_tag
 def date_text(text: str | None, empty: str = "—") -> SafeString:
     """Draw a date of the wire: the moment in it, or the text as it came."""
-    found = read_date(text)
-    if found is not None or not text:
-        return moment(found, empty)
+    return date_for(current_reader(), text, empty)
+
+
+def date_for(reader: Reader, text: str | None, empty: str = "—") -> SafeString:
+    """Draw a date of the wire for a reader who is known: of a list's rows each has one."""
+    if found := read_date(text):
+        return _moment(found, reader)
+    if not text:
+        return _nothing(empty)
     label = "A mark, not a time" if is_mark(text) else "Not a date we can read"
     return format_html('<span class="none" title="{}">{}</span>', text, label)
 
