@@ -1,5 +1,7 @@
 """Pages as last seen, and how many the service says there are."""
 
+from functools import lru_cache
+
 from django.db import models
 
 from dashboard.contract.pages import PageItem
@@ -45,7 +47,12 @@ class PageRecord(SeenRecord):
     @property
     def page(self) -> PageItem:
         """The page as last seen."""
-        return PageItem.model_validate_json(self.body)
+        return _read(self.body)
+
+
+@lru_cache(maxsize=200)  # a list is looked at again and again
+def _read(body: str) -> PageItem:
+    return PageItem.model_validate_json(body)
 
 
 class ListTotal(models.Model):
