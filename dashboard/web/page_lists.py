@@ -18,6 +18,7 @@ from dashboard.client import APIError, InvalidRequestError, NotFoundError
 from dashboard.contract.envelope import ListEnvelope, UnreadableItem
 from dashboard.contract.pages import PageItem
 from dashboard.ledger.models import PageRecord
+from dashboard.ledger.models.pages import page_in
 from dashboard.ledger.queries.audiences import STANDINGS
 from dashboard.ledger.queries.operations import troubled_pages
 from dashboard.ledger.queries.pages import (
@@ -109,7 +110,8 @@ class PageQuery:
 
     def tally(self) -> Tally:
         """Count the pages that match but for status and type, by these; one query."""
-        return tally_pages(self.found(without=["statuses", "types"]))
+        found = self.found(without=["statuses", "types"])
+        return tally_pages(found, reads_rows=bool(self.words))
 
     @cached_property
     def headings(self) -> dict[str, Heading]:
@@ -221,7 +223,8 @@ def rows_as_seen(query: PageQuery, *, before: int, total: int) -> PageRows:
     # Put in order by their keys alone: the bodies of the others are not carried along.
     keys = sort_pages(query.found(), query.sort).values("pk")[before : before + PART]
     records = sort_pages(PageRecord.objects.filter(pk__in=keys), query.sort)
-    rows = PageRows(items=[record.page for record in records], total=total, before=before)
+    bodies = records.values_list("body", flat=True)
+    rows = PageRows(items=[page_in(body) for body in bodies], total=total, before=before)
     if rows.shown >= rows.total or not rows.items:
         return rows
     return replace(rows, next_address=query.address(after=rows.shown))

@@ -47,11 +47,12 @@ class PageRecord(SeenRecord):
     @property
     def page(self) -> PageItem:
         """The page as last seen."""
-        return _read(self.body)
+        return page_in(self.body)
 
 
 @lru_cache(maxsize=200)  # a list is looked at again and again
-def _read(body: str) -> PageItem:
+def page_in(body: str) -> PageItem:
+    """Return the page that a record's body holds."""
     return PageItem.model_validate_json(body)
 
 

@@ -16,9 +16,12 @@ from django.db.models import (
     QuerySet,
     Subquery,
     Sum,
+    TextField,
+    Value,
     When,
 )
-from django.db.models.expressions import OrderBy
+from django.db.models.expressions import Combinable, OrderBy
+from django.db.models.functions import Coalesce
 
 from dashboard.ledger.models import AudienceRecord, ListTotal, PageRecord
 from dashboard.ledger.queries.audiences import STANDINGS, standing_as_any
@@ -34,6 +37,7 @@ PAGE_SORTS: dict[str, list[str | OrderBy]] = {
     "audiences": ["audiences_count", "pk"],
 }
 DEFAULT_PAGE_SORT = "-updated"
+_STATUS, _TYPE, _EMPTY = F("status"), F("page_type"), Value("", TextField())
 NOT_GIVEN = "none"
 """The filter value for "the service never said"."""
 
@@ -134,24 +138,33 @@ def sort_pages(found: QuerySet[PageRecord], sort: str) -> QuerySet[PageRecord]:
     return found.order_by(*PAGE_SORTS.get(sort, PAGE_SORTS[DEFAULT_PAGE_SORT]))
 
 
-def tally_pages(found: QuerySet[PageRecord] | None = None) -> Tally:
-    """Count pages by status and type, those found or all that are known; one query."""
+def tally_pages(found: QuerySet[PageRecord] | None = None, *, reads_rows: bool = False) -> Tally:
+    """Count pages by status and type, those found or all that are known; one query.
+
+    `reads_rows` says that a page's row has to be read to tell whether it was found.
+    """
     if found is None or not found.query.has_filters():
         counted = _ALL_COUNTED.rows()
+    elif reads_rows:
+        # Counted as they are read. Grouped by the columns themselves, SQLite would read them in
+        # the order of an index, one here and one there.
+        counted = [*_counted(found, Coalesce("status", _EMPTY), Coalesce("page_type", _EMPTY))]
     else:
         # Those that match are found first: what is counted of them then comes from one index.
         counted = [*_counted(PageRecord.objects.filter(pk__in=found.order_by().values("pk")))]
     return Tally(
-        counts={(row.status, row.page_type): row.count for row in counted},
+        counts={(row.state, row.kind): row.count for row in counted},
         as_of=max((row.as_of for row in counted), default=None),
         listed=next((row.listed for row in counted), None),
     )
 
 
-def _counted(pages: QuerySet[PageRecord]) -> QuerySet[PageRecord, Any]:
+def _counted(
+    pages: QuerySet[PageRecord], state: Combinable = _STATUS, kind: Combinable = _TYPE
+) -> QuerySet[PageRecord, Any]:
     sums = {"count": Count("pk"), "as_of": Max("last_seen_at"), "listed": Max(_listed())}
-    by_kind = pages.order_by().values("status", "page_type").annotate(**sums)
-    return by_kind.values_list("status", "page_type", *sums, named=True)
+    by_kind = pages.order_by().values(state=state, kind=kind).annotate(**sums)
+    return by_kind.values_list("state", "kind", *sums, named=True)
 
 
 _ALL_COUNTED = Statement(lambda: _counted(PageRecord.objects.all()))
