@@ -68,6 +68,10 @@ class Statement:
             cursor.execute(written.sql, parameters)
             return written.read(cursor.fetchall())
 
+    def first(self, *texts: Texts, **fixed: Any) -> Any:
+        """Return the first of the rows, or None; one query."""
+        return next(iter(self.rows(*texts, **fixed)), None)
+
     def _written_for(self, shape: tuple[int | None, ...], **fixed: Any) -> _Written:
         place = 0
         stand_ins: list[Texts] = []

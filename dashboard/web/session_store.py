@@ -19,8 +19,8 @@ class SessionStore(db.SessionStore):
     """Django's, but for how a session is looked up."""
 
     def _get_session_from_db(self) -> Any:
-        for row in _OF_KEY.rows(self.session_key or ""):
-            if row.expire_date > timezone.now():
-                return row
+        row = _OF_KEY.first(self.session_key or "")
+        if row and row.expire_date > timezone.now():
+            return row
         self._session_key = None
         return None

@@ -51,13 +51,13 @@ def list_audiences(request: ServiceRequest, page_id: str) -> HttpResponse:
     name, or else the computed one; `effectiveMetadata` is the page's, overlaid by the override.
     Fields without a value are absent.
     """
-    for page in _PAGE.rows(request.auth, page_id):
-        rows = _AUDIENCES.rows(page_id)
-        has_more = len(rows) > MAX_AUDIENCES
-        count = Audience.objects.filter(page_id=page_id).count() if has_more else len(rows)
-        part = Part(rows[:MAX_AUDIENCES], count, has_more)
-        return answer_list(_on_wire(part.rows, page), part)
-    raise not_found("There is no such page.")
+    if not (page := _PAGE.first(request.auth, page_id)):
+        raise not_found("There is no such page.")
+    rows = _AUDIENCES.rows(page_id)
+    has_more = len(rows) > MAX_AUDIENCES
+    count = Audience.objects.filter(page_id=page_id).count() if has_more else len(rows)
+    part = Part(rows[:MAX_AUDIENCES], count, has_more)
+    return answer_list(_on_wire(part.rows, page), part)
 
 
 @router.post(

@@ -84,6 +84,6 @@ def create(request: ServiceRequest, page: NewPage) -> HttpResponse:
 )
 def get_page(request: ServiceRequest, page_id: str) -> HttpResponse:
     """Get one page."""
-    for page in _PAGE.rows(request.auth, page_id):
-        return answer(Wire(timezone.now()).page(page, audiences_count=page.audiences_count))
-    raise not_found("There is no such page.")
+    if not (page := _PAGE.first(request.auth, page_id)):
+        raise not_found("There is no such page.")
+    return answer(Wire(timezone.now()).page(page, audiences_count=page.audiences_count))
