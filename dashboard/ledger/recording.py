@@ -1,7 +1,8 @@
 """Writing down what was seen in answers. Only what changed is written anew.
 
 A list of 50 costs at most three queries: what is known, what changed, and the list's total
-(pages) or the versions (audiences); one more where versions were replaced by others.
+(pages) or the versions (audiences). One more says how the audiences of new pages stand, or those of
+a page where they changed; one more where versions were replaced by others.
 """
 
 import hashlib
@@ -27,8 +28,10 @@ from dashboard.ledger.models import (
     SubscriptionRecord,
     VersionRecord,
 )
+from dashboard.ledger.models.pages import STANDS, searched_in
 from dashboard.ledger.models.seen import SeenRecord
 from dashboard.ledger.queries.audiences import IN_FLIGHT
+from dashboard.ledger.standings import note_standings
 from dashboard.statements import Statement
 
 PAGES_LIST = "pages"
@@ -50,7 +53,7 @@ def _known_pages(page_ids: list[str]) -> "QuerySet[PageRecord, Any]":
         total_count=Subquery(total.values("total_count")),
         total_seen_at=Subquery(total.values("seen_at")),
     )
-    more = ("page_type", "status", "total_count", "total_seen_at")
+    more = ("page_type", "status", "searched", "total_count", "total_seen_at")
     return known.values_list("page_id", *_SEEN, *more, named=True)
 
 
@@ -111,6 +114,8 @@ def remember_audiences(page_id: str, audiences: Iterable[Audience]) -> None:
         now,
     )
     _date_the_last_look(page_id, {key: (one, before.get(key)) for key, one in changed.items()})
+    if changed:
+        note_standings([page_id])
 
 
 def remember_version(page_id: str, version: AudienceVersion) -> None:
@@ -164,6 +169,7 @@ def _move_audience(page_id: str, version: AudienceVersion, now: datetime) -> Non
         return
     record.digest, record.latest_status, record.changed_at = digest, version.status, now
     record.save(update_fields=["body", "digest", "latest_status", "changed_at"])
+    note_standings([page_id])
 
 
 def _remember_pages(pages: Iterable[PageItem], now: datetime) -> Mapping[str, Known]:
@@ -171,11 +177,19 @@ def _remember_pages(pages: Iterable[PageItem], now: datetime) -> Mapping[str, Kn
     by_id = {page.page_id: page for page in pages}
     before = {row.page_id: row for row in _KNOWN_PAGES.rows([*by_id])}
     whole = {key: _with_what_lists_leave_out(one, before.get(key)) for key, one in by_id.items()}
-    changed = {key: one for key, one in whole.items() if _differs(one, before.get(key))}
+    changed = {
+        key: one
+        for key, one in whole.items()
+        # What an older version wrote does not say where words are looked for.
+        if _differs(one, before.get(key)) or before[key].searched != searched_in(one)
+    }
     _write(
         [_page_record(page, now) for page in changed.values()],
         unique=["page_id"],
+        kept=STANDS,
     )
+    if new := by_id.keys() - before.keys():
+        note_standings(new)
     _touch(
         PageRecord.objects.filter(page_id__in=by_id),
         [old for key, old in before.items() if key not in changed],
@@ -240,18 +254,21 @@ def _digest_of(one: _Itself) -> str:
     return _digest(_body(one.thing))
 
 
-def _write(records: Sequence[RecordT], *, unique: list[str]) -> None:
-    """Write records that are new or differ; a known one keeps when it was first seen."""
+def _write(records: Sequence[RecordT], *, unique: list[str], kept: Iterable[str] = ()) -> None:
+    """Write records that are new or differ; of a known one, when it was first seen stays.
+
+    So does what `kept` names.
+    """
     if not records:
         return
     model = type(records[0])
-    kept = {"id", "first_seen_at", *unique}
+    stays = {"id", "first_seen_at", *unique, *kept}
     model._default_manager.bulk_create(
         records,
         update_conflicts=True,
         unique_fields=unique,
         update_fields=[
-            field.name for field in model._meta.concrete_fields if field.name not in kept
+            field.name for field in model._meta.concrete_fields if field.name not in stays
         ],
     )
 
@@ -292,6 +309,7 @@ def _page_record(page: PageItem, now: datetime) -> PageRecord:
         audiences_count=page.audiences_count,
         created_at=read_date(page.created_at),
         updated_at=read_date(page.updated_at),
+        searched=searched_in(page),
     )
 
 

@@ -8,6 +8,7 @@ from dashboard.client import APIError
 from dashboard.contract.audiences import Audience
 from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import PageItem
+from dashboard.ledger.standings import note_standings
 from dashboard.web.readings import read_audiences, read_pages
 
 PART = 200
@@ -58,6 +59,7 @@ def crawl(pace: Pace, *, on_page: Callable[[Crawl], None] = lambda _: None) -> C
         if failed_in_a_row == FAILURES_IN_A_ROW:
             done.problems.append(f"Stopped after {FAILURES_IN_A_ROW} failures in a row.")
             break
+    note_standings()  # As it is for each page, but for what an older version wrote meanwhile.
     return done
 
 

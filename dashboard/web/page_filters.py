@@ -50,7 +50,7 @@ class PageFilters:
 def standing_choices(query: PageQuery, *, counted: bool) -> list[Choice]:
     """Return how the audiences of a page may stand; one query where they are counted.
 
-    To count them reads what is known of every audience: the page asks when the menu is opened.
+    The page asks for the counts when the menu is opened.
     """
     counts = count_standings(query.found(without=["standings"])) if counted else {}
     return [Choice(way, counts.get(way), way in query.standings) for way in STANDINGS]

@@ -108,10 +108,14 @@ class PageQuery:
         kept = {name: [*values] for name, values in chosen.items() if name not in without}
         return find_pages(words=self.words, **kept)
 
+    @property
+    def tallies_all(self) -> bool:
+        """Whether `tally` counts all pages that are known."""
+        return not (self.words or self.standings)
+
     def tally(self) -> Tally:
         """Count the pages that match but for status and type, by these; one query."""
-        found = self.found(without=["statuses", "types"])
-        return tally_pages(found, reads_rows=bool(self.words))
+        return tally_pages(self.found(without=["statuses", "types"]))
 
     @cached_property
     def headings(self) -> dict[str, Heading]:
@@ -220,8 +224,11 @@ def rows_as_listed(found: ListEnvelope[PageItem], *, before: int) -> PageRows:
 
 def rows_as_seen(query: PageQuery, *, before: int, total: int) -> PageRows:
     """Return one part of the `total` pages seen here that match; one query."""
-    # Put in order by their keys alone: the bodies of the others are not carried along.
-    keys = sort_pages(query.found(), query.sort).values("pk")[before : before + PART]
+    # Found, and then put in order, by their keys alone: the bodies of the others are not read.
+    found = query.found()
+    if query.narrows:
+        found = PageRecord.objects.filter(pk__in=found.values("pk"))
+    keys = sort_pages(found, query.sort).values("pk")[before : before + PART]
     records = sort_pages(PageRecord.objects.filter(pk__in=keys), query.sort)
     bodies = records.values_list("body", flat=True)
     rows = PageRows(items=[page_in(body) for body in bodies], total=total, before=before)

@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +22,7 @@ from dashboard.ledger.queries.pages import (
     sort_pages,
     tally_pages,
 )
+from dashboard.ledger.standings import note_standings
 
 pytestmark = pytest.mark.django_db
 DAY = datetime(2026, 11, 1, tzinfo=UTC)
@@ -110,6 +112,7 @@ def remember(known: list[Page]) -> list[PageRecord]:
             title=page.title,
             status=page.status,
             page_type=page.type,
+            searched="\n".join((page.name, page.title, f"id-{number}", page.type)),
             brand_id="brand_1",
             audiences_count=page.count,
             updated_at=None if page.days is None else DAY + timedelta(days=page.days),
@@ -129,6 +132,7 @@ def remember(known: list[Page]) -> list[PageRecord]:
         for number, page in enumerate(known)
         for place, audience in enumerate(page.audiences)
     )
+    note_standings()
     return records
 
 
@@ -180,3 +184,24 @@ def test_a_search_of_pages_is_that_of_plain_python(known: list[Page], query: Ask
         wanted = query.statuses or by_status
         assert {name: by_status[name] for name in wanted if name in by_status} == Counter(chosen)
         transaction.set_rollback(True)
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="only SQLite keeps bodies in its rows")
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"words": "fleet"},
+        {"words": "fleet", "standings": ["live"], "statuses": ["draft", NOT_GIVEN]},
+        {"standings": ["live", "changed"], "types": ["inbound"]},
+    ],
+)
+def test_finding_and_counting_read_no_body(asked: dict[str, Any]) -> None:
+    found = find_pages(**asked)
+    with CaptureQueriesContext(connection) as queries:
+        tally_pages(found)
+        list(found.values("pk"))
+    for query in queries:
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN QUERY PLAN {query['sql']}")
+            plan = " ".join(step[-1] for step in cursor.fetchall())
+        assert "ledger_pagerecord USING COVERING INDEX" in plan

@@ -5,7 +5,11 @@ from functools import lru_cache
 from django.db import models
 
 from dashboard.contract.pages import PageItem
+from dashboard.ledger.models.indexes import IndexOfSQLite
 from dashboard.ledger.models.seen import SeenRecord
+
+STANDS = ("any_live", "any_not_live", "any_changed", "any_in_flight")
+"""The columns that say how a page's audiences stand."""
 
 
 class PageRecord(SeenRecord):
@@ -22,6 +26,13 @@ class PageRecord(SeenRecord):
     created_at = models.DateTimeField(null=True)
     """The moment in the service's date text, where it names one."""
     updated_at = models.DateTimeField(null=True)
+    searched = models.TextField(default="", db_default="")
+    """Where words are looked for (`searched_in`)."""
+    any_live = models.BooleanField(default=False, db_default=False)
+    """Whether one of its audiences stands so (STANDINGS), as last seen; so are the next three."""
+    any_not_live = models.BooleanField(default=False, db_default=False)
+    any_changed = models.BooleanField(default=False, db_default=False)
+    any_in_flight = models.BooleanField(default=False, db_default=False)
 
     class Meta:
         indexes = [
@@ -39,6 +50,11 @@ class PageRecord(SeenRecord):
                     "audiences_count",
                 ]
             ),
+            # All that the list is narrowed by.
+            IndexOfSQLite(
+                name="pages_narrowed",
+                fields=["status", "page_type", "searched", "last_seen_at", *STANDS],
+            ),
         ]
 
     def __str__(self) -> str:
@@ -48,6 +64,11 @@ class PageRecord(SeenRecord):
     def page(self) -> PageItem:
         """The page as last seen."""
         return page_in(self.body)
+
+
+def searched_in(page: PageItem) -> str:
+    """Return where words are looked for, a line for each field: no word goes on in the next."""
+    return "\n".join((page.name, page.title, page.page_id, page.page_type or ""))
 
 
 @lru_cache(maxsize=200)  # a list is looked at again and again

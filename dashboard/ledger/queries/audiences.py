@@ -1,7 +1,5 @@
 """Audiences and versions as last seen."""
 
-from collections.abc import Iterable
-
 from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, When
 
 from dashboard.ledger.models import AudienceRecord, PageRecord, VersionRecord
@@ -43,14 +41,6 @@ def audiences_of_person(person_id: str) -> QuerySet[AudienceRecord]:
     return found.annotate(page_name=Subquery(page.values("name")[:1])).order_by(
         "-created_at", "-pk"
     )
-
-
-def standing_as_any(standings: Iterable[str]) -> Q:
-    """Return the condition that an audience stands in one of these ways (keys of STANDINGS)."""
-    condition = Q(pk__in=[])
-    for standing in standings:
-        condition |= STANDINGS[standing]
-    return condition
 
 
 def audiences_in_flight() -> QuerySet[AudienceRecord]:

@@ -3,29 +3,27 @@
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from django.db.models import (
-    Case,
     Count,
-    Exists,
     F,
     Max,
-    OuterRef,
     Q,
     QuerySet,
     Subquery,
-    Sum,
     TextField,
     Value,
-    When,
 )
 from django.db.models.expressions import Combinable, OrderBy
 from django.db.models.functions import Coalesce
 
-from dashboard.ledger.models import AudienceRecord, ListTotal, PageRecord
-from dashboard.ledger.queries.audiences import STANDINGS, standing_as_any
+from dashboard.ledger.models import ListTotal, PageRecord
+from dashboard.ledger.queries.audiences import STANDINGS
 from dashboard.ledger.recording import PAGES_LIST
+from dashboard.ledger.standings import column_of
 from dashboard.statements import Statement
 
 PAGE_SORTS: dict[str, list[str | OrderBy]] = {
@@ -117,19 +115,14 @@ def find_pages(
     """
     found = PageRecord.objects.all()
     for word in words.split():
-        found = found.filter(
-            Q(name__icontains=word)
-            | Q(title__icontains=word)
-            | Q(page_id__icontains=word)
-            | Q(page_type__icontains=word)
-        )
+        found = found.filter(searched__icontains=word)
     if statuses:
         found = found.filter(status__in=_values(statuses))
     if types:
         found = found.filter(page_type__in=_values(types))
     if standings:
-        of_page = AudienceRecord.objects.filter(page_id=OuterRef("page_id"))
-        found = found.filter(Exists(of_page.filter(standing_as_any(standings))))
+        ways = [Q(**{column_of(standing): True}) for standing in standings]
+        found = found.filter(reduce(or_, ways))
     return found
 
 
@@ -138,20 +131,14 @@ def sort_pages(found: QuerySet[PageRecord], sort: str) -> QuerySet[PageRecord]:
     return found.order_by(*PAGE_SORTS.get(sort, PAGE_SORTS[DEFAULT_PAGE_SORT]))
 
 
-def tally_pages(found: QuerySet[PageRecord] | None = None, *, reads_rows: bool = False) -> Tally:
-    """Count pages by status and type, those found or all that are known; one query.
-
-    `reads_rows` says that a page's row has to be read to tell whether it was found.
-    """
+def tally_pages(found: QuerySet[PageRecord] | None = None) -> Tally:
+    """Count pages by status and type, those found or all that are known; one query."""
     if found is None or not found.query.has_filters():
         counted = _ALL_COUNTED.rows()
-    elif reads_rows:
-        # Counted as they are read. Grouped by the columns themselves, SQLite would read them in
+    else:
+        # Counted as they are found. Grouped by the columns themselves, SQLite would read rows in
         # the order of an index, one here and one there.
         counted = [*_counted(found, Coalesce("status", _EMPTY), Coalesce("page_type", _EMPTY))]
-    else:
-        # Those that match are found first: what is counted of them then comes from one index.
-        counted = [*_counted(PageRecord.objects.filter(pk__in=found.order_by().values("pk")))]
     return Tally(
         counts={(row.state, row.kind): row.count for row in counted},
         as_of=max((row.as_of for row in counted), default=None),
@@ -172,15 +159,10 @@ _ALL_COUNTED = Statement(lambda: _counted(PageRecord.objects.all()))
 
 def count_standings(found: QuerySet[PageRecord]) -> dict[str, int]:
     """Return how many of the pages have an audience standing in each way; one query."""
-    ways = {name.replace("-", "_"): condition for name, condition in STANDINGS.items()}
-    by_page = (
-        AudienceRecord.objects.filter(page_id__in=found.order_by().values("page_id"))
-        .order_by()
-        .values("page_id")
-        .annotate(**{name: Max(Case(When(way, then=1), default=0)) for name, way in ways.items()})
-    )
-    sums = by_page.aggregate(**{f"pages_{name}": Sum(name) for name in ways})
-    return {name: sums[f"pages_{name.replace('-', '_')}"] or 0 for name in STANDINGS}
+    columns = {standing: column_of(standing) for standing in STANDINGS}
+    counts = {f"pages_{name}": Count("pk", filter=Q(**{name: True})) for name in columns.values()}
+    counted = found.aggregate(**counts)
+    return {standing: counted[f"pages_{name}"] for standing, name in columns.items()}
 
 
 def pages_coverage(tally: Tally | None = None) -> Coverage:

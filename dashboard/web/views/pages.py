@@ -76,7 +76,7 @@ def _read_the_rest(request: Request, query: PageQuery) -> HttpResponse:
 def _seen(query: PageQuery, *, before: int = 0, progress: Progress | None = None) -> dict[str, Any]:
     """Return the context of a list answered from what was seen here."""
     tally = query.tally()
-    coverage = pages_coverage(None if query.narrows else tally)
+    coverage = pages_coverage(tally if query.tallies_all else None)
     total = tally.total(query.statuses, query.types)
     rows = rows_as_seen(query, before=before, total=total)
     reading = Reading(rows, coverage.as_of or timezone.now())
