@@ -43,6 +43,7 @@ ADDRESSES = {
     "find, for the palette": "/find/?q=audience+1",
     "overview": "/",
 }
+CONTEXT = "What the page is about, at the length that such texts have. " * 40
 
 
 def main() -> None:
@@ -76,11 +77,14 @@ def growth_table(times: dict[str, list[float]]) -> Table:
     plain = times["pages, as the service lists them"][-1]
     for name, taken in times.items():
         growth, against = taken[-1] / taken[0], taken[-1] / plain
+        is_filtered = ADDRESSES[name].startswith("/pages/?")
         table.add_row(
             name,
             *(f"{ms:.1f}" for ms in taken),
             f"{growth:.2f} {_judge(growth <= GROWTH_TIMES)} ≤ {GROWTH_TIMES:g}",
-            f"{against:.2f} {_judge(against <= FILTERED_TIMES)} ≤ {FILTERED_TIMES:g}",
+            f"{against:.2f} {_judge(against <= FILTERED_TIMES)} ≤ {FILTERED_TIMES:g}"
+            if is_filtered
+            else "",
         )
     return table
 
@@ -152,6 +156,7 @@ def wire_page(number: int) -> dict[str, Any]:
     return wire.page(
         pageId=f"page_{number}",
         name=f"Page {number}",
+        pageContext=CONTEXT,
         status=("draft", "published", "archived")[number % 3],
         pageType=("inbound", "outbound")[number % 2],
     )
@@ -182,7 +187,7 @@ def _fill_service(size: Size) -> None:
             tenant=tenant,
             name=f"Page {number}",
             title="A page",
-            page_context="Context",
+            page_context=CONTEXT,
             brand_id="brand_1",
         )
         for number in range(size.pages)
