@@ -88,6 +88,12 @@ class Dates:
 _dates_in = attrgetter(*Dates.names())
 
 
+def has_plans(row: Any, now: datetime) -> bool:
+    """Tell whether a version's row has dates that are still to come, and will then be another."""
+    until = last_mark_of(now)
+    return any(date and date > until for date in _dates_in(row))
+
+
 def publish(
     versions: Mapping[KeyT, Dates], target: KeyT, *, now: datetime, delays: Delays
 ) -> dict[KeyT, Dates]:

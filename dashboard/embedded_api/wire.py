@@ -6,7 +6,7 @@ links, only to write them again, took a third of the list's time.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
@@ -53,7 +53,7 @@ def answer(content: JsonObject, *, status: int = 200) -> HttpResponse:
     return HttpResponse(orjson.dumps(content), status=status, content_type="application/json")
 
 
-def answer_list(items: list[JsonObject], part: Part) -> HttpResponse:
+def answer_list(items: Sequence[JsonObject | orjson.Fragment], part: Part) -> HttpResponse:
     """Return a list's answer."""
     counted = {"items": items, "totalCount": part.total_count, "hasMore": part.has_more}
     return answer(counted | _given(nextCursor=part.next_cursor))

@@ -94,6 +94,22 @@ def test_fields_without_a_value_are_absent(service: Client) -> None:
     }
 
 
+def test_what_changed_since_the_last_look_is_shown_as_it_is_now(service: Client) -> None:
+    page = make_page(metadata={"title": "Page"})
+    audience = make_audience(page, computed_name="Acme")
+    (before,) = audiences_of(service, page).items
+    version = make_live_version(audience)
+    models.Audience.objects.update(custom_name="The big one")
+    models.Page.objects.update(metadata={"title": "Another"})
+    (after,) = audiences_of(service, page).items
+    assert (before.effective_name, before.latest_version) == ("Acme", None)
+    assert after.effective_name == "The big one"
+    assert after.effective_metadata is not None
+    assert after.effective_metadata.title == "Another"
+    assert after.published_version is not None
+    assert after.published_version.version_id == version.id
+
+
 def test_four_hundred_audiences_take_four_queries(
     service: Client, django_assert_num_queries: Any
 ) -> None:
