@@ -155,7 +155,7 @@ def _settled(row: Any, page: Any, versions: tuple[Any, ...]) -> orjson.Fragment:
 
 
 def _written(row: Any, page: Any, versions: tuple[Any, ...], now: datetime) -> JsonObject:
-    """Write an audience; its `versions` come by number, the latest last, the live one among them."""
+    """Write an audience; its `versions` come by number: the latest last, and what is live."""
     published = contract.VersionStatus.PUBLISHED
     live = (each for each in reversed(versions) if Dates.of(each).status(now) is published)
     return Wire(now).audience(
