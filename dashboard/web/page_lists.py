@@ -108,11 +108,6 @@ class PageQuery:
         kept = {name: [*values] for name, values in chosen.items() if name not in without}
         return find_pages(words=self.words, **kept)
 
-    @property
-    def tallies_all(self) -> bool:
-        """Whether `tally` counts all pages that are known."""
-        return not (self.words or self.standings)
-
     def tally(self) -> Tally:
         """Count the pages that match but for status and type, by these; one query."""
         return tally_pages(self.found(without=["statuses", "types"]))

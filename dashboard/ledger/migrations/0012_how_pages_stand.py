@@ -60,6 +60,10 @@ class Migration(migrations.Migration):
         migrations.RunPython(note_what_is_known, migrations.RunPython.noop),
         migrations.AddIndex(
             model_name='pagerecord',
-            index=dashboard.ledger.models.indexes.IndexOfSQLite(fields=['status', 'page_type', 'searched', 'last_seen_at', 'any_live', 'any_not_live', 'any_changed', 'any_in_flight'], name='pages_narrowed'),
+            index=dashboard.ledger.models.indexes.IndexOfSQLite(fields=['status', 'page_type', 'searched', 'any_live', 'any_not_live', 'any_changed', 'any_in_flight'], name='pages_narrowed'),
+        ),
+        migrations.AddIndex(
+            model_name='pagerecord',
+            index=models.Index(fields=['last_seen_at'], name='ledger_page_last_se_7abfbb_idx'),
         ),
     ]

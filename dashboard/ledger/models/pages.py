@@ -53,8 +53,9 @@ class PageRecord(SeenRecord):
             # All that the list is narrowed by.
             IndexOfSQLite(
                 name="pages_narrowed",
-                fields=["status", "page_type", "searched", "last_seen_at", *STANDS],
+                fields=["status", "page_type", "searched", *STANDS],
             ),
+            models.Index(fields=["last_seen_at"]),
         ]
 
     def __str__(self) -> str:

@@ -10,7 +10,8 @@ from typing import Any
 from django.db.models import (
     Count,
     F,
-    Max,
+    Func,
+    IntegerField,
     Q,
     QuerySet,
     Subquery,
@@ -65,10 +66,6 @@ class Tally:
     """How many pages there are of each status and type, both as they are in the ledger."""
 
     counts: Mapping[tuple[str, str], int]
-    as_of: datetime | None
-    """When one of them was last seen."""
-    listed: int | None
-    """How many pages the service has, as it last said; None where no page is counted here."""
 
     def by_status(self, types: Collection[str]) -> dict[str, int]:
         """Return how many pages of these types, or of any, have each status."""
@@ -139,19 +136,14 @@ def tally_pages(found: QuerySet[PageRecord] | None = None) -> Tally:
         # Counted as they are found. Grouped by the columns themselves, SQLite would read rows in
         # the order of an index, one here and one there.
         counted = [*_counted(found, Coalesce("status", _EMPTY), Coalesce("page_type", _EMPTY))]
-    return Tally(
-        counts={(row.state, row.kind): row.count for row in counted},
-        as_of=max((row.as_of for row in counted), default=None),
-        listed=next((row.listed for row in counted), None),
-    )
+    return Tally({(row.state, row.kind): row.count for row in counted})
 
 
 def _counted(
     pages: QuerySet[PageRecord], state: Combinable = _STATUS, kind: Combinable = _TYPE
 ) -> QuerySet[PageRecord, Any]:
-    sums = {"count": Count("pk"), "as_of": Max("last_seen_at"), "listed": Max(_listed())}
-    by_kind = pages.order_by().values(state=state, kind=kind).annotate(**sums)
-    return by_kind.values_list("state", "kind", *sums, named=True)
+    by_kind = pages.order_by().values(state=state, kind=kind).annotate(count=Count("*"))
+    return by_kind.values_list("state", "kind", "count", named=True)
 
 
 _ALL_COUNTED = Statement(lambda: _counted(PageRecord.objects.all()))
@@ -165,15 +157,25 @@ def count_standings(found: QuerySet[PageRecord]) -> dict[str, int]:
     return {standing: counted[f"pages_{name}"] for standing, name in columns.items()}
 
 
-def pages_coverage(tally: Tally | None = None) -> Coverage:
-    """Return how many pages are known of how many there are; one query, two where none is known.
+def pages_coverage() -> Coverage:
+    """Return how many pages are known of how many there are; one query, two where none is known."""
+    if covered := _COVERED.first():
+        return Coverage(covered.known, covered.total, covered.last_seen_at)
+    return Coverage(0, _total().values_list("total_count", flat=True).first(), None)
 
-    `tally` is of all pages, where they were counted already: then none.
-    """
-    tally = tally or tally_pages()
-    known = tally.total()
-    total = tally.listed if known else _total().values_list("total_count", flat=True).first()
-    return Coverage(known=known, total=total, as_of=tally.as_of)
+
+def _covered() -> "QuerySet[PageRecord, Any]":
+    """Return the page seen last, and beside it how many there are."""
+    known = Func(function="COUNT", template="%(function)s(*)", output_field=IntegerField())
+    counts = {
+        "known": Subquery(PageRecord.objects.order_by().values(known=known)),
+        "total": Subquery(_total().values("total_count")),
+    }
+    seen_last = PageRecord.objects.order_by("-last_seen_at").annotate(**counts)
+    return seen_last.values_list("last_seen_at", *counts, named=True)[:1]
+
+
+_COVERED = Statement(_covered)
 
 
 def page_names(page_ids: list[str]) -> dict[str, str]:
@@ -189,10 +191,6 @@ def brands_seen() -> list[str]:
 
 def _total() -> QuerySet[ListTotal]:
     return ListTotal.objects.filter(list_name=PAGES_LIST)
-
-
-def _listed() -> Subquery:
-    return Subquery(_total().values("total_count"))
 
 
 def _is_among(value: str, chosen: Collection[str]) -> bool:

@@ -18,7 +18,7 @@ from dashboard.contract.pages import PageItem
 from dashboard.ledger.queries.operations import publishes_of_page
 from dashboard.ledger.queries.pages import Coverage, Tally, pages_coverage
 from dashboard.web.audience_rows import AudienceQuery, audience_table, last_outcomes
-from dashboard.web.http import Request, render_part
+from dashboard.web.http import Request, render_part, wants_part
 from dashboard.web.page_filters import PageFilters, standing_choices
 from dashboard.web.page_lists import (
     PageQuery,
@@ -76,7 +76,7 @@ def _read_the_rest(request: Request, query: PageQuery) -> HttpResponse:
 def _seen(query: PageQuery, *, before: int = 0, progress: Progress | None = None) -> dict[str, Any]:
     """Return the context of a list answered from what was seen here."""
     tally = query.tally()
-    coverage = pages_coverage(tally if query.tallies_all else None)
+    coverage = pages_coverage()
     total = tally.total(query.statuses, query.types)
     rows = rows_as_seen(query, before=before, total=total)
     reading = Reading(rows, coverage.as_of or timezone.now())
@@ -92,7 +92,7 @@ def _context(
     restarted: bool = False,
 ) -> dict[str, Any]:
     done, cursor = (progress.done, progress.cursor) if progress else (0, "")
-    tally, coverage = counted or _everything_counted()
+    tally, coverage = counted or (PageQuery().tally(), pages_coverage())
     return {
         "here": "pages",
         "query": query,
@@ -106,11 +106,6 @@ def _context(
         "progress": progress,
         "restarted": restarted,
     }
-
-
-def _everything_counted() -> tuple[Tally, Coverage]:
-    tally = PageQuery().tally()
-    return tally, pages_coverage(tally)
 
 
 def _show(request: Request, context: dict[str, Any]) -> HttpResponse:
@@ -135,14 +130,20 @@ def _number(request: Request, name: str) -> int:
 
 @require_GET
 def page_detail(request: Request, page_id: str) -> HttpResponse:
-    """Show one page with everything it has, and its audiences by `?q= status= sort= show=`."""
+    """Show one page with everything it has, and its audiences by `?q= status= sort= show=`.
+
+    The audiences alone ask for no page but where the service does not list them: whether there is
+    such a page at all is then the page's to say.
+    """
     client = publishing_client()
     listing = started(lambda: client.audiences.list(page_id))
-    reading = read_page(page_id)
-    query = AudienceQuery.of(request.GET)
-    context = _page_context(request, reading)
-    context |= _audiences_context(request, page_id, listing, query)
-    return render_part(request, "pages/detail.html", context, parts=("audience-results",))
+    parts = ("audience-results",)
+    is_whole = not wants_part(request, parts)
+    page = _page_context(request, read_page(page_id)) if is_whole else {}
+    audiences = _audiences_context(request, page_id, listing, AudienceQuery.of(request.GET))
+    if not (is_whole or audiences["are_live"]):
+        page = _page_context(request, read_page(page_id))
+    return render_part(request, "pages/detail.html", page | audiences, parts=parts)
 
 
 def _page_context(request: Request, reading: Reading[PageItem]) -> dict[str, Any]:
@@ -162,11 +163,11 @@ def _audiences_context(
     listing: Callable[[], ListEnvelope[Audience]],
     query: AudienceQuery,
 ) -> dict[str, Any]:
-    """Return the table of audiences, or why there is none: the page itself is read by now."""
+    """Return the table of audiences, or why there is none."""
     try:
         audiences = read_audiences(page_id, listing=listing)
     except APIError as error:
-        return {"audiences_error": error}
+        return {"audiences_error": error, "are_live": False}
     found = audiences.value
     table = audience_table(
         page_id,
@@ -178,6 +179,7 @@ def _audiences_context(
     return {
         "audience_query": query,
         "audiences": audiences,
+        "are_live": audiences.is_live,
         "table": table,
         "drawable": table.drawable(
             may_publish=may(request, PUBLISH), is_held_back=audiences.error is not None
