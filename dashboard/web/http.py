@@ -29,10 +29,12 @@ def render_part(
     A partial has the same name as the id of its target. Only the target tells a request for a
     part from a boosted link or a restored page, which send HX-Request too.
     """
-    target = request.htmx.target or ""
-    wants_part = target in parts and not request.htmx.history_restore_request
-    response = render(
-        request, f"{template}#{target}" if wants_part else template, context, **options
-    )
+    part = f"#{request.htmx.target}" if wants_part(request, parts) else ""
+    response = render(request, f"{template}{part}", context, **options)
     patch_vary_headers(response, ["HX-Target", "HX-History-Restore-Request"])
     return response
+
+
+def wants_part(request: Request, parts: tuple[str, ...]) -> bool:
+    """Tell whether `render_part` is to answer with one of these parts."""
+    return request.htmx.target in parts and not request.htmx.history_restore_request

@@ -87,6 +87,42 @@ def test_a_page_makes_two_calls_and_few_queries(
     ]
 
 
+PART = {"HX-Request": "true", "HX-Target": "audience-results"}
+
+
+def test_the_audiences_alone_are_one_call(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answer = serving(FULL, wire.audience())
+    assert "Brightwater Foods" in get(as_viewer, target="audience-results")
+    assert [request.url.path for request in far_end.sent] == ["/v0/pages/page_1/audiences"]
+
+
+def test_the_audiences_of_a_page_that_is_not_there_are_not_there(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.answers(404, json={"detail": "There is no such page."})
+    response = as_viewer.get("/pages/gone/", headers=PART)
+    assert response.status_code == 404
+    assert "There is no such page." in text(response.content.decode())
+
+
+def test_the_audiences_alone_say_that_they_did_not_load(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answer = lambda request: httpx.Response(
+        500 if request.url.path.endswith("/audiences") else 200, json=FULL
+    )
+    assert "The audiences did not load" in text(get(as_viewer, target="audience-results"))
+
+
+def test_the_audiences_alone_are_last_known_where_the_service_fails(
+    as_publisher: Client, far_end: FarEnd
+) -> None:
+    far_end.fails(httpx.ConnectError)
+    assert as_publisher.get("/pages/page_1/", headers=PART).status_code in (502, 504)
+    remember()
+    html = get(as_publisher, target="audience-results")
+    assert "Brightwater Foods" in html
+    assert "held back until the service answers" in text(html)
+
+
 def test_nothing_a_page_holds_becomes_markup_or_a_live_link(
     as_viewer: Client, far_end: FarEnd
 ) -> None:
