@@ -11,10 +11,14 @@ from functools import lru_cache
 from typing import Any
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import Func, IntegerField, QuerySet
 
 SHAPES_KEPT = 100
 """Of a query: one for each number of texts in its lists, and for each fixed argument."""
+
+HOW_MANY = Func(function="COUNT", template="%(function)s(*)", output_field=IntegerField())
+"""How many rows are selected. Django groups nothing by it, and SQLite counts any index's entries:
+its `Count` of a column looks at each one's value."""
 
 Texts = str | Sequence[str]
 

@@ -9,10 +9,10 @@ from http import HTTPStatus
 from typing import Any
 
 from django.core.signing import BadSignature, Signer
-from django.db.models import Count, Model, Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 
 from dashboard.embedded_api.problems import ProblemError
-from dashboard.statements import Statement
+from dashboard.statements import HOW_MANY, Statement
 
 MAX_LIMIT = 200
 
@@ -94,7 +94,7 @@ class Listing:
         )
         self._count = Statement(
             lambda tenant_id: (
-                rows_of(tenant_id).values_list("tenant_id", named=True).annotate(total=Count("pk"))
+                rows_of(tenant_id).annotate(total=HOW_MANY).values_list("total", named=True)
             )
         )
 
@@ -112,7 +112,7 @@ class Listing:
         else:
             found = self._first.rows(tenant_id, size=size + 1)
         if total_count is None:
-            total_count = sum(row.total for row in self._count.rows(tenant_id))
+            total_count = self._count.first(tenant_id).total
         return cut(found, self._order, size=size, total_count=total_count)
 
 

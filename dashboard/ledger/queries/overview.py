@@ -6,8 +6,6 @@ from datetime import date, datetime, timedelta
 from django.db.models import (
     Count,
     Exists,
-    Func,
-    IntegerField,
     OuterRef,
     Q,
     QuerySet,
@@ -28,6 +26,7 @@ from dashboard.ledger.models import (
 from dashboard.ledger.models.operations import Kind, Outcome
 from dashboard.ledger.queries.audiences import IN_FLIGHT
 from dashboard.ledger.recording import PAGES_LIST
+from dashboard.statements import HOW_MANY
 
 ATTENTION_SHOWN = 20
 WENT_LIVE_SHOWN = 5
@@ -164,8 +163,7 @@ def knows_subscriptions() -> bool:
 
 def _count_of(found: QuerySet[AudienceRecord]) -> Subquery:
     """Return how many there are, as a value of another query."""
-    count = Func("pk", function="COUNT", output_field=IntegerField())
-    return Subquery(found.order_by().values(count=count))
+    return Subquery(found.order_by().values(count=HOW_MANY))
 
 
 def _differences(since: datetime) -> tuple[Count, Count]:

@@ -10,8 +10,6 @@ from typing import Any
 from django.db.models import (
     Count,
     F,
-    Func,
-    IntegerField,
     Q,
     QuerySet,
     Subquery,
@@ -25,7 +23,7 @@ from dashboard.ledger.models import ListTotal, PageRecord
 from dashboard.ledger.queries.audiences import STANDINGS
 from dashboard.ledger.recording import PAGES_LIST
 from dashboard.ledger.standings import column_of
-from dashboard.statements import Statement
+from dashboard.statements import HOW_MANY, Statement
 
 PAGE_SORTS: dict[str, list[str | OrderBy]] = {
     "-updated": [F("updated_at").desc(nulls_last=True), "-pk"],
@@ -166,9 +164,8 @@ def pages_coverage() -> Coverage:
 
 def _covered() -> "QuerySet[PageRecord, Any]":
     """Return the page seen last, and beside it how many there are."""
-    known = Func(function="COUNT", template="%(function)s(*)", output_field=IntegerField())
     counts = {
-        "known": Subquery(PageRecord.objects.order_by().values(known=known)),
+        "known": Subquery(PageRecord.objects.order_by().values(known=HOW_MANY)),
         "total": Subquery(_total().values("total_count")),
     }
     seen_last = PageRecord.objects.order_by("-last_seen_at").annotate(**counts)
