@@ -19,11 +19,11 @@ from tests.client.clients import KEY, PAGE_REQUEST, client_answering
 class Recorder:
     """A service that keeps what it was sent and answers what the operation needs."""
 
-    def __init__(self, answer: dict[str, Any], status_code: int = 200) -> None:
+    def __init__(self, answer: dict[str, Any], status_code: int = 200, **options: Any) -> None:
         self.sent: list[httpx.Request] = []
         self.answer = answer
         self.status_code = status_code
-        self.client = client_answering(self)
+        self.client = client_answering(self, **options)
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         self.sent.append(request)
@@ -183,6 +183,28 @@ def test_text_that_is_no_unicode_is_sent_and_breaks_nothing() -> None:
     service = Recorder(wire.envelope())
     service.client.people.search(query="a\ud800b", cursor="\udfff")
     assert service.line == "GET /v0/persons/search?query=a%EF%BF%BDb&cursor=%EF%BF%BD"
+
+
+@pytest.mark.parametrize(
+    ("address", "arrives_at"),
+    [
+        ("http://service.example", "http://service.example/v0/pages"),
+        ("http://service.example/", "http://service.example/v0/pages"),
+        ("https://service.example:8443/eu", "https://service.example:8443/eu/v0/pages"),
+        ("http://[::1]:8000/eu/#top", "http://[::1]:8000/eu/v0/pages"),
+    ],
+)
+def test_paths_stand_below_that_of_the_service(address: str, arrives_at: str) -> None:
+    service = Recorder(wire.envelope(), base_url=address)
+    service.client.pages.list()
+    assert str(service.sent[0].url) == arrives_at
+
+
+def test_a_name_and_a_password_in_the_address_are_sent_beside_the_key() -> None:
+    service = Recorder(wire.envelope(), base_url="http://me:s%C3%A9cret@service.example")
+    service.client.pages.list()
+    headers = service.sent[0].headers
+    assert (headers["authorization"], headers["x-api-key"]) == ("Basic bWU6c8OpY3JldA==", KEY)
 
 
 def test_a_cookie_is_never_sent_back() -> None:
