@@ -29,28 +29,23 @@ class PooledTransport(httpx.BaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send the request; the body of the answer is still to be read."""
-        url = request.url
-        is_read = request.method == "GET"
-        way = self._idle.take() if is_read else _way()
+        url, is_read = _core_url(request.url), request.method == "GET"
+        connection = (self._idle.take(url.origin) if is_read else None) or _connection(url.origin)
         with _as_httpx_errors():
-            answer = way.handle_request(
+            answer = connection.handle_request(
                 httpcore.Request(
                     method=request.method,
-                    url=httpcore.URL(
-                        scheme=url.raw_scheme,
-                        host=url.raw_host,
-                        port=url.port,
-                        target=url.raw_path,
-                    ),
+                    url=url,
                     headers=request.headers.raw,
                     content=request.stream,
                     extensions=request.extensions,
                 )
             )
+        done = partial(self._idle.give_back, connection) if is_read else connection.close
         return httpx.Response(
             answer.status,
             headers=answer.headers,
-            stream=_Body(answer, partial(self._idle.give_back, way) if is_read else way.close),
+            stream=_Body(answer, done),
             extensions=answer.extensions,
         )
 
@@ -62,37 +57,44 @@ class PooledTransport(httpx.BaseTransport):
 class _Idle:
     """Connections that no call uses now, the one used last at the end: it is the next to be used.
 
-    Each is a pool of one. A pool of many looks at every one of them under one lock whenever a call
-    begins or ends: with a hundred calls under way that takes longer than drawing the page.
+    They are kept here, and not in a pool of httpcore's, which looks at every one of them under one
+    lock whenever a call begins or ends: with a hundred calls under way that takes longer than
+    drawing the page.
     """
 
     def __init__(self) -> None:
-        self._ways: deque[tuple[float, httpcore.ConnectionPool]] = deque()
+        self._connections: deque[tuple[float, httpcore.HTTPConnection]] = deque()
         self._lock = Lock()
 
-    def take(self) -> httpcore.ConnectionPool:
-        """Return a way to the service: one that was used before, where there is one."""
-        with self._lock:
-            return self._ways.pop()[1] if self._ways else _way()
+    def take(self, origin: httpcore.Origin) -> httpcore.HTTPConnection | None:
+        """Return a connection that was used before and is still open, where there is one."""
+        while connection := self._last():
+            if connection.can_handle_request(origin) and not connection.has_expired():
+                return connection
+            connection.close()
+        return None
 
-    def give_back(self, way: httpcore.ConnectionPool) -> None:
-        """Keep a way for the next call, and close those that none has used for too long."""
+    def give_back(self, connection: httpcore.HTTPConnection) -> None:
+        """Keep a connection for the next call, and close those that none has used for too long."""
+        if not connection.is_available():
+            return
         now = time.monotonic()
         old = []
         with self._lock:
-            self._ways.append((now, way))
-            while now - self._ways[0][0] > IDLE_S:
-                old.append(self._ways.popleft()[1])
+            self._connections.append((now, connection))
+            while now - self._connections[0][0] > IDLE_S:
+                old.append(self._connections.popleft()[1])
         for each in old:
             each.close()
 
     def close(self) -> None:
         """Close them all."""
+        while connection := self._last():
+            connection.close()
+
+    def _last(self) -> httpcore.HTTPConnection | None:
         with self._lock:
-            ways = [way for _, way in self._ways]
-            self._ways.clear()
-        for way in ways:
-            way.close()
+            return self._connections.pop()[1] if self._connections else None
 
 
 class _Body(httpx.SyncByteStream):
@@ -118,13 +120,22 @@ def _trust() -> ssl.SSLContext:
     return httpx.create_ssl_context()
 
 
-def _way() -> httpcore.ConnectionPool:
-    """Return a way to the service: one connection, made when it is needed."""
-    return httpcore.ConnectionPool(
+def _connection(origin: httpcore.Origin) -> httpcore.HTTPConnection:
+    """Return a connection, made when it is first used."""
+    return httpcore.HTTPConnection(
+        origin,
         ssl_context=_trust(),
-        max_connections=1,
         keepalive_expiry=IDLE_S,
         network_backend=LimitedBackend(),
+    )
+
+
+def _core_url(url: httpx.URL) -> httpcore.URL:
+    """Return the address as httpcore takes it. Raises UnsupportedProtocol."""
+    if url.scheme not in ("http", "https"):
+        raise httpx.UnsupportedProtocol("neither http nor https")
+    return httpcore.URL(
+        scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
     )
 
 
@@ -137,6 +148,5 @@ def _as_httpx_errors() -> Iterator[None]:
         httpcore.TimeoutException,
         httpcore.NetworkError,
         httpcore.ProtocolError,
-        httpcore.UnsupportedProtocol,
     ) as failure:
         raise getattr(httpx, type(failure).__name__)(str(failure)) from failure

@@ -4,6 +4,7 @@ import gzip
 import json
 import logging
 import socket
+import time
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -14,6 +15,7 @@ import pytest
 from dashboard.client import (
     Arrival,
     BadAnswerError,
+    CallReport,
     ConflictError,
     LostAnswerError,
     NotFoundError,
@@ -99,6 +101,17 @@ def test_a_connection_that_a_call_is_done_with_is_used_before_a_new_one() -> Non
     assert server.connections == 1
 
 
+@pytest.mark.parametrize("says_so", [(), ("Connection: close",)])
+def test_a_connection_that_the_service_closed_is_not_used_again(says_so: tuple[str, ...]) -> None:
+    reports: list[CallReport] = []
+    closes = says_and_closes(answer(PEOPLE, *says_so))
+    with facing(closes, on_call=reports.append) as (client, server):
+        client.people.list()
+        time.sleep(0.2)
+        client.people.list()
+    assert (server.connections, [report.attempts for report in reports]) == (2, [1, 1])
+
+
 def test_every_address_of_a_name_is_tried() -> None:
     # localhost is ::1 too on most machines, and nobody listens there.
     with serving(says(answer(PEOPLE))) as server:
@@ -175,6 +188,12 @@ def test_a_server_without_tls_is_a_tls_failure() -> None:
             error = raised(NotReachedError, client.pages.create, PAGE_REQUEST)
     assert str(error).startswith("The service could not be reached: TLS failure: ")
     assert error.arrival is Arrival.NO
+
+
+def test_an_address_that_is_not_of_the_web_is_not_called() -> None:
+    with client_of("ftp://127.0.0.1") as client:
+        error = raised(NotReachedError, client.people.list)
+    assert str(error).endswith("could not be reached: its address is neither http nor https.")
 
 
 def test_a_long_address_is_refused_before_it_is_sent() -> None:
