@@ -51,9 +51,8 @@ def _known_pages(page_ids: list[str]) -> "QuerySet[PageRecord, Any]":
     total = ListTotal.objects.filter(list_name=PAGES_LIST)
     known = PageRecord.objects.filter(page_id__in=page_ids).annotate(
         total_count=Subquery(total.values("total_count")),
-        total_seen_at=Subquery(total.values("seen_at")),
     )
-    more = ("page_type", "status", "searched", "total_count", "total_seen_at")
+    more = ("page_type", "status", "searched", "total_count")
     return known.values_list("page_id", *_SEEN, *more, named=True)
 
 
@@ -73,7 +72,7 @@ def remember_pages(found: ListEnvelope[Any]) -> None:
     """Write down one part of the list of pages, and the total it gave."""
     now = timezone.now()
     before = _remember_pages(found.items, now)
-    if _is_dated(next(iter(before.values()), None), found.total_count, now):
+    if any(known.total_count == found.total_count for known in before.values()):
         return
     ListTotal.objects.bulk_create(
         [ListTotal(list_name=PAGES_LIST, total_count=found.total_count, seen_at=now)],
@@ -196,15 +195,6 @@ def _remember_pages(pages: Iterable[PageItem], now: datetime) -> Mapping[str, Kn
         now,
     )
     return before
-
-
-def _is_dated(known: Known | None, total_count: int, now: datetime) -> bool:
-    """Whether the list's total was written down as it is now, and not long ago."""
-    return (
-        known is not None
-        and known.total_count == total_count
-        and now - known.total_seen_at < DATED_EVERY
-    )
 
 
 def _date_the_last_look(page_id: str, changed: Mapping[str, tuple[Audience, Known | None]]) -> None:

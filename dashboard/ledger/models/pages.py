@@ -84,6 +84,7 @@ class ListTotal(models.Model):
     list_name = models.CharField(max_length=32, primary_key=True)
     total_count = models.BigIntegerField()
     seen_at = models.DateTimeField()
+    """When the list was first seen to give it."""
 
     def __str__(self) -> str:
         return f"{self.list_name}: {self.total_count}"
