@@ -97,11 +97,9 @@ def remember_audiences(page_id: str, audiences: Iterable[Audience]) -> None:
         [_audience_record(page_id, audience, now) for audience in changed.values()],
         unique=["page_id", "audience_id"],
     )
-    _touch(
-        AudienceRecord.objects.filter(page_id=page_id, audience_id__in=named),
-        [old for key, old in before.items() if key not in changed],
-        now,
-    )
+    if due := _due({key: old for key, old in before.items() if key not in changed}, now):
+        seen_again = AudienceRecord.objects.filter(page_id=page_id, audience_id__in=due)
+        seen_again.update(last_seen_at=now)
     _remember_version_rows(
         page_id,
         (
@@ -189,11 +187,8 @@ def _remember_pages(pages: Iterable[PageItem], now: datetime) -> Mapping[str, Kn
     )
     if new := by_id.keys() - before.keys():
         note_standings(new)
-    _touch(
-        PageRecord.objects.filter(page_id__in=by_id),
-        [old for key, old in before.items() if key not in changed],
-        now,
-    )
+    if due := _due({key: old for key, old in before.items() if key not in changed}, now):
+        PageRecord.objects.filter(page_id__in=due).update(last_seen_at=now)
     return before
 
 
@@ -263,16 +258,16 @@ def _write(records: Sequence[RecordT], *, unique: list[str], kept: Iterable[str]
     )
 
 
-def _touch(known: QuerySet[Any], unchanged: Iterable[Known], now: datetime) -> None:
-    """Note that these were seen again, unless that was noted just now.
+def _due(unchanged: Mapping[str, Known], now: datetime) -> list[str]:
+    """Return which of those that were seen again have it noted: not those it was just noted of.
 
     What is on its way is asked for by many who wait: for them each look counts.
     """
-    if any(
-        now - old.last_seen_at >= DATED_EVERY or getattr(old, "latest_status", "") in IN_FLIGHT
-        for old in unchanged
-    ):
-        known.update(last_seen_at=now)
+    return [
+        key
+        for key, old in unchanged.items()
+        if now - old.last_seen_at >= DATED_EVERY or getattr(old, "latest_status", "") in IN_FLIGHT
+    ]
 
 
 def _with_what_lists_leave_out(page: PageItem, before: Known | None) -> PageItem:
