@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 from urllib.parse import urlencode
 
@@ -15,11 +15,14 @@ from dashboard.contract.dates import read_date
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.queries.audiences import STANDINGS
 from dashboard.web.audience_head import AudienceHead
+from dashboard.web.itself import Itself
 from dashboard.web.list_headings import Heading, heading
 from dashboard.web.page_filters import Choice, choices
 from dashboard.web.page_lists import WORDS_KEPT
 
 PART = 50
+ROWS_KEPT = 1_000
+"""Of about 10 KB each, with the audience."""
 SORTS = ("name", "-latest", "-published")
 """The columns that can be sorted by, each as it is sorted first."""
 TURNED_SORTS = ("-name", "latest", "published")
@@ -36,15 +39,15 @@ class Step(StrEnum):
     NOTHING = "nothing"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AudienceRow:
-    """One audience of a page."""
+    """One audience of a page. Rows are kept: what many looks ask of one is worked out once."""
 
     head: AudienceHead
     last_publish: Outcome | None = None
     """How the last publish of its latest version went that was asked for here."""
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Its name, or its id where the service gave none."""
         return self.head.audience.name or self.head.audience_id or "Name not given"
@@ -65,8 +68,20 @@ class AudienceRow:
         computed = self.head.audience.computed_name or ""
         return computed if computed != self.name else ""
 
-    @property
-    def standings(self) -> list[str]:
+    @cached_property
+    def words(self) -> str:
+        """What a filter finds it by, casefolded."""
+        audience = self.head.audience
+        names = (audience.effective_name, audience.custom_name, audience.computed_name)
+        return " ".join(filter(None, (*names, audience.audience_id))).casefold()
+
+    @cached_property
+    def status(self) -> str:
+        """The status of its latest version, or that there is none."""
+        return self.head.latest.status if self.head.latest else "none"
+
+    @cached_property
+    def standings(self) -> tuple[str, ...]:
         """How it stands: those of STANDINGS that are so."""
         head = self.head
         ways = {
@@ -75,7 +90,7 @@ class AudienceRow:
             "changed": head.live and head.newer,
             "in-flight": head.in_flight,
         }
-        return [way for way, is_so in ways.items() if is_so]
+        return tuple(way for way, is_so in ways.items() if is_so)
 
     @property
     def step(self) -> Step:
@@ -182,8 +197,8 @@ class AudienceTable:
     """How many the service sent."""
     total: int
     """How many the service says there are."""
-    statuses: list[Choice]
-    standings: list[Choice]
+    statuses: tuple[Choice, ...]
+    standings: tuple[Choice, ...]
 
     @property
     def not_sent(self) -> int:
@@ -213,7 +228,7 @@ def audience_table(
     """Return the audiences that match, in order, at most `query.show` of them."""
     rows = [audience_row(page_id, audience, publishes) for audience in audiences]
     named = [row for row in rows if _has_words(row, query.words)]
-    statuses = Counter(_status(row) for row in named if _stands(row, query.standing))
+    statuses = Counter(row.status for row in named if _stands(row, query.standing))
     standings = Counter(
         way for row in named if _has_status(row, query.status) for way in row.standings
     )
@@ -225,19 +240,27 @@ def audience_table(
         matching=len(matching),
         sent=len(rows),
         total=max(total, len(rows)),
-        statuses=choices(VersionStatus, statuses, [query.status] if query.status else []),
-        standings=[Choice(way, standings[way], way == query.standing) for way in STANDINGS],
+        statuses=tuple(choices(VersionStatus, statuses, [query.status] if query.status else [])),
+        standings=tuple(Choice(way, standings[way], way == query.standing) for way in STANDINGS),
     )
 
 
 def audience_row(
     page_id: str, audience: Audience, publishes: Mapping[tuple[str, str], Outcome]
 ) -> AudienceRow:
-    """Return one row; an audience need not carry an id, then nothing leads to it."""
-    head = AudienceHead(page_id, audience.audience_id or "", audience, "", 0)
-    latest = head.latest
-    asked = publishes.get((head.audience_id, latest.version_id)) if latest else None
-    return AudienceRow(head, asked)
+    """Return one row, the one that there was of this very audience; it need not carry an id."""
+    latest = audience.latest_version
+    asked = publishes.get((audience.audience_id or "", latest.version_id)) if latest else None
+    return _kept_row(page_id, Itself(audience), asked)
+
+
+@lru_cache(maxsize=ROWS_KEPT)
+def _kept_row(
+    page_id: str, audience: Itself[Audience], last_publish: Outcome | None
+) -> AudienceRow:
+    # Without an id nothing leads to it.
+    audience_id = audience.thing.audience_id or ""
+    return AudienceRow(AudienceHead(page_id, audience_id, audience.thing, "", 0), last_publish)
 
 
 def last_outcomes(publishes: Iterable[Any]) -> dict[tuple[str, str], Outcome]:
@@ -249,6 +272,7 @@ def last_outcomes(publishes: Iterable[Any]) -> dict[tuple[str, str], Outcome]:
     return outcomes
 
 
+@lru_cache(maxsize=ROWS_KEPT)
 def _drawn_row(row: AudienceRow, *, may_publish: bool, is_held_back: bool) -> DrawnRow:
     head = row.head
     latest, live = head.latest, head.live
@@ -273,22 +297,15 @@ def _drawn_row(row: AudienceRow, *, may_publish: bool, is_held_back: bool) -> Dr
 
 
 def _has_words(row: AudienceRow, words: str) -> bool:
-    audience = row.head.audience
-    names = (audience.effective_name, audience.custom_name, audience.computed_name)
-    known = " ".join(filter(None, (*names, audience.audience_id))).casefold()
-    return all(word in known for word in words.casefold().split())
+    return all(word in row.words for word in words.casefold().split())
 
 
 def _has_status(row: AudienceRow, status: str) -> bool:
-    return not status or _status(row) == status
+    return not status or row.status == status
 
 
 def _stands(row: AudienceRow, standing: str) -> bool:
     return not standing or standing in row.standings
-
-
-def _status(row: AudienceRow) -> str:
-    return row.head.latest.status if row.head.latest else "none"
 
 
 def _sorted(rows: list[AudienceRow], sort: str) -> list[AudienceRow]:

@@ -281,6 +281,18 @@ def test_a_publish_that_went_wrong_is_seen_at_its_audience(
     assert words in steps(get(as_publisher))[0]
 
 
+def test_of_an_audience_that_stays_the_same_each_sees_what_is_so_for_them_now(
+    as_publisher: Client, as_viewer: Client, paula: User, far_end: FarEnd
+) -> None:
+    far_end.answer = serving(wire.page(), wire.audience())
+    assert "Publish 2" in text(steps(get(as_publisher))[0])
+    assert "not offered to you" in steps(get(as_viewer))[0]
+    target = Target(page_id="page_1", audience_id="aud_1", version_id="ver_2")
+    begin(operation_key="k", kind=Kind.PUBLISH_VERSION, actor=paula, target=target, body={})
+    assert "Watch version 2" in text(steps(get(as_publisher))[0])
+    assert "not offered to you" in steps(get(as_viewer))[0]
+
+
 def remember() -> None:
     recording.remember_page(Page.model_validate(wire.page()))
     recording.remember_audiences("page_1", [Audience.model_validate(wire.audience())])
