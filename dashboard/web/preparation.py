@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from dashboard.client import APIError, NotFoundError
 from dashboard.contract.audiences import Audience, AudienceVersion
@@ -15,6 +16,7 @@ from dashboard.ledger.operations import OPEN, publish_key
 from dashboard.ledger.queries.audiences import version_last_known
 from dashboard.ledger.queries.operations import publishes_of
 from dashboard.ledger.queries.pages import page_last_known
+from dashboard.statements import Statement
 from dashboard.web.differences import TextDifference, compare_texts
 from dashboard.web.parallel import started
 from dashboard.web.preflight import Finding, Situation, asks_for_number, findings, is_off
@@ -25,6 +27,12 @@ from dashboard.web.readings import (
     read_conversation,
 )
 from dashboard.web.service import publishing_client
+
+_PUBLISHES = Statement(
+    lambda page_id, audience_id: publishes_of(page_id, audience_id).values_list(
+        "pk", "version_id", "version_number", "outcome", "actor_name", named=True
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -40,16 +48,41 @@ class Subject:
         """The three ids, as an address and an operation key take them."""
         return self.page_id, self.audience_id, self.version_id
 
-    def on_record(self) -> list[Operation]:
-        """Return the open publishes of the audience and the last of this version, newest first."""
-        publishes = publishes_of(self.page_id, self.audience_id)
-        last = publishes.filter(version_id=self.version_id)[:1]
-        return [*publishes.filter(outcome__in=OPEN), *last]
+    def on_record(self) -> "OnRecord":
+        """Return the publishes of the audience."""
+        return OnRecord(self.version_id, _PUBLISHES.rows(self.page_id, self.audience_id))
 
     def is_of(self, operation: Operation) -> bool:
         """Tell whether an operation is a publish of this version."""
         of = (operation.page_id, operation.audience_id, operation.version_id)
         return operation.kind == Kind.PUBLISH_VERSION and of == self.ids
+
+
+@dataclass(frozen=True)
+class OnRecord:
+    """The publishes of an audience, of which one version is asked for."""
+
+    version_id: str
+    publishes: list[Any]
+    """A row each, newest first."""
+
+    def last(self) -> Operation | None:
+        """Return the last publish of the version: one that is open before any other."""
+        of_version = [each for each in self.publishes if each.version_id == self.version_id]
+        found = next(filter(_is_open, of_version), None) or next(iter(of_version), None)
+        return Operation.objects.filter(pk=found.pk).first() if found else None
+
+    def open_of_others(self) -> tuple[int | None, ...]:
+        """Return the numbers of the other versions that are still being published."""
+        return tuple(
+            each.version_number
+            for each in self.publishes
+            if _is_open(each) and each.version_id != self.version_id
+        )
+
+    def that_brought(self, version: AudienceVersion | None) -> Any:
+        """Return the publish by which a version went live, or None."""
+        return next((each for each in self.publishes if version and _brought(each, version)), None)
 
 
 @dataclass(frozen=True)
@@ -77,8 +110,8 @@ class Preparation:
     waiting: Waiting
     last: Operation | None
     """The last publish of this version, whatever its outcome."""
-    live_since: Operation | None
-    """The publish that brought the live version here."""
+    live_since: Any
+    """The publish that brought the live version here, or None; it has an `actor_name`."""
     findings: list[Finding] = field(default_factory=list)
 
     @property
@@ -133,7 +166,6 @@ def prepare(subject: Subject, *, with_conversation: bool) -> Preparation:
     page = _page(subject.page_id, page_asked if reading.is_live else None)
     waiting = _waiting(conversation_asked if reading.is_live else None)
     version, on_record = named or _last_known(subject), subject.on_record()
-    others = _others(subject, on_record)
     return Preparation(
         subject=subject,
         operation_key=operation_key,
@@ -142,9 +174,9 @@ def prepare(subject: Subject, *, with_conversation: bool) -> Preparation:
         is_named=named is not None and reading.is_live,
         page=page,
         waiting=waiting,
-        last=next((operation for operation in on_record if subject.is_of(operation)), None),
-        live_since=_publish_of(subject, found.audience.published_version),
-        findings=findings(_situation(reading, version, page, others, waiting)),
+        last=on_record.last(),
+        live_since=on_record.that_brought(found.audience.published_version),
+        findings=findings(_situation(reading, version, page, on_record.open_of_others(), waiting)),
     )
 
 
@@ -208,13 +240,9 @@ def _waiting(asked: Callable[[], Conversation] | None) -> Waiting:
     return Waiting(len(conversation.pending_changes))
 
 
-def _others(subject: Subject, on_record: list[Operation]) -> tuple[int | None, ...]:
-    others = (o for o in on_record if o.is_open and o.version_id != subject.version_id)
-    return tuple(operation.version_number for operation in others)
+def _is_open(publish: Any) -> bool:
+    return publish.outcome in OPEN
 
 
-def _publish_of(subject: Subject, version: AudienceVersion | None) -> Operation | None:
-    if version is None:
-        return None
-    publishes = publishes_of(subject.page_id, subject.audience_id)
-    return publishes.filter(version_id=version.version_id, outcome=Outcome.ACCEPTED).first()
+def _brought(publish: Any, version: AudienceVersion) -> bool:
+    return bool(publish.version_id == version.version_id and publish.outcome == Outcome.ACCEPTED)
