@@ -148,6 +148,7 @@ def _ask(
         "failed_attempt": failed.attempts.last() if failed else None,
         "problem": problem,
         "typed": request.POST.get("number", ""),
+        "head": SimpleLazyObject(lambda: _head_of(preparation)),
     }
     return _render(request, preparation.subject, context, status=status)
 
@@ -155,11 +156,11 @@ def _ask(
 def _render(
     request: Request, subject: Subject, context: dict[str, Any], *, status: int = 200
 ) -> HttpResponse:
-    context |= {
+    context = {
         "here": "pages",
         "subject": subject,
         "head": SimpleLazyObject(lambda: _head(subject)),
-    }
+    } | context
     template = "publish/publish.html"
     if request.htmx.target == "progress" and request.GET.get("kind") != context["kind"]:
         # What is watched became something else: the whole dialog has to change.
@@ -173,6 +174,11 @@ def _head(subject: Subject) -> AudienceHead | None:
     if record is None:
         return None
     return audience_head(subject.page_id, subject.audience_id, record.audience)
+
+
+def _head_of(preparation: Preparation) -> AudienceHead:
+    subject = preparation.subject
+    return audience_head(subject.page_id, subject.audience_id, preparation.audience)
 
 
 def _subject(operation: Operation) -> Subject:
