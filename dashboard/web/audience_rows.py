@@ -21,8 +21,8 @@ from dashboard.web.page_filters import Choice, choices
 from dashboard.web.page_lists import WORDS_KEPT
 
 PART = 50
-ROWS_KEPT = 1_000
-"""Of about 10 KB each, with the audience."""
+ROWS_KEPT = 500
+"""As many as the ledger keeps digests of: they hold the same audiences."""
 SORTS = ("name", "-latest", "-published")
 """The columns that can be sorted by, each as it is sorted first."""
 TURNED_SORTS = ("-name", "latest", "published")
