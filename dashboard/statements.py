@@ -1,7 +1,7 @@
 """Queries whose SQL is written once. What each page asks costs Django more to write than to ask.
 
 Shared by the rooms that keep tables. A query is written for stand-ins, and asked with the texts
-that come in their places.
+and numbers that come in their places.
 """
 
 from collections import namedtuple
@@ -20,21 +20,23 @@ HOW_MANY = Func(function="COUNT", template="%(function)s(*)", output_field=Integ
 """How many rows are selected. Django groups nothing by it, and SQLite counts any index's entries:
 its `Count` of a column looks at each one's value."""
 
-Texts = str | Sequence[str]
+Asked = str | int | Sequence[str]
+
+_NUMBERS_FROM = -2_147_483_000
+"""Stand-ins for numbers begin here: no key is as low, and every column of numbers takes them."""
 
 
 class _StandIn(str):
     """Stands for a text that is asked for later. Each is another text: of equal ones in a list
     Django would keep one."""
 
-    __slots__ = ("place",)
-    place: int
+    __slots__ = ()
 
-    @classmethod
-    def at(cls, place: int) -> "_StandIn":
-        made = cls(f"stand-in {place}")
-        made.place = place
-        return made
+
+class _Place(int):
+    """The place, among all that is asked for, of what comes in a stand-in's stead."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True)
@@ -49,40 +51,44 @@ class _Written:
 class Statement:
     """A query that is asked again and again with other texts.
 
-    `write` makes it: a named `values_list`. Its positional arguments are texts to be compared, or
-    lists of them for `__in`; all else that it depends on are its keyword arguments.
+    `write` makes it: a named `values_list`. Its positional arguments are texts or numbers to be
+    compared, or lists of texts for `__in`; all else that it depends on are its keyword arguments.
     """
 
     def __init__(self, write: Callable[..., "QuerySet[Any, Any]"]) -> None:
         self._write = write
         self._written = lru_cache(maxsize=SHAPES_KEPT)(self._written_for)
 
-    def rows(self, *texts: Texts, **fixed: Any) -> list[Any]:
+    def rows(self, *asked: Asked, **fixed: Any) -> list[Any]:
         """Return the rows, as named tuples; one query."""
-        shape = tuple(None if isinstance(text, str) else len(text) for text in texts)
+        shape = tuple(type(one) if isinstance(one, str | int) else len(one) for one in asked)
         if 0 in shape:
             # SQL has no empty list; Django knows without asking what is among nothing.
-            return list(self._write(*texts, **fixed))
+            return list(self._write(*asked, **fixed))
         written = self._written(shape, **fixed)
-        asked = [each for text in texts for each in ([text] if isinstance(text, str) else [*text])]
-        parameters = [
-            asked[each.place] if isinstance(each, _StandIn) else each for each in written.parameters
-        ]
+        each = [one for some in asked for one in ([some] if isinstance(some, str | int) else some)]
+        parameters = [each[one] if isinstance(one, _Place) else one for one in written.parameters]
         with connection.cursor() as cursor:
             cursor.execute(written.sql, parameters)
             return written.read(cursor.fetchall())
 
-    def first(self, *texts: Texts, **fixed: Any) -> Any:
+    def first(self, *asked: Asked, **fixed: Any) -> Any:
         """Return the first of the rows, or None; one query."""
-        return next(iter(self.rows(*texts, **fixed)), None)
+        return next(iter(self.rows(*asked, **fixed)), None)
 
-    def _written_for(self, shape: tuple[int | None, ...], **fixed: Any) -> _Written:
-        place = 0
-        stand_ins: list[Texts] = []
-        for length in shape:
-            made = [_StandIn.at(place + number) for number in range(length or 1)]
-            stand_ins.append(made[0] if length is None else made)
-            place += len(made)
+    def _written_for(self, shape: tuple[type | int, ...], **fixed: Any) -> _Written:
+        places: dict[str | int, _Place] = {}
+
+        def stand_in(kind: type) -> Any:
+            place = _Place(len(places))
+            made = _NUMBERS_FROM + place if kind is int else _StandIn(f"stand-in {place}")
+            places[made] = place
+            return made
+
+        stand_ins = [
+            stand_in(one) if isinstance(one, type) else [stand_in(str) for _ in range(one)]
+            for one in shape
+        ]
         query = self._write(*stand_ins, **fixed).query
         compiler = query.get_compiler(connection=connection)
         sql, parameters = compiler.as_sql()
@@ -93,4 +99,11 @@ class Statement:
             converted = compiler.apply_converters(found, converters) if converters else found
             return [row._make(each) for each in converted]
 
-        return _Written(sql, tuple(parameters), read)
+        is_stand_in = (_StandIn, int)
+        return _Written(
+            sql,
+            tuple(
+                places.get(one, one) if isinstance(one, is_stand_in) else one for one in parameters
+            ),
+            read,
+        )

@@ -77,3 +77,16 @@ def test_a_query_that_counts_has_its_columns_too() -> None:
     )
     (row,) = latest.rows("draft")
     assert (row.status, row.seen) == ("draft", PageRecord.objects.get(page_id="b").last_seen_at)
+
+
+def test_numbers_are_asked_for_as_texts_are() -> None:
+    make_pages("a", "b", "c")
+    PageRecord.objects.filter(page_id="b").update(audiences_count=7)
+    PageRecord.objects.filter(page_id="c").update(audiences_count=-1)
+    of_count = Statement(
+        lambda count, ids: PageRecord.objects.filter(
+            audiences_count=count, page_id__in=ids, id__gt=-1
+        ).values_list("page_id", named=True)
+    )
+    for count, found in ((7, ["b"]), (-1, ["c"]), (0, ["a"]), (1, [])):
+        assert [row.page_id for row in of_count.rows(count, ["a", "b", "c"])] == found
