@@ -90,8 +90,8 @@ _dates_in = attrgetter(*Dates.names())
 
 def has_plans(row: Any, now: datetime) -> bool:
     """Tell whether a version's row has dates that are still to come, and will then be another."""
-    until = last_mark_of(now)
-    return any(date and date > until for date in _dates_in(row))
+    last = max(filter(None, _dates_in(row)), default="")
+    return last > last_mark_of(now)
 
 
 def publish(

@@ -121,6 +121,8 @@ class Wire:
         live: Any,
     ) -> JsonObject:
         """Return an audience; fields without a value are absent."""
+        newest = self.version(latest) if latest else None
+        published = self.version(live) if live and live is not latest else None
         return {
             "audienceId": row.id,
             "pageId": row.page_id,
@@ -140,8 +142,8 @@ class Wire:
                 supplementaryContext=row.supplementary_context,
                 effectiveMetadata=_effective(row, page),
                 metadataOverride=_json(row, "metadata_override"),
-                latestVersion=self.version(latest) if latest else None,
-                publishedVersion=self.version(live) if live else None,
+                latestVersion=newest,
+                publishedVersion=newest if live is latest else published,
             ),
         }
 
