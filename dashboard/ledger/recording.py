@@ -41,6 +41,8 @@ NAME_KEPT_CHARACTERS = 500
 DATED_EVERY = timedelta(minutes=1)
 """How often it is noted that a thing was seen again, unchanged: a write for each look is too many.
 So a time in the ledger may be this much older than the look, and never younger. Our choice."""
+DATED_EVERY_IN_FLIGHT = timedelta(seconds=1)
+"""The same of what is on its way: many wait for it, and ask for it anew soon after a look."""
 
 RecordT = TypeVar("RecordT", bound=SeenRecord)
 Known: TypeAlias = Any
@@ -259,15 +261,13 @@ def _write(records: Sequence[RecordT], *, unique: list[str], kept: Iterable[str]
 
 
 def _due(unchanged: Mapping[str, Known], now: datetime) -> list[str]:
-    """Return which of those that were seen again have it noted: not those it was just noted of.
+    """Return which of those that were seen again have it noted: not those it was just noted of."""
+    return [key for key, old in unchanged.items() if now - old.last_seen_at >= _dated_every(old)]
 
-    What is on its way is asked for by many who wait: for them each look counts.
-    """
-    return [
-        key
-        for key, old in unchanged.items()
-        if now - old.last_seen_at >= DATED_EVERY or getattr(old, "latest_status", "") in IN_FLIGHT
-    ]
+
+def _dated_every(known: Known) -> timedelta:
+    is_in_flight = getattr(known, "latest_status", "") in IN_FLIGHT
+    return DATED_EVERY_IN_FLIGHT if is_in_flight else DATED_EVERY
 
 
 def _with_what_lists_leave_out(page: PageItem, before: Known | None) -> PageItem:

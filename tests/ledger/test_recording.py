@@ -186,3 +186,21 @@ def test_a_version_that_is_not_the_latest_leaves_the_audience_as_it_is() -> None
     before = AudienceRecord.objects.get().digest
     recording.remember_version("page_1", AudienceVersion.model_validate(wire.live_version()))
     assert AudienceRecord.objects.get().digest == before
+
+
+@pytest.mark.parametrize(
+    ("seconds", "dated"), [(0.5, set()), (2, {"waits"}), (61, {"waits", "rests"})]
+)
+def test_what_is_on_its_way_is_dated_by_looks_that_date_nothing_else(
+    seconds: float, dated: set[str]
+) -> None:
+    seen = audiences(
+        wire.audience(audienceId="waits", latestVersion=wire.version(status="queued")),
+        wire.audience(audienceId="rests", latestVersion=wire.version(status="draft")),
+    )
+    recording.remember_audiences("page_1", seen)
+    before = timezone.now() - timedelta(seconds=seconds)
+    AudienceRecord.objects.update(last_seen_at=before)
+    recording.remember_audiences("page_1", seen)
+    noted = AudienceRecord.objects.filter(last_seen_at__gt=before)
+    assert {*noted.values_list("audience_id", flat=True)} == dated
