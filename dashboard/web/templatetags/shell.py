@@ -56,7 +56,7 @@ def _menu(request: Request, context: Any) -> UserMenu:
         may_update_subscription=may(request, UPDATE_SUBSCRIPTION),
         may_manage_people=may(request, MANAGE_PEOPLE),
         is_staff=user.is_staff,
-        has_password=user.has_usable_password(),
+        has_password=user.is_authenticated and user.has_usable_password(),
         theme=context["theme"](),
         is_utc=kept.time_zone == "UTC",
         keys_off=kept.keys_off,
