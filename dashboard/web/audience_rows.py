@@ -227,14 +227,12 @@ def audience_table(
 ) -> AudienceTable:
     """Return the audiences that match, in order, at most `query.show` of them."""
     rows = [audience_row(page_id, audience, publishes) for audience in audiences]
-    named = [row for row in rows if _has_words(row, query.words)]
-    statuses = Counter(row.status for row in named if _stands(row, query.standing))
-    standings = Counter(
-        way for row in named if _has_status(row, query.status) for way in row.standings
-    )
-    matching = [
-        row for row in named if _has_status(row, query.status) and _stands(row, query.standing)
-    ]
+    named = _named(rows, query.words)
+    of_status = [row for row in named if query.status in ("", row.status)]
+    standing_so = [row for row in named if query.standing in ("", *row.standings)]
+    matching = [row for row in of_status if query.standing in ("", *row.standings)]
+    statuses = Counter(row.status for row in standing_so)
+    standings = Counter(way for row in of_status for way in row.standings)
     return AudienceTable(
         rows=_sorted(matching, query.sort)[: query.show],
         matching=len(matching),
@@ -296,16 +294,10 @@ def _drawn_row(row: AudienceRow, *, may_publish: bool, is_held_back: bool) -> Dr
     )
 
 
-def _has_words(row: AudienceRow, words: str) -> bool:
-    return all(word in row.words for word in words.casefold().split())
-
-
-def _has_status(row: AudienceRow, status: str) -> bool:
-    return not status or row.status == status
-
-
-def _stands(row: AudienceRow, standing: str) -> bool:
-    return not standing or standing in row.standings
+def _named(rows: list[AudienceRow], words: str) -> list[AudienceRow]:
+    """Return the rows whose names and id hold every word."""
+    wanted = words.casefold().split()
+    return [row for row in rows if all(word in row.words for word in wanted)] if wanted else rows
 
 
 def _sorted(rows: list[AudienceRow], sort: str) -> list[AudienceRow]:
