@@ -37,8 +37,8 @@ from dashboard.embedded_api.wire import (
 from dashboard.statements import Statement
 
 MAX_AUDIENCES = 1_000
-AUDIENCES_KEPT = 1_000
-"""As they were written, of about 8 KB each with the rows they were written from."""
+AUDIENCES_KEPT = 500
+"""As they were written, of about 12 KB each with the rows they were written from."""
 _ALL_HAS_COME = datetime.max.replace(tzinfo=UTC)
 router = Router(tags=["Audiences"], by_alias=True)
 
