@@ -50,6 +50,9 @@ class PageRecord(SeenRecord):
                     "audiences_count",
                 ]
             ),
+            # How many there are of each, as every look at the list tells: as short as can be, to
+            # be read from what SQLite keeps in memory for each thread.
+            models.Index(fields=["status", "page_type"]),
             # All that the list is narrowed by.
             IndexOfSQLite(
                 name="pages_narrowed",

@@ -155,21 +155,24 @@ def count_standings(found: QuerySet[PageRecord]) -> dict[str, int]:
     return {standing: counted[f"pages_{name}"] for standing, name in columns.items()}
 
 
-def pages_coverage() -> Coverage:
-    """Return how many pages are known of how many there are; one query, two where none is known."""
-    if covered := _COVERED.first():
-        return Coverage(covered.known, covered.total, covered.last_seen_at)
+def pages_coverage(tally: Tally | None = None) -> Coverage:
+    """Return how many pages are known of how many there are; one query, two where none is known.
+
+    `tally` is of all pages, where they were counted already.
+    """
+    if covered := _COVERED.first(counts=tally is None):
+        known = tally.total() if tally else covered.known
+        return Coverage(known, covered.total, covered.last_seen_at)
     return Coverage(0, _total().values_list("total_count", flat=True).first(), None)
 
 
-def _covered() -> "QuerySet[PageRecord, Any]":
-    """Return the page seen last, and beside it how many there are."""
-    counts = {
-        "known": Subquery(PageRecord.objects.order_by().values(known=HOW_MANY)),
-        "total": Subquery(_total().values("total_count")),
-    }
-    seen_last = PageRecord.objects.order_by("-last_seen_at").annotate(**counts)
-    return seen_last.values_list("last_seen_at", *counts, named=True)[:1]
+def _covered(*, counts: bool) -> "QuerySet[PageRecord, Any]":
+    """Return the page seen last, and beside it how many the list has, and how many are known."""
+    beside = {"total": Subquery(_total().values("total_count"))}
+    if counts:
+        beside["known"] = Subquery(PageRecord.objects.order_by().values(known=HOW_MANY))
+    seen_last = PageRecord.objects.order_by("-last_seen_at").annotate(**beside)
+    return seen_last.values_list("last_seen_at", *beside, named=True)[:1]
 
 
 _COVERED = Statement(_covered)

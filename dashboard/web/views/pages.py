@@ -92,7 +92,7 @@ def _context(
     restarted: bool = False,
 ) -> dict[str, Any]:
     done, cursor = (progress.done, progress.cursor) if progress else (0, "")
-    tally, coverage = counted or (PageQuery().tally(), pages_coverage())
+    tally, coverage = counted or _everything_counted()
     return {
         "here": "pages",
         "query": query,
@@ -106,6 +106,11 @@ def _context(
         "progress": progress,
         "restarted": restarted,
     }
+
+
+def _everything_counted() -> tuple[Tally, Coverage]:
+    tally = PageQuery().tally()
+    return tally, pages_coverage(tally)
 
 
 def _show(request: Request, context: dict[str, Any]) -> HttpResponse:
