@@ -3,7 +3,9 @@
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from dashboard.contract.dates import read_date
 from dashboard.contract.envelope import ListEnvelope
@@ -146,3 +148,14 @@ def test_a_page_tells_its_status_by_its_dates(service: Client) -> None:
 def test_publication_is_a_change_of_the_page(service: Client) -> None:
     page = make_page(published_at=ago(days=2), updated_at=ago(days=3))
     assert service.get(f"/v0/pages/{page.id}").json()["updatedAt"] == page.published_at
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL knows how long an index is")
+def test_pages_are_counted_from_the_shortest_index(service: Client) -> None:
+    with CaptureQueriesContext(connection) as queries:
+        service.get("/v0/pages")
+    (count,) = [query["sql"] for query in queries if "COUNT(*)" in query["sql"]]
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN QUERY PLAN {count}")
+        plan = " ".join(step[-1] for step in cursor.fetchall())
+    assert "USING COVERING INDEX page_of_tenant" in plan
