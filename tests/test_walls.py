@@ -12,10 +12,11 @@ ROOT = Path(__file__).parent.parent
 ROOMS = {
     "contract": {"pydantic"},
     "client": {"dashboard.contract", "httpcore", "httpx", "pydantic"},
-    "ledger": {"dashboard.contract", "dashboard.statements", "django"},
+    "ledger": {"dashboard.contract", "dashboard.itself", "dashboard.statements", "django"},
     "web": {
         "dashboard.client",
         "dashboard.contract",
+        "dashboard.itself",
         "dashboard.ledger",
         "dashboard.statements",
     },

@@ -21,6 +21,7 @@ from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import PageItem
 from dashboard.contract.webhooks import WebhookSubscription
 from dashboard.contract.wire import WireModel
+from dashboard.itself import Itself
 from dashboard.ledger.models import (
     AudienceRecord,
     ListTotal,
@@ -215,29 +216,11 @@ def _date_the_last_look(page_id: str, changed: Mapping[str, tuple[Audience, Know
 
 
 def _differs(thing: WireModel, before: Known | None) -> bool:
-    return before is None or _digest_of(_Itself(thing)) != before.digest
-
-
-class _Itself:
-    """A thing as the one it is, not as what it holds.
-
-    While the service says the same, the client gives the very things it gave before.
-    """
-
-    __slots__ = ("thing",)
-
-    def __init__(self, thing: WireModel) -> None:
-        self.thing = thing
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Itself) and self.thing is other.thing
-
-    def __hash__(self) -> int:
-        return id(self.thing)
+    return before is None or _digest_of(Itself(thing)) != before.digest
 
 
 @lru_cache(maxsize=500)
-def _digest_of(one: _Itself) -> str:
+def _digest_of(one: Itself[WireModel]) -> str:
     return _digest(_body(one.thing))
 
 

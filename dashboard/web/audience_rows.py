@@ -12,10 +12,10 @@ from django.http import QueryDict
 
 from dashboard.contract.audiences import Audience, VersionStatus
 from dashboard.contract.dates import read_date
+from dashboard.itself import Itself
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.queries.audiences import STANDINGS
 from dashboard.web.audience_head import AudienceHead
-from dashboard.web.itself import Itself
 from dashboard.web.list_headings import Heading, heading
 from dashboard.web.page_filters import Choice, choices
 from dashboard.web.page_lists import WORDS_KEPT
