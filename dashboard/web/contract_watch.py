@@ -14,6 +14,7 @@ from dashboard.client import BadAnswerError, CallReport
 from dashboard.contract.audiences import Audience, AudienceVersion, VersionStatus
 from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import PageItem, PageStatus, PageType
+from dashboard.contract.people import Person
 from dashboard.contract.webhooks import EventName, WebhookSubscription
 from dashboard.ledger.sightings import Sighting
 
@@ -63,10 +64,13 @@ def _of_list(found: ListEnvelope[Any]) -> Iterator[Found]:
 
 
 def _id(item: Any) -> str | None:
-    for name in ("page_id", "person_id") if not isinstance(item, Audience) else ("audience_id",):
-        if hasattr(item, name):
-            found: str | None = getattr(item, name)
-            return found
+    match item:
+        case PageItem():
+            return item.page_id
+        case Audience():
+            return item.audience_id
+        case Person():
+            return item.person_id
     return None
 
 
