@@ -7,9 +7,11 @@ away, what is asked for was not kept, and what is given is not kept; `/health/re
 import logging
 import time
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeVar
 
-from django.core.cache.backends.redis import RedisCache
+from django.core.cache.backends.redis import RedisCache, RedisCacheClient
+from redis import Redis
 from redis.exceptions import RedisError
 
 T = TypeVar("T")
@@ -23,6 +25,10 @@ _told_at = -QUIET_S
 
 class SharedCache(RedisCache):
     """Django's own, for which a Redis that does not answer is an empty one."""
+
+    def __init__(self, server: Any, params: dict[str, Any]) -> None:
+        super().__init__(server, params)
+        self._class = _Client
 
     def get(self, key: Any, default: Any = None, version: int | None = None) -> Any:
         """Return what was kept."""
@@ -64,6 +70,14 @@ class SharedCache(RedisCache):
         if counted is None:
             raise ValueError(f"Key {key!r} not found")
         return counted
+
+
+class _Client(RedisCacheClient):
+    """Django's own, with one client of redis for each pool: it makes one for each question."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._client = cache(Redis)
 
 
 def _or(ask: Callable[[], T], *, instead: T) -> T:
