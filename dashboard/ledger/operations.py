@@ -18,11 +18,21 @@ from django.utils.crypto import salted_hmac
 
 from dashboard.ledger.models import Attempt, Installation, Operation
 from dashboard.ledger.models.operations import Kind, Outcome
+from dashboard.statements import Statement
 
 OPEN = (Outcome.SENDING, Outcome.UNKNOWN)
 """Outcomes that may still become another."""
 
 ANSWER_KEPT_CHARACTERS = 20_000
+
+_PUBLISHES_BEFORE = Statement(
+    lambda page_id, audience_id, version_id: Operation.objects.filter(
+        kind=Kind.PUBLISH_VERSION, page_id=page_id, audience_id=audience_id, version_id=version_id
+    ).values_list("outcome", "operation_key", named=True)
+)
+_INSTALLATION = Statement(
+    lambda: Installation.objects.filter(pk=1).values_list("nonce", named=True)
+)
 
 
 @dataclass(frozen=True)
@@ -56,13 +66,11 @@ def publish_key(page_id: str, audience_id: str, version_id: str) -> str:
     processes and a reload share one key, an unknown outcome keeps its key, and publishing again
     after an answer, or an earlier version later, has its own.
     """
-    before = Operation.objects.filter(
-        kind=Kind.PUBLISH_VERSION, page_id=page_id, audience_id=audience_id, version_id=version_id
-    ).values_list("outcome", "operation_key")
-    for outcome, key in before:
-        if outcome in OPEN:
-            return key
-    installation, _ = Installation.objects.get_or_create(pk=1)
+    before = _PUBLISHES_BEFORE.rows(page_id, audience_id, version_id)
+    for publish in before:
+        if publish.outcome in OPEN:
+            return str(publish.operation_key)
+    installation = _INSTALLATION.first() or Installation.objects.get_or_create(pk=1)[0]
     intent = repr((page_id, audience_id, version_id, len(before)))
     secret = salted_hmac("operation key", intent, secret=installation.nonce, algorithm="sha256")
     digits = secret.hexdigest()
