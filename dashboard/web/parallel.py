@@ -7,7 +7,7 @@ request's own thread.
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from django.conf import settings
 from django.db import connections
@@ -15,19 +15,27 @@ from django.db import connections
 from dashboard.web.request_notes import in_this_request
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 POOL_THREADS = 16
 """Shared by all requests of a process. Where all are busy a call waits its turn."""
 
 
-def started(call: Callable[[], T]) -> Callable[[], T]:
-    """Start a call now; the function returned waits for its result, or raises its error.
+class Result(Protocol[T_co]):
+    """Waits for what a call returns, or raises its error."""
+
+    def __call__(self, timeout: float | None = None) -> T_co:
+        """Raises TimeoutError where it takes longer than so many seconds; the call goes on."""
+
+
+def started(call: Callable[[], T]) -> Result[T]:
+    """Start a call now, and return what waits for its result.
 
     A service in this same process shares the request's database connection, so it is called
     only when the result is asked for, by the thread that asks.
     """
     if settings.SERVICE_TRANSPORT:
-        return call
+        return lambda timeout=None: call()
     return _pool().submit(_closing_connections, in_this_request(call)).result
 
 

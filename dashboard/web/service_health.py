@@ -14,7 +14,7 @@ from redis.exceptions import RedisError
 
 from dashboard.client import CallReport, NoAnswerError, ServiceFaultError
 
-SLOW_MS = 2_000
+SLOW_MS, QUICK_MS = 2_000, 300
 MINUTES = 60
 _KEPT_SAMPLES = 20
 _KEPT_S = 2 * 60 * MINUTES
@@ -92,6 +92,12 @@ def health_now() -> Health:
         slow=sum(minute.slow for minute in seen),
         failed=sum(minute.failed for minute in seen),
     )
+
+
+def is_quick() -> bool:
+    """Whether the service answers, and lately so soon that a page may wait for it."""
+    health = health_now()
+    return bool(health.is_answering and (health.median_ms or 0) <= QUICK_MS)
 
 
 def _key(moment: datetime) -> str:

@@ -1,5 +1,6 @@
 """Finding: by words and by id, among what was seen here; people live; keys and where they lead."""
 
+import time
 from typing import Any
 from urllib.parse import quote
 
@@ -217,6 +218,40 @@ def test_people_that_can_t_be_asked_for_cost_a_line(
 def test_nobody_found_has_a_sentence(part: str, as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answers(200, json=wire.envelope())
     assert "finds no person with “ada”" in text(find(as_viewer, "ada", target=part))
+
+
+def test_a_service_that_is_quick_has_its_people_on_the_page(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.answers(200, json=wire.envelope(wire.person()))
+    as_viewer.get("/people/")
+    page = elements(find(as_viewer, "ada"))
+    assert "/people/?q=ada%40analytical.example" in [e.attributes.get("href") for e in page]
+    assert "/find/?q=ada" not in [e.attributes.get("hx-get") for e in page]
+    assert far_end.sent[-1].url.path == "/v0/persons/search"
+
+
+def test_a_service_that_is_slow_is_asked_for_people_by_the_page_that_is_there(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    def slowly(request: httpx.Request) -> httpx.Response:
+        time.sleep(0.4)
+        return httpx.Response(200, json=wire.envelope(wire.person()))
+
+    far_end.answer = slowly
+    as_viewer.get("/people/")
+    asked = len(far_end.sent)
+    assert "/find/?q=ada" in [e.attributes.get("hx-get") for e in elements(find(as_viewer, "ada"))]
+    assert len(far_end.sent) == asked
+
+
+def test_a_quick_service_that_fails_costs_the_page_a_line(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.answers(200, json=wire.envelope(wire.person()))
+    as_viewer.get("/people/")
+    far_end.fails(httpx.ConnectError)
+    assert "People could not be searched." in text(find(as_viewer, "ada"))
 
 
 def test_without_javascript_people_are_a_link_away(as_viewer: Client) -> None:

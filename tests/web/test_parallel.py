@@ -35,3 +35,13 @@ def test_a_failed_call_raises_where_its_result_is_asked_for(settings: Any) -> No
     result = started(fail)
     with pytest.raises(LookupError):
         result()
+
+
+def test_a_call_that_is_waited_for_in_vain_goes_on(settings: Any) -> None:
+    settings.SERVICE_TRANSPORT = None
+    may_end = threading.Event()
+    result = started(lambda: may_end.wait(60))
+    with pytest.raises(TimeoutError):
+        result(timeout=0.01)
+    may_end.set()
+    assert result()
