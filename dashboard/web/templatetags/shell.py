@@ -5,11 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import template
+from django.contrib.auth.models import AnonymousUser, User
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
+from dashboard.web.finding import Hit
 from dashboard.web.http import Request
 from dashboard.web.permissions import MANAGE_PEOPLE, PUBLISH, UPDATE_SUBSCRIPTION, may
+from dashboard.web.service_health import health_now
 from dashboard.web.templatetags.pressroom import drawn_one
 
 register = template.Library()
@@ -19,7 +22,7 @@ _TOKEN_PLACE, _PAGE_PLACE = secrets.token_hex(), secrets.token_hex()
 
 @dataclass(frozen=True)
 class UserMenu:
-    """What the menu of a person shows: equal ones look the same, wherever they stand."""
+    """What the menu of a person shows."""
 
     username: str
     may_publish: bool
@@ -36,16 +39,51 @@ class UserMenu:
     """Where the address of the page comes."""
 
 
-@register.simple_tag(takes_context=True)
-def user_menu(context: template.Context) -> SafeString:
-    """Draw who is here, what they may do and have set, and the way out.
+@dataclass(frozen=True)
+class Side:
+    """What the side of a page shows: equal ones look the same, wherever they stand."""
 
-    Its forms and addresses take longer than a list's rows: it is drawn once for each way it can be.
+    here: str
+    """The name of the section, or empty."""
+    environment_name: str
+    environment_tone: str
+    pins: tuple[Hit, ...]
+    pin_here: str
+    """The address of the page where that is pinned, or empty."""
+    service_host: str
+    is_answering: bool | None
+    """Of the service's last call; None where there was none within the hour."""
+    median_ms: int | None
+    person: str
+    menu: UserMenu
+
+
+@register.simple_tag(takes_context=True)
+def side(context: template.Context) -> SafeString:
+    """Draw the navigation, the service's health and the person's menu.
+
+    Drawn once for each way they can be: to draw them took longer than to draw a list's rows.
     """
     request: Request = context["request"]
-    drawn = drawn_one("components/user_menu.html", _menu(request, context))
+    drawn = drawn_one("components/side.html", _side(request, context))
     whole = drawn.replace(_TOKEN_PLACE, str(context["csrf_token"]))
     return mark_safe(whole.replace(_PAGE_PLACE, escape(request.get_full_path())))  # noqa: S308
+
+
+def _side(request: Request, context: Any) -> Side:
+    health, pins = health_now(), tuple(context["pinned"]())
+    return Side(
+        here=context.get("here", ""),
+        environment_name=context["environment_name"],
+        environment_tone=context["environment_tone"],
+        pins=pins,
+        pin_here=request.path if request.path in {pin.address for pin in pins} else "",
+        service_host=context["service_host"],
+        is_answering=health.is_answering,
+        median_ms=None if health.median_ms is None else round(health.median_ms),
+        person=_name(request.user),
+        menu=_menu(request, context),
+    )
 
 
 def _menu(request: Request, context: Any) -> UserMenu:
@@ -61,3 +99,9 @@ def _menu(request: Request, context: Any) -> UserMenu:
         is_utc=kept.time_zone == "UTC",
         keys_off=kept.keys_off,
     )
+
+
+def _name(user: User | AnonymousUser) -> str:
+    # A stranger who is shown an error has no name at all.
+    full_name = user.get_full_name() if user.is_authenticated else ""
+    return full_name or user.get_username()
