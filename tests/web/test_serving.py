@@ -84,6 +84,8 @@ def test_the_server_answers_and_ends_when_told(tmp_path: Path) -> None:
         **os.environ,
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "DATABASE_URL": f"sqlite:///{tmp_path}/served.sqlite3",
+        # As on most machines: what is written into a pipe is kept back until there is more of it.
+        "PYTHONUNBUFFERED": "",
     }
     manage = [sys.executable, str(BASE_DIR / "manage.py")]
     subprocess.run([*manage, "migrate", "-v0"], env=environment, check=True)

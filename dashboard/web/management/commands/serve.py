@@ -30,5 +30,7 @@ class Command(BaseCommand):
 
         def announce() -> None:
             self.stdout.write(f"Pressroom answers on http://{host}:{port}/ until Ctrl+C.")
+            # Where this is no terminal, the line would stay here for as long as the server runs.
+            self.stdout.flush()
 
         serve(host, port, processes, threads, when_ready=announce)
