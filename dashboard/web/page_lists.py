@@ -24,6 +24,7 @@ from dashboard.ledger.queries.operations import troubled_pages
 from dashboard.ledger.queries.pages import (
     DEFAULT_PAGE_SORT,
     PAGE_SORTS,
+    UNINDEXED_SORTS,
     Tally,
     find_pages,
     pages_coverage,
@@ -35,6 +36,8 @@ from dashboard.web.readings import Reading, read_pages
 
 PART = 50
 """Rows a part of the list has."""
+FEW_PARTS = 5
+"""Pages that match are few where they are fewer than so many times what is read of them."""
 READ_PART = 200
 """Pages asked for at once when the rest is read."""
 WORDS_KEPT = 200
@@ -219,9 +222,12 @@ def rows_as_listed(found: ListEnvelope[PageItem], *, before: int) -> PageRows:
 
 def rows_as_seen(query: PageQuery, *, before: int, total: int) -> PageRows:
     """Return one part of the `total` pages seen here that match; one query."""
-    # Found, and then put in order, by their keys alone: the bodies of the others are not read.
+    # Put in order by their keys alone: the bodies of the others are not carried along. Few among
+    # many are found first, without a look at any body; many come soon enough, read in order, where
+    # an index has that.
     found = query.found()
-    if query.narrows:
+    is_read_in_order = query.sort not in UNINDEXED_SORTS and total >= FEW_PARTS * (before + PART)
+    if query.narrows and not is_read_in_order:
         found = PageRecord.objects.filter(pk__in=found.values("pk"))
     keys = sort_pages(found, query.sort).values("pk")[before : before + PART]
     records = sort_pages(PageRecord.objects.filter(pk__in=keys), query.sort)

@@ -209,6 +209,33 @@ def test_many_matches_come_in_parts(as_viewer: Client, far_end: FarEnd) -> None:
     assert get(as_viewer, f"/pages/{address}", target="rows").count("<tr") == 20
 
 
+@pytest.mark.parametrize("sort", ["", "name", "-updated", "-audiences"])
+def test_a_walk_through_many_matches_meets_each_once(
+    sort: str, as_viewer: Client, far_end: FarEnd
+) -> None:
+    """However they are read: the first parts are few of what matches, the last ones are not."""
+    # Others stand between them in every order.
+    for part in range(0, 600, 200):
+        remember(
+            *(
+                numbered(
+                    number,
+                    title="Odd" if number % 2 else "Even",
+                    audiencesCount=number % 7,
+                    updatedAt=f"2026-11-{number % 28 + 1:02}T10:00:00Z",
+                )
+                for number in range(part, part + 200)
+            ),
+            total=600,
+        )
+    met: list[str] = []
+    for after in range(0, 300, 50):
+        rows = get(as_viewer, f"/pages/?q=odd&sort={sort}&after={after}", target="rows")
+        links = [e.attributes.get("href", "") for e in elements(rows, "a")]
+        met += [link for link in links if link.startswith("/pages/page_")]
+    assert sorted(met) == sorted(f"/pages/page_{number}/" for number in range(1, 600, 2))
+
+
 def test_reading_the_rest_asks_part_after_part_until_all_is_known(
     as_viewer: Client, far_end: FarEnd
 ) -> None:

@@ -34,6 +34,7 @@ PAGE_SORTS: dict[str, list[str | OrderBy]] = {
     "audiences": ["audiences_count", "pk"],
 }
 DEFAULT_PAGE_SORT = "-updated"
+UNINDEXED_SORTS = ("-audiences", "audiences")
 _STATUS, _TYPE, _EMPTY = F("status"), F("page_type"), Value("", TextField())
 NOT_GIVEN = "none"
 """The filter value for "the service never said"."""
