@@ -77,7 +77,7 @@ def found_groups(words: str, exact: list[Hit], rights: Rights) -> list[Group]:
         Group("With exactly this id", exact),
         Group("Go to", _places(words, rights)),
         Group("Audiences", _audience_hits(audiences)),
-        Group("Pages", [page_hit(record) for record in find.pages_named(words, A_GROUP)]),
+        Group("Pages", [page_hit(record, words) for record in find.pages_named(words, A_GROUP)]),
         Group("Webhooks", _subscription_hits(words)),
         Group("Commands", [*_actions(audiences[:ACTED_ON], rights), *_searches(words)]),
     ]
@@ -111,10 +111,17 @@ def hits_of(visits: list[Visit]) -> list[Hit]:
     return [hits[visit] for visit in visits if visit in hits]
 
 
-def page_hit(record: PageRecord) -> Hit:
-    """Return a page."""
+def page_hit(record: PageRecord, words: str = "") -> Hit:
+    """Return a page; its title or id beside its name where those hold words that the name lacks."""
     address = reverse("page-detail", args=[record.page_id])
-    return Hit("page", record.name or record.page_id, address, status=record.status)
+    name = record.name or record.page_id
+    lacking = [word for word in words.casefold().split() if word not in name.casefold()]
+    holding = [
+        text
+        for text in (record.title, record.page_id)
+        if any(word in text.casefold() for word in lacking)
+    ]
+    return Hit("page", name, address, note=next(iter(holding), ""), status=record.status)
 
 
 def audience_hit(record: AudienceRecord, page: str) -> Hit:

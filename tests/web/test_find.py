@@ -186,6 +186,18 @@ def test_what_is_on_its_way_is_not_offered_to_publish(status: str, as_publisher:
     assert f"{AUDIENCE}versions/ver_2/publish/" not in palette(as_publisher, "bright")
 
 
+@pytest.mark.parametrize(
+    ("words", "beside"),
+    [("carriers", "For regional carriers"), ("page_", "page_1"), ("fleet", ""), ("FLEET", "")],
+)
+def test_a_page_that_its_name_does_not_explain_shows_what_was_found(
+    words: str, beside: str, as_viewer: Client
+) -> None:
+    know_pages(wire.page(name="Fleet telematics", title="For regional carriers"))
+    html = find(as_viewer, words, target="palette-list")
+    assert f"{' '.join(filter(None, ['Fleet telematics', beside]))}Published" in text(html)
+
+
 # People
 
 
