@@ -13,7 +13,8 @@ Script = Callable[[socket.socket], object]
 class SmallServer:
     """Accepts connections on 127.0.0.1 and plays a script to each request.
 
-    The last script is played to all that follow. `requests` holds the heads of what arrived.
+    The last script is played to all that follow. `requests` holds the heads of what arrived, and
+    `closed` lets through once for each connection that has ended here.
     """
 
     def __init__(self, *scripts: Script) -> None:
@@ -22,6 +23,7 @@ class SmallServer:
         self._held: list[socket.socket] = []
         self.requests: list[bytes] = []
         self.connections = 0
+        self.closed = threading.Semaphore(0)
         self.port = self._listener.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         threading.Thread(target=self._accept, daemon=True).start()
@@ -40,7 +42,8 @@ class SmallServer:
                 self.requests.append(head)
                 script = self._scripts.pop(0) if len(self._scripts) > 1 else self._scripts[0]
                 if script(connection) is CLOSE:
-                    return
+                    break
+        self.closed.release()
 
     def close(self) -> None:
         """Stop listening and cut every connection."""

@@ -4,7 +4,6 @@ import gzip
 import json
 import logging
 import socket
-import time
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -107,7 +106,7 @@ def test_a_connection_that_the_service_closed_is_not_used_again(says_so: tuple[s
     closes = says_and_closes(answer(PEOPLE, *says_so))
     with facing(closes, on_call=reports.append) as (client, server):
         client.people.list()
-        time.sleep(0.2)
+        assert server.closed.acquire(timeout=20)
         client.people.list()
     assert (server.connections, [report.attempts for report in reports]) == (2, [1, 1])
 
