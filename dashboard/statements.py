@@ -66,8 +66,8 @@ class Statement:
             # SQL has no empty list; Django knows without asking what is among nothing.
             return list(self._write(*asked, **fixed))
         written = self._written(shape, **fixed)
-        each = [one for some in asked for one in ([some] if isinstance(some, str | int) else some)]
-        parameters = [each[one] if isinstance(one, _Place) else one for one in written.parameters]
+        given = [one for some in asked for one in ([some] if isinstance(some, str | int) else some)]
+        parameters = [given[one] if isinstance(one, _Place) else one for one in written.parameters]
         with connection.cursor() as cursor:
             cursor.execute(written.sql, parameters)
             return written.read(cursor.fetchall())
