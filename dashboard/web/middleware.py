@@ -1,6 +1,8 @@
 """What stands around every page: log-in, the reader's time zone, and the service's failures."""
 
+import re
 from collections.abc import Callable
+from secrets import randbelow, token_hex
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,6 +17,7 @@ from django.shortcuts import resolve_url
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django_htmx.http import HttpResponseClientRedirect
+from zstandard import ZstdCompressor
 
 from dashboard.client import APIError
 from dashboard.web.http import Request
@@ -26,6 +29,11 @@ from dashboard.web.time_zones import zone_of
 from dashboard.web.views.errors import service_error
 
 Handler = Callable[[HttpRequest], HttpResponse]
+
+WORTH_COMPRESSING = 200
+"""Bytes; as Django has it."""
+PADDING_HEADER = "X-Padding"
+_ACCEPTS_ZSTANDARD = re.compile(r"\bzstd\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))", re.IGNORECASE)
 
 
 class LoginRequired(LoginRequiredMiddleware):
@@ -62,6 +70,8 @@ class LoginRequired(LoginRequiredMiddleware):
 class CompressedPages(GZipMiddleware):
     """Send pages, and their parts, at a sixth of their size; files and the API as they are.
 
+    With Zstandard where a browser takes it: as small as with gzip, in a seventh of the time.
+
     The token that guards a form is masked anew in every answer, and the length differs by chance,
     so how well a page compresses does not give the token away.
     """
@@ -70,8 +80,22 @@ class CompressedPages(GZipMiddleware):
         self, request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
         """Compress a page for whoever takes it so."""
-        if response.get("Content-Type", "").startswith("text/html"):
-            return super().process_response(request, response)
+        if not response.get("Content-Type", "").startswith("text/html"):
+            return response
+        accepted = request.META.get("HTTP_ACCEPT_ENCODING", "")
+        if isinstance(response, HttpResponse) and _ACCEPTS_ZSTANDARD.search(accepted):
+            return self._with_zstandard(response)
+        return super().process_response(request, response)
+
+    def _with_zstandard(self, response: HttpResponse) -> HttpResponse:
+        if len(response.content) < WORTH_COMPRESSING:
+            return response
+        patch_vary_headers(response, ["Accept-Encoding"])
+        response.content = ZstdCompressor().compress(response.content)
+        response.headers["Content-Length"] = str(len(response.content))
+        response.headers["Content-Encoding"] = "zstd"
+        # What gzip makes Django pads in the name of a file, for which this has no place.
+        response.headers[PADDING_HEADER] = token_hex(1 + randbelow(self.max_random_bytes // 2))
         return response
 
 
