@@ -46,7 +46,7 @@ class Bench:
     @property
     def rounds(self) -> int:
         """How often each side has its turn."""
-        return 3 if self.quick else 5
+        return 3 if self.quick else 9
 
     @property
     def requests(self) -> int:

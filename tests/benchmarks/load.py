@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import suppress
 from itertools import cycle
 from multiprocessing import get_context
 from pathlib import Path
@@ -34,16 +35,18 @@ def slow_service(request: httpx.Request) -> httpx.Response:
 
 
 def processor_s(server: Running) -> float:
-    """Return the processor time of the server and its workers so far, in seconds."""
+    """Return the processor time of the server and its workers so far, in seconds.
+
+    As the scheduler counts it, to the nanosecond: of a process the kernel tells in 10 ms alone.
+    """
     total = 0
     for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(fields[2]) == server.process.pid:  # the process group
-            total += int(fields[11]) + int(fields[12])
-    return total / 100
+        with suppress(OSError):  # One that has ended meanwhile.
+            group = stat.read_text().rpartition(")")[2].split()[2]
+            if int(group) == server.process.pid:
+                threads = stat.parent.glob("task/*/schedstat")
+                total += sum(int(thread.read_text().split()[0]) for thread in threads)
+    return total / 1e9
 
 
 def asked(browser: httpx.Client, address: str, lost: list[str]) -> float:

@@ -13,6 +13,8 @@ from tests.processes import Running
 
 WARMING = 8
 """Requests that a side answers before it is measured."""
+ACCEPTED = "gzip, deflate, br, zstd"
+"""As Chromium asks for it."""
 
 
 @dataclass
@@ -80,7 +82,8 @@ def take_turns(sides: list[Side], *, rounds: int, requests: int) -> None:
 
 def log_in(url: str, address: str, **credentials: str) -> httpx.Client:
     """Return a browser of a kind, logged in by the form at an address."""
-    browser = httpx.Client(base_url=url, headers={"Referer": f"{url}/"}, timeout=120)
+    headers = {"Referer": f"{url}/", "Accept-Encoding": ACCEPTED}
+    browser = httpx.Client(base_url=url, headers=headers, timeout=120)
     page = browser.get(address, follow_redirects=True)
     token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page.text)
     assert token, page.text
