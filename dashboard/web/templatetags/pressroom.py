@@ -123,14 +123,6 @@ def status_badge(status: str | None, label: str = "", *, pill: bool = False) -> 
     )
 
 
-@register.inclusion_tag("components/pin.html", takes_context=True)
-def pin_button(context: template.Context, page_id: str, audience_id: str = "") -> dict[str, Any]:
-    """Draw the button that pins a page or an audience, or takes its pin away."""
-    is_pinned = (page_id, audience_id) in context["preferences"].pins
-    shown = {"page_id": page_id, "audience_id": audience_id, "is_pinned": is_pinned}
-    return shown | {name: context.get(name) for name in ("request", "csrf_token")}
-
-
 @register.filter
 def page_type(value: str | None) -> str:
     """Name a page type; one we do not know keeps its own name."""

@@ -13,7 +13,7 @@ from dashboard.web.finding import Hit
 from dashboard.web.http import Request
 from dashboard.web.permissions import MANAGE_PEOPLE, PUBLISH, UPDATE_SUBSCRIPTION, may
 from dashboard.web.service_health import health_now
-from dashboard.web.templatetags.pressroom import drawn_one
+from dashboard.web.templatetags.pressroom import drawn, drawn_one
 
 register = template.Library()
 
@@ -37,6 +37,18 @@ class UserMenu:
     """Where the token that guards a form comes."""
     page: str = _PAGE_PLACE
     """Where the address of the page comes."""
+
+
+@dataclass(frozen=True)
+class Pin:
+    """What the button shows that pins a page or an audience."""
+
+    page_id: str
+    audience_id: str
+    """Empty for a page."""
+    is_pinned: bool
+    token: str = _TOKEN_PLACE
+    page: str = _PAGE_PLACE
 
 
 @dataclass(frozen=True)
@@ -65,9 +77,24 @@ def side(context: template.Context) -> SafeString:
     Drawn once for each way they can be: to draw them took longer than to draw a list's rows.
     """
     request: Request = context["request"]
-    drawn = drawn_one("components/side.html", _side(request, context))
-    whole = drawn.replace(_TOKEN_PLACE, str(context["csrf_token"]))
-    return mark_safe(whole.replace(_PAGE_PLACE, escape(request.get_full_path())))  # noqa: S308
+    whole = drawn_one("components/side.html", _side(request, context))
+    return _filled(whole, context, request.get_full_path())
+
+
+@register.simple_tag(takes_context=True)
+def pin_button(context: template.Context, page_id: str, audience_id: str = "") -> SafeString:
+    """Draw the button that pins a page or an audience, or takes its pin away."""
+    request: Request = context["request"]
+    pin = Pin(page_id, audience_id, (page_id, audience_id) in context["preferences"].pins)
+    # Drawn anew after a click, it goes on to tell on which page it stands.
+    page = request.POST.get("next") if request.method == "POST" else None
+    return _filled(drawn("components/pin.html", [pin]), context, page or request.get_full_path())
+
+
+def _filled(drawing: str, context: template.Context, page: str) -> SafeString:
+    """Return a drawing with the token and the page in their places."""
+    whole = drawing.replace(_TOKEN_PLACE, str(context["csrf_token"]))
+    return mark_safe(whole.replace(_PAGE_PLACE, escape(page)))  # noqa: S308
 
 
 def _side(request: Request, context: Any) -> Side:
