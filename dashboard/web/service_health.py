@@ -4,9 +4,10 @@ Taken from the calls that pages make; nothing is asked for the sake of measuring
 hour of the clock are kept as one: each page looks at the last sixty.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from statistics import median
+from typing import NamedTuple
 
 from django.core.cache import cache
 from django.utils import timezone
@@ -20,20 +21,32 @@ _KEPT_SAMPLES = 20
 _KEPT_S = 2 * 60 * MINUTES
 
 
-@dataclass
-class Minute:
-    """The calls of one minute."""
+class Minute(NamedTuple):
+    """The calls of one minute. The cache packs sixty of them at each call: tuples take least."""
 
     answered: int = 0
     slow: int = 0
     failed: int = 0
-    durations_ms: list[float] = field(default_factory=list)
+    is_answering: bool = False
+    """Of the last call."""
+    durations_ms: tuple[float, ...] = ()
     """Of up to 20 calls."""
 
     @property
     def calls(self) -> int:
         """How many calls were made."""
         return self.answered + self.failed
+
+    def with_call(self, report: CallReport) -> "Minute":
+        """Return the minute with one more call."""
+        if isinstance(report.error, NoAnswerError | ServiceFaultError):
+            return self._replace(failed=self.failed + 1, is_answering=False)
+        took = report.duration_ms
+        durations = (*self.durations_ms[1 - _KEPT_SAMPLES :], took)
+        slow = self.slow + (took > SLOW_MS)
+        return Minute(
+            self.answered + 1, slow, self.failed, is_answering=True, durations_ms=durations
+        )
 
 
 @dataclass(frozen=True)
@@ -57,15 +70,8 @@ def note_call(report: CallReport) -> None:
     """Add one call to its minute. Two processes may lose a tally to each other: it is a gauge."""
     began = report.started_at.astimezone(UTC)
     tallies: dict[int, Minute] = cache.get(_key(began)) or {}
-    minute = tallies.setdefault(began.minute, Minute())
-    is_answering = not isinstance(report.error, NoAnswerError | ServiceFaultError)
-    if is_answering:
-        minute.answered += 1
-        minute.slow += report.duration_ms > SLOW_MS
-        minute.durations_ms = [*minute.durations_ms[1 - _KEPT_SAMPLES :], report.duration_ms]
-    else:
-        minute.failed += 1
-    cache.set_many({_key(began): tallies, "service:answering": is_answering}, timeout=_KEPT_S)
+    tallies[began.minute] = tallies.get(began.minute, Minute()).with_call(report)
+    cache.set(_key(began), tallies, timeout=_KEPT_S)
 
 
 def health_now() -> Health:
@@ -73,7 +79,7 @@ def health_now() -> Health:
     now = timezone.now().astimezone(UTC)
     before = now - timedelta(hours=1)
     try:
-        found = cache.get_many([_key(before), _key(now), "service:answering"])
+        found = cache.get_many([_key(before), _key(now)])
     except RedisError:
         # The pages go on without a cache; /health/ready tells of it.
         found = {}
@@ -86,8 +92,7 @@ def health_now() -> Health:
     durations = [duration for minute in seen for duration in minute.durations_ms]
     return Health(
         minutes=minutes,
-        # Of the hour: kept for two, it would else tell of a call that no minute shows.
-        is_answering=found.get("service:answering") if seen else None,
+        is_answering=seen[-1].is_answering if seen else None,
         median_ms=median(durations) if durations else None,
         slow=sum(minute.slow for minute in seen),
         failed=sum(minute.failed for minute in seen),
@@ -101,4 +106,4 @@ def is_quick() -> bool:
 
 
 def _key(moment: datetime) -> str:
-    return f"service:hour:{moment:%Y%m%d%H}"
+    return f"service:calls:{int(moment.timestamp()) // 3600}"
