@@ -10,9 +10,9 @@ from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core import checks
 from django.core.files import locks
-from django.core.files.storage import storages
 from django.core.management import call_command
 from django.db import connections
+from django.utils.module_loading import import_string
 from gunicorn.app.base import BaseApplication
 
 from dashboard.web.readiness import pending_migrations
@@ -142,7 +142,9 @@ def _is_collected() -> bool:
 
 def _static_sources() -> Iterator[Path]:
     # What makes the collected files of them is a source, too.
-    yield Path(inspect.getfile(type(storages["staticfiles"])))
+    # It is not made here: one that is made reads the names of the files, and there are none yet
+    # where this process waits for another to collect them.
+    yield Path(inspect.getfile(import_string(settings.STORAGES["staticfiles"]["BACKEND"])))
     for finder in get_finders():
         for path, storage in finder.list([]):
             yield Path(storage.path(path))

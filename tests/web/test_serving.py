@@ -1,17 +1,24 @@
 """Starting the production server: what stops it, what it collects, and that it answers."""
 
+import fcntl
 import os
+import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import httpx
 import pytest
+from django.contrib.staticfiles.storage import ManifestStaticFilesStorage
+from django.core.files.base import ContentFile
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
+from django.templatetags.static import static
 
 from config.environment import BASE_DIR
 from dashboard.web.serving import collect_static, deployment_warnings
@@ -51,6 +58,37 @@ def test_static_files_are_collected_when_missing_or_older(settings: Any, tmp_pat
 
     assert "new." in first
     assert manifest.read_text() != first
+
+
+def test_who_waited_for_another_to_collect_knows_the_files(settings: Any, tmp_path: Path) -> None:
+    (source := tmp_path / "source").mkdir()
+    (source / "new.css").write_text("p {}")
+    settings.STATICFILES_DIRS = [source]
+    settings.STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.FileSystemFinder"]
+    settings.STATIC_ROOT = tmp_path / "collected"
+    settings.STORAGES = {
+        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.ManifestStaticFilesStorage"}
+    }
+
+    with (tmp_path / "collected.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        waiting = Thread(target=collect_static)
+        waiting.start()
+        while waiting.is_alive() and not is_waited_for(lock.fileno()):
+            time.sleep(0.01)
+        another = ManifestStaticFilesStorage(location=tmp_path / "collected")
+        collected = another.save("new.css", ContentFile("p {}"))
+        [*another.post_process({collected: (another, collected)})]
+    waiting.join()
+
+    assert re.fullmatch(r"/?static/new\.\w+\.css", static("new.css"))
+
+
+def is_waited_for(lock: int) -> bool:
+    """Tell whether another thread waits for a lock that this one holds."""
+    of_lock = f":{os.fstat(lock).st_ino} "
+    locks = Path("/proc/locks").read_text().splitlines()
+    return any("->" in one and of_lock in one for one in locks)
 
 
 def test_static_files_are_collected_when_what_makes_them_is_newer(
