@@ -5,7 +5,7 @@ never what else an answer holds.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from enum import StrEnum
 from functools import cache
 from typing import Any
@@ -45,7 +45,7 @@ def _of_call(report: CallReport) -> Iterator[Found]:
     if isinstance(report.answer, ListEnvelope):
         yield from _of_list(report.answer)
     elif report.answer is not None:
-        yield from _of_thing(report.answer, "")
+        yield from _of_things([report.answer], "")
 
 
 def _of_list(found: ListEnvelope[Any]) -> Iterator[Found]:
@@ -56,45 +56,43 @@ def _of_list(found: ListEnvelope[Any]) -> Iterator[Found]:
         yield COUNT, "totalCount", "less than the items that came with it"
     if found.has_more and not brought:
         yield COUNT, "hasMore", "true where no item came"
-    ids = [each for item in found.items if (each := _id(item))]
+    ids = [each for each in _ids(found.items) if each]
     if len(set(ids)) < len(ids):
         yield TWICE, "items", "two items of one list have the same id"
-    for item in found.items:
-        yield from _of_thing(item, "items.*.")
+    yield from _of_things(found.items, "items.*.")
 
 
-def _id(item: Any) -> str | None:
-    match item:
-        case PageItem():
-            return item.page_id
-        case Audience():
-            return item.audience_id
-        case Person():
-            return item.person_id
-    return None
+def _ids(items: Sequence[Any]) -> list[str | None]:
+    match items:
+        case [PageItem(), *_]:
+            return [page.page_id for page in items]
+        case [Audience(), *_]:
+            return [audience.audience_id for audience in items]
+        case [Person(), *_]:
+            return [person.person_id for person in items]
+    return []
 
 
-def _of_thing(thing: Any, place: str) -> Iterator[Found]:
-    match thing:
-        case PageItem():
-            yield from _unknown(thing.status, PageStatus, f"{place}status")
-            yield from _unknown(thing.page_type, PageType, f"{place}pageType")
-        case AudienceVersion():
-            yield from _unknown(thing.status, VersionStatus, f"{place}status")
-        case Audience():
-            for name, version in (
-                ("latestVersion", thing.latest_version),
-                ("publishedVersion", thing.published_version),
-            ):
-                if version:
-                    yield from _of_thing(version, f"{place}{name}.")
-        case WebhookSubscription():
-            for event in thing.events or ():
-                yield from _unknown(event, EventName, f"{place}events.*")
+def _of_things(things: Sequence[Any], place: str) -> Iterator[Found]:
+    """Look at things of one kind, at each name that they give once."""
+    match things:
+        case [PageItem(), *_]:
+            yield from _unknown({one.status for one in things}, PageStatus, f"{place}status")
+            yield from _unknown({one.page_type for one in things}, PageType, f"{place}pageType")
+        case [AudienceVersion(), *_]:
+            yield from _unknown({one.status for one in things}, VersionStatus, f"{place}status")
+        case [Audience(), *_]:
+            latest = [one.latest_version for one in things if one.latest_version]
+            yield from _of_things(latest, f"{place}latestVersion.")
+            published = [one.published_version for one in things if one.published_version]
+            yield from _of_things(published, f"{place}publishedVersion.")
+        case [WebhookSubscription(), *_]:
+            events = {event for one in things for event in one.events or ()}
+            yield from _unknown(events, EventName, f"{place}events.*")
 
 
-def _unknown(value: str | None, names: type[StrEnum], place: str) -> Iterator[Found]:
-    if value is not None and value not in _names(names):
+def _unknown(values: Set[str | None], names: type[StrEnum], place: str) -> Iterator[Found]:
+    for value in sorted(each for each in values - _names(names) if each is not None):
         yield UNKNOWN, place, f"“{value[:60]}”"
 
 

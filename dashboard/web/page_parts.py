@@ -3,15 +3,19 @@
 import re
 import shlex
 from dataclasses import dataclass, field
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from dashboard.client.calls import path
 from dashboard.contract.metadata import Metadata, MetadataRequest
 from dashboard.contract.pages import Action, PageItem, Script
+from dashboard.itself import Itself
 from dashboard.web.metadata_fields import MetadataField, metadata_fields
 from dashboard.web.untrusted import is_live
 
 PARAGRAPHS_SHOWN = 3
+BODIES_KEPT = 16
+"""As many as the client keeps answers."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,12 @@ class PageBody:
     def social_card(self) -> "LinkPreview":
         """How a shared link may look."""
         return social_card(self.page.metadata, title=self.page.title)
+
+
+@lru_cache(maxsize=BODIES_KEPT)
+def page_body(page: Itself[PageItem], curl: str) -> PageBody:
+    """Return the body of a page: while the service says the same of it, the same body."""
+    return PageBody(page.thing, curl)
 
 
 def actions_in_order(page: PageItem) -> list[Action]:

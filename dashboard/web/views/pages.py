@@ -15,6 +15,7 @@ from dashboard.client import APIError, InvalidRequestError, NotFoundError
 from dashboard.contract.audiences import Audience
 from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import PageItem
+from dashboard.itself import Itself
 from dashboard.ledger.queries.operations import publishes_of_page
 from dashboard.ledger.queries.pages import Coverage, Tally, pages_coverage
 from dashboard.web.audience_rows import AudienceQuery, audience_table, last_outcomes
@@ -29,7 +30,7 @@ from dashboard.web.page_lists import (
     read_on,
     rows_as_seen,
 )
-from dashboard.web.page_parts import PageBody, curl_line
+from dashboard.web.page_parts import curl_line, page_body
 from dashboard.web.parallel import started
 from dashboard.web.permissions import PUBLISH, may
 from dashboard.web.readings import Reading, read_audiences, read_page
@@ -158,7 +159,7 @@ def _page_context(request: Request, reading: Reading[PageItem]) -> dict[str, Any
         "here": "pages",
         "reading": reading,
         "page": page,
-        "body": PageBody(page, curl_line(service, "pages", page.page_id)),
+        "body": page_body(Itself(page), curl_line(service, "pages", page.page_id)),
     }
 
 
