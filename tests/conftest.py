@@ -12,6 +12,7 @@ from django.test import client as test_client
 from hypothesis import settings as hypothesis_settings
 from xdist.remote import Producer
 
+from dashboard.ledger.queries.pages import tally_as_of
 from tests import far_end as far_end_module
 from tests import once
 from tests.dealing import Dealing
@@ -30,6 +31,7 @@ test_client.store_rendered_templates = lambda *_, **__: None
 def _empty_cache() -> Iterator[None]:
     yield
     cache.clear()
+    tally_as_of.cache_clear()
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from dashboard.contract.pages import PageItem
 from dashboard.contract.webhooks import WebhookSubscription
 from dashboard.ledger import recording
 from dashboard.ledger.models import AudienceRecord, ListTotal, PageRecord, VersionRecord
-from dashboard.ledger.queries.pages import pages_coverage
+from dashboard.ledger.queries.pages import everything_counted, pages_coverage
 from tests import wire
 
 pytestmark = pytest.mark.django_db
@@ -156,6 +156,26 @@ def test_coverage_counts_what_is_known_of_what_there_is() -> None:
     coverage = pages_coverage()
     assert (coverage.known, coverage.total, coverage.missing) == (1, 240, 239)
     assert not coverage.is_full
+
+
+def test_pages_are_counted_once_while_none_is_written(
+    django_assert_num_queries: Queries,
+) -> None:
+    recording.remember_pages(pages(*fifty_pages()))
+    counted, _ = everything_counted()
+    with django_assert_num_queries(1):
+        assert everything_counted()[0] == counted
+    assert counted.by_status([]) == {"published": 50}
+
+
+@pytest.mark.parametrize("page_id", ["page_7", "page_new"])
+def test_a_page_that_changed_or_is_new_is_counted_at_once(page_id: str) -> None:
+    recording.remember_pages(pages(*fifty_pages()))
+    everything_counted()
+    recording.remember_page(PageItem.model_validate(wire.page(pageId=page_id, status="draft")))
+    tally, coverage = everything_counted()
+    assert tally.by_status([])["draft"] == 1
+    assert tally.total() == coverage.known == PageRecord.objects.count()
 
 
 def test_before_any_look_nothing_is_known_to_be_complete() -> None:

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import reduce
+from functools import lru_cache, reduce
 from operator import or_
+from time import time
 from typing import Any
 
 from django.db.models import (
@@ -23,7 +24,7 @@ from dashboard.ledger.models import ListTotal, PageRecord
 from dashboard.ledger.queries.audiences import STANDINGS
 from dashboard.ledger.recording import PAGES_LIST
 from dashboard.ledger.standings import column_of
-from dashboard.statements import HOW_MANY, Statement
+from dashboard.statements import Statement
 
 PAGE_SORTS: dict[str, list[str | OrderBy]] = {
     "-updated": [F("updated_at").desc(nulls_last=True), "-pk"],
@@ -36,6 +37,8 @@ PAGE_SORTS: dict[str, list[str | OrderBy]] = {
 DEFAULT_PAGE_SORT = "-updated"
 UNINDEXED_SORTS = ("-audiences", "audiences")
 _STATUS, _TYPE, _EMPTY = F("status"), F("page_type"), Value("", TextField())
+TALLY_KEPT_S = 60
+"""So long a count may stay behind where two wrote at once. Our choice."""
 NOT_GIVEN = "none"
 """The filter value for "the service never said"."""
 
@@ -156,24 +159,40 @@ def count_standings(found: QuerySet[PageRecord]) -> dict[str, int]:
     return {standing: counted[f"pages_{name}"] for standing, name in columns.items()}
 
 
-def pages_coverage(tally: Tally | None = None) -> Coverage:
-    """Return how many pages are known of how many there are; one query, two where none is known.
+def pages_coverage() -> Coverage:
+    """Return how many pages are known of how many there are; queries as in `everything_counted`."""
+    _, coverage = everything_counted()
+    return coverage
 
-    `tally` is of all pages, where they were counted already.
+
+def everything_counted() -> tuple[Tally, Coverage]:
+    """Return how many pages are known by status and type, and how much of the list that is.
+
+    One query; a second where a page was written down since they were counted here.
     """
-    if covered := _COVERED.first(counts=tally is None):
-        known = tally.total() if tally else covered.known
-        return Coverage(known, covered.total, covered.last_seen_at)
-    return Coverage(0, _total().values_list("total_count", flat=True).first(), None)
+    covered = _COVERED.first()
+    if covered is None:
+        return Tally({}), Coverage(0, _total().values_list("total_count", flat=True).first(), None)
+    tally = tally_as_of(covered.last_seen_at, int(time() // TALLY_KEPT_S))
+    return tally, Coverage(tally.total(), covered.total, covered.last_seen_at)
 
 
-def _covered(*, counts: bool) -> "QuerySet[PageRecord, Any]":
-    """Return the page seen last, and beside it how many the list has, and how many are known."""
-    beside = {"total": Subquery(_total().values("total_count"))}
-    if counts:
-        beside["known"] = Subquery(PageRecord.objects.order_by().values(known=HOW_MANY))
-    seen_last = PageRecord.objects.order_by("-last_seen_at").annotate(**beside)
-    return seen_last.values_list("last_seen_at", *beside, named=True)[:1]
+@lru_cache(maxsize=1)
+def tally_as_of(_last_seen_at: datetime, _period: int) -> Tally:
+    """Return how many pages are known by status and type, counted once for these arguments.
+
+    Whoever writes a page down dates it, and none is taken away: the page dated last tells whether
+    there is anything new. Of two that write at once the later may be dated the earlier, so it is
+    not relied on for longer than a period.
+    """
+    return tally_pages()
+
+
+def _covered() -> "QuerySet[PageRecord, Any]":
+    """Return when the page seen last was seen, and beside it how many the list has."""
+    total = Subquery(_total().values("total_count"))
+    seen_last = PageRecord.objects.order_by("-last_seen_at").annotate(total=total)
+    return seen_last.values_list("last_seen_at", "total", named=True)[:1]
 
 
 _COVERED = Statement(_covered)

@@ -17,7 +17,7 @@ from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import PageItem
 from dashboard.itself import Itself
 from dashboard.ledger.queries.operations import publishes_of_page
-from dashboard.ledger.queries.pages import Coverage, Tally, pages_coverage
+from dashboard.ledger.queries.pages import Coverage, Tally, everything_counted, pages_coverage
 from dashboard.web.audience_rows import AudienceQuery, audience_table, last_outcomes
 from dashboard.web.http import Request, render_part, wants_part
 from dashboard.web.page_filters import PageFilters, standing_choices
@@ -93,7 +93,7 @@ def _context(
     restarted: bool = False,
 ) -> dict[str, Any]:
     done, cursor = (progress.done, progress.cursor) if progress else (0, "")
-    tally, coverage = counted or _everything_counted()
+    tally, coverage = counted or everything_counted()
     return {
         "here": "pages",
         "query": query,
@@ -107,11 +107,6 @@ def _context(
         "progress": progress,
         "restarted": restarted,
     }
-
-
-def _everything_counted() -> tuple[Tally, Coverage]:
-    tally = PageQuery().tally()
-    return tally, pages_coverage(tally)
 
 
 def _show(request: Request, context: dict[str, Any]) -> HttpResponse:
