@@ -1,7 +1,7 @@
 """Operations 4, 5 and 6: list audiences, publish a version, get the conversation."""
 
 from collections import defaultdict
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
@@ -24,6 +24,7 @@ from dashboard.embedded_api.problems import not_found
 from dashboard.embedded_api.publishing import publish_version
 from dashboard.embedded_api.requests import Publication
 from dashboard.embedded_api.wire import (
+    FOR_GOOD,
     OF_AUDIENCE,
     OF_CONVERSATION,
     JsonObject,
@@ -39,7 +40,6 @@ from dashboard.statements import Statement
 MAX_AUDIENCES = 1_000
 AUDIENCES_KEPT = 500
 """As they were written, of about 12 KB each with the rows they were written from."""
-_ALL_HAS_COME = datetime.max.replace(tzinfo=UTC)
 router = Router(tags=["Audiences"], by_alias=True)
 
 
@@ -151,7 +151,7 @@ def _audience(
 
 @lru_cache(maxsize=AUDIENCES_KEPT)
 def _settled(row: Any, page: Any, versions: tuple[Any, ...]) -> orjson.Fragment:
-    return orjson.Fragment(orjson.dumps(_written(row, page, versions, _ALL_HAS_COME)))
+    return orjson.Fragment(orjson.dumps(_written(row, page, versions, FOR_GOOD.now)))
 
 
 def _written(row: Any, page: Any, versions: tuple[Any, ...], now: datetime) -> JsonObject:
