@@ -8,9 +8,9 @@ shows; when its moment comes, all it changes becomes true together. Source: DESI
 shows the states and not the transitions.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from operator import attrgetter
 from typing import Any, TypeVar
@@ -20,6 +20,7 @@ from dashboard.contract.dates import read_date, write_mark
 from dashboard.embedded_api.marks import last_mark_of
 
 KeyT = TypeVar("KeyT")
+END_OF_TIME = datetime.max.replace(tzinfo=UTC)
 _TICK = timedelta(milliseconds=1)
 _UNDER_WAY = {VersionStatus.QUEUED, VersionStatus.PROCESSING, VersionStatus.PUBLISHED}
 
@@ -88,10 +89,16 @@ class Dates:
 _dates_in = attrgetter(*Dates.names())
 
 
-def has_plans(row: Any, now: datetime) -> bool:
-    """Tell whether a version's row has dates that are still to come, and will then be another."""
-    last = max(filter(None, _dates_in(row)), default="")
-    return last > last_mark_of(now)
+def unchanged_at(rows: Iterable[Any], now: datetime) -> datetime:
+    """Return a moment at which versions' rows are what they are now: the same until a plan comes.
+
+    Where nothing is planned that is the end of time, else when the last of their dates came.
+    """
+    until = last_mark_of(now)
+    dates = [date for row in rows for date in _dates_in(row) if date]
+    if max(dates, default="") <= until:
+        return END_OF_TIME
+    return max((come for date in dates if date <= until and (come := read_date(date))), default=now)
 
 
 def publish(

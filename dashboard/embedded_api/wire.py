@@ -8,7 +8,7 @@ links, only to write them again, took a third of the list's time.
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, TypeVar
 
 import orjson
@@ -20,7 +20,7 @@ from dashboard.contract.metadata import Metadata
 from dashboard.contract.pages import PageStatus
 from dashboard.embedded_api import models
 from dashboard.embedded_api.cursors import Part
-from dashboard.embedded_api.lifecycle import Dates
+from dashboard.embedded_api.lifecycle import END_OF_TIME, Dates
 from dashboard.embedded_api.marks import last_mark_of
 from dashboard.embedded_api.models.pages import status_of_page
 
@@ -148,7 +148,7 @@ class Wire:
         }
 
 
-FOR_GOOD = Wire(datetime.max.replace(tzinfo=UTC))
+FOR_GOOD = Wire(END_OF_TIME)
 """Writes rows of which nothing is planned: as they are and stay."""
 
 

@@ -9,7 +9,14 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from dashboard.contract.audiences import VersionStatus
 from dashboard.contract.dates import read_date, write_mark
-from dashboard.embedded_api.lifecycle import CancelledVersionError, Dates, Delays, publish
+from dashboard.embedded_api.lifecycle import (
+    END_OF_TIME,
+    CancelledVersionError,
+    Dates,
+    Delays,
+    publish,
+    unchanged_at,
+)
 
 START = datetime(2026, 3, 9, 12, tzinfo=UTC)
 DELAYS = Delays(queue=timedelta(seconds=3), processing=timedelta(seconds=4))
@@ -66,6 +73,27 @@ def test_the_version_before_is_retired_at_the_very_moment() -> None:
     assert statuses(versions, 16.999) == ["published", "processing"]
     assert statuses(versions, 17) == ["archived", "published"]
     assert versions["a"].archived_at == versions["a"].obsolete_at == versions["b"].published_at
+
+
+@given(seconds=st.floats(0, 30), earlier=st.floats(0, 30))
+def test_versions_are_what_they_are_now_at_a_moment_that_stays_until_a_plan_comes(
+    seconds: float, earlier: float
+) -> None:
+    versions = published(published({"a": draft(), "b": draft()}, "a", 0), "b", 10)
+    rows, now, before = versions.values(), after(seconds), after(min(seconds, earlier))
+    moment = unchanged_at(rows, now)
+    for dates in rows:
+        assert dates.status(moment) == dates.status(now)
+        assert dates.at(moment) == dates.at(now)
+        assert dates.queue_duration_ms(moment) == dates.queue_duration_ms(now)
+    is_the_same = [dates.at(before) for dates in rows] == [dates.at(now) for dates in rows]
+    assert (unchanged_at(rows, before) == moment) == is_the_same
+
+
+def test_where_nothing_is_planned_versions_are_as_they_are_for_good() -> None:
+    versions = published({"a": draft(), "b": draft()}, "a", 0)
+    assert unchanged_at(versions.values(), after(8)) == END_OF_TIME
+    assert unchanged_at([Dates()], START) == unchanged_at([], START) == END_OF_TIME
 
 
 def test_another_queued_version_is_cancelled_and_retires_nothing() -> None:

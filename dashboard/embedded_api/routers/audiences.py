@@ -17,17 +17,15 @@ from dashboard.contract.conversations import Conversation as ConversationOnWire
 from dashboard.contract.envelope import ListEnvelope
 from dashboard.embedded_api.cursors import NEWEST_FIRST, Part
 from dashboard.embedded_api.http import ServiceRequest, refusals
-from dashboard.embedded_api.lifecycle import Dates, has_plans
+from dashboard.embedded_api.lifecycle import Dates, unchanged_at
 from dashboard.embedded_api.marks import last_mark_of
 from dashboard.embedded_api.models import Audience, Conversation, Page, Version
 from dashboard.embedded_api.problems import not_found
 from dashboard.embedded_api.publishing import publish_version
 from dashboard.embedded_api.requests import Publication
 from dashboard.embedded_api.wire import (
-    FOR_GOOD,
     OF_AUDIENCE,
     OF_CONVERSATION,
-    JsonObject,
     Wire,
     answer,
     answer_list,
@@ -128,7 +126,7 @@ def get_messages(request: ServiceRequest, page_id: str, audience_id: str) -> Htt
     )
 
 
-def _on_wire(audiences: list[Any], page: Any) -> list[JsonObject | orjson.Fragment]:
+def _on_wire(audiences: list[Any], page: Any) -> list[orjson.Fragment]:
     """Write audiences with their latest and live versions, at the price of one query.
 
     What was written of rows that are still the same is kept: a list is looked at again and again.
@@ -137,30 +135,18 @@ def _on_wire(audiences: list[Any], page: Any) -> list[JsonObject | orjson.Fragme
     versions = defaultdict(list)
     for version in _LATEST_AND_LIVE.rows(page.id, last_mark_of(now)):
         versions[version.audience_id].append(version)
-    return [_audience(row, page, tuple(versions[row.id]), now) for row in audiences]
-
-
-def _audience(
-    row: Any, page: Any, versions: tuple[Any, ...], now: datetime
-) -> JsonObject | orjson.Fragment:
-    """Write an audience; where nothing of it is planned, the same rows say the same for good."""
-    if any(has_plans(version, now) for version in versions):
-        return _written(row, page, versions, now)
-    return _settled(row, page, versions)
+    found = [(row, tuple(versions[row.id])) for row in audiences]
+    return [_audience(row, page, of_row, unchanged_at(of_row, now)) for row, of_row in found]
 
 
 @lru_cache(maxsize=AUDIENCES_KEPT)
-def _settled(row: Any, page: Any, versions: tuple[Any, ...]) -> orjson.Fragment:
-    return orjson.Fragment(orjson.dumps(_written(row, page, versions, FOR_GOOD.now)))
-
-
-def _written(row: Any, page: Any, versions: tuple[Any, ...], now: datetime) -> JsonObject:
+def _audience(row: Any, page: Any, versions: tuple[Any, ...], moment: datetime) -> orjson.Fragment:
     """Write an audience; its `versions` come by number: the latest last, and what is live."""
     published = contract.VersionStatus.PUBLISHED
-    live = (each for each in reversed(versions) if Dates.of(each).status(now) is published)
-    return Wire(now).audience(
-        row, page, latest=versions[-1] if versions else None, live=next(live, None)
-    )
+    live = (each for each in reversed(versions) if Dates.of(each).status(moment) is published)
+    latest = versions[-1] if versions else None
+    written = Wire(moment).audience(row, page, latest=latest, live=next(live, None))
+    return orjson.Fragment(orjson.dumps(written))
 
 
 def _latest_and_live(page_id: str, until: str) -> "QuerySet[Version, Any]":
