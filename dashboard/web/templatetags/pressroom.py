@@ -293,9 +293,3 @@ def _nothing(shown: str) -> SafeString:
         "—",
         format_html('<span class="vh">{}</span>', "empty"),
     )
-
-
-@register.simple_tag
-def now_moment() -> SafeString:
-    """Draw the present moment: when this page was made."""
-    return moment(timezone.now())

@@ -6,18 +6,20 @@ from typing import Any
 
 from django import template
 from django.contrib.auth.models import AnonymousUser, User
+from django.utils import timezone
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
 from dashboard.web.finding import Hit
 from dashboard.web.http import Request
 from dashboard.web.permissions import MANAGE_PEOPLE, PUBLISH, UPDATE_SUBSCRIPTION, may
+from dashboard.web.readings import Reading
 from dashboard.web.service_health import health_now
-from dashboard.web.templatetags.pressroom import drawn, drawn_one
+from dashboard.web.templatetags.pressroom import drawn, drawn_one, moment
 
 register = template.Library()
 
-_TOKEN_PLACE, _PAGE_PLACE = secrets.token_hex(), secrets.token_hex()
+_TOKEN_PLACE, _PAGE_PLACE, _MOMENT_PLACE = (secrets.token_hex() for _ in range(3))
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,19 @@ class UserMenu:
     """Where the token that guards a form comes."""
     page: str = _PAGE_PLACE
     """Where the address of the page comes."""
+
+
+@dataclass(frozen=True)
+class Freshness:
+    """What is told of when a page was true."""
+
+    is_read: bool
+    """From the service, and not made here."""
+    is_last_known: bool
+    zone: str
+    """Its name, where the reader may take the time for another's; else empty."""
+    moment: str = _MOMENT_PLACE
+    page: str = _PAGE_PLACE
 
 
 @dataclass(frozen=True)
@@ -78,6 +93,23 @@ def side(context: template.Context) -> SafeString:
     """
     request: Request = context["request"]
     whole = drawn_one("components/side.html", _side(request, context))
+    return _filled(whole, context, request.get_full_path())
+
+
+@register.simple_tag(takes_context=True)
+def fresh(context: template.Context) -> SafeString:
+    """Tell when the page was true, by the `reading` in the context, and offer to read it again."""
+    request: Request = context["request"]
+    reading: Reading[Any] | None = context.get("reading")
+    now = timezone.localtime()
+    told = Freshness(
+        is_read=reading is not None,
+        is_last_known=bool(reading and reading.error),
+        zone=(now.tzname() or "") if context["tells_zone"]() else "",
+    )
+    # No fraction of a second is shown: of a second's readings one is drawn.
+    as_of = (reading.as_of if reading else now).replace(microsecond=0)
+    whole = drawn("components/fresh.html", [told]).replace(_MOMENT_PLACE, moment(as_of))
     return _filled(whole, context, request.get_full_path())
 
 
