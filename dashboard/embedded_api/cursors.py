@@ -5,12 +5,14 @@ Source: DESIGN.md (the spec gives `cursor` and `limit`, and not what they hold).
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
 from django.core.signing import BadSignature, Signer
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Case, Exists, Model, Q, QuerySet, Subquery, When
 
+from dashboard.embedded_api.models import Tenant
 from dashboard.embedded_api.problems import ProblemError
 from dashboard.statements import HOW_MANY, Statement
 
@@ -92,11 +94,7 @@ class Listing:
                 rows_of(tenant_id).filter(order.after(value, row_id)), size
             )
         )
-        self._count = Statement(
-            lambda tenant_id: (
-                rows_of(tenant_id).annotate(total=HOW_MANY).values_list("total", named=True)
-            )
-        )
+        self._count = Statement(partial(_counted, model))
 
     def part(
         self, tenant_id: str, *, cursor: str = "", limit: float = 50, total_count: int | None = None
@@ -112,8 +110,27 @@ class Listing:
         else:
             found = self._first.rows(tenant_id, size=size + 1)
         if total_count is None:
-            total_count = self._count.first(tenant_id).total
+            # A tenant who has never made anything may not be there itself.
+            counted = self._count.first(tenant_id)
+            total_count = counted.total if counted else 0
         return cut(found, self._order, size=size, total_count=total_count)
+
+
+def _counted(model: type[Model], tenant_id: str) -> "QuerySet[Tenant, Any]":
+    """Return how many rows a tenant has.
+
+    SQLite knows how many a table has with hardly a look, and mostly there is but one tenant.
+    """
+    rows = model._default_manager.order_by()
+    own = rows.filter(tenant_id=tenant_id)
+    # By two looks at an index: there is none for "another than".
+    of_others = rows.filter(Q(tenant_id__lt=tenant_id) | Q(tenant_id__gt=tenant_id))
+    total = Case(
+        When(Exists(of_others), then=Subquery(own.values(total=HOW_MANY))),
+        default=Subquery(rows.values(total=HOW_MANY)),
+    )
+    tenant = Tenant.objects.filter(id=tenant_id).annotate(total=total)
+    return tenant.values_list("total", named=True)
 
 
 def size_of(limit: float) -> int:

@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from dashboard.contract.dates import read_date
 from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import Page
+from dashboard.embedded_api.models import Tenant
 from tests.embedded_api.factories import PAGE_BODY, ago, make_audience, make_page
 
 ACTION = {
@@ -159,3 +160,13 @@ def test_pages_are_counted_from_the_shortest_index(service: Client) -> None:
         cursor.execute(f"EXPLAIN QUERY PLAN {count}")
         plan = " ".join(step[-1] for step in cursor.fetchall())
     assert "USING COVERING INDEX page_of_tenant" in plan
+
+
+@pytest.mark.parametrize("others", [[], ["0 before"], ["~ after"], ["0 before", "~ after"]])
+def test_the_pages_of_this_tenant_alone_are_counted(service: Client, others: list[str]) -> None:
+    for other in others:
+        make_page(tenant=Tenant.objects.create(id=other))
+    assert service.get("/v0/pages").json()["totalCount"] == 0
+    for _ in range(3):
+        make_page()
+    assert service.get("/v0/pages").json()["totalCount"] == 3
