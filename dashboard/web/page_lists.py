@@ -8,6 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from django.db.models import QuerySet
@@ -136,6 +137,32 @@ class Chip:
     address: str
 
 
+class Unread(NamedTuple):
+    """What is told of an item that can't be read."""
+
+    path: str
+    problem: str
+
+
+@dataclass(frozen=True)
+class Foot:
+    """What stands below the rows of a list of pages: how far it has come, and the way on."""
+
+    first: int
+    """The number of the first row, where the list does not begin with it; else 0."""
+    shown: int
+    total: int
+    narrows: bool
+    """Whether the total is one of matches."""
+    is_cut: bool
+    unreadable: tuple[Unread, ...]
+    start_address: str
+    next_address: str
+    next_count: int
+    is_swapped: bool
+    """Whether it comes with rows that are added, in place of the one that stands there."""
+
+
 @dataclass(frozen=True)
 class PageRows:
     """One part of a list of pages."""
@@ -160,6 +187,21 @@ class PageRows:
     def next_count(self) -> int:
         """How many rows the next part brings at most."""
         return min(PART, max(self.total - self.shown, 1))
+
+    def foot(self, query: PageQuery, *, are_added: bool) -> Foot:
+        """Return what stands below the rows; that they `are_added` says what is before them."""
+        return Foot(
+            first=0 if are_added or not self.before else self.before + 1,
+            shown=self.shown,
+            total=self.total,
+            narrows=query.narrows,
+            is_cut=self.is_cut,
+            unreadable=tuple(Unread(item.path, item.problem) for item in self.unreadable),
+            start_address=query.address(),
+            next_address=self.next_address,
+            next_count=self.next_count,
+            is_swapped=are_added,
+        )
 
 
 @dataclass(frozen=True)

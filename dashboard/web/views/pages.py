@@ -110,7 +110,9 @@ def _context(
 
 
 def _show(request: Request, context: dict[str, Any]) -> HttpResponse:
-    response = render_part(request, LIST, context, parts=("results", "rows", "coverage"))
+    foot = context["rows"].foot(context["query"], are_added=request.htmx.target == "rows")
+    parts = ("results", "rows", "coverage")
+    response = render_part(request, LIST, context | {"foot": foot}, parts=parts)
     if request.htmx.target == "results":
         # A form sends its empty fields too; the address is to be one worth keeping.
         return replace_url(response, context["whole_address"])
@@ -119,7 +121,8 @@ def _show(request: Request, context: dict[str, Any]) -> HttpResponse:
 
 def _show_all_results(request: Request, context: dict[str, Any]) -> HttpResponse:
     """Answer with all results, where htmx asked for a smaller part of them."""
-    response = render(request, f"{LIST}#results", context)
+    foot = context["rows"].foot(context["query"], are_added=False)
+    response = render(request, f"{LIST}#results", context | {"foot": foot})
     return reswap(retarget(response, "#results"), "outerHTML")
 
 
