@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent
 # A room, and what it may import besides itself and the standard library.
 ROOMS = {
     "contract": {"pydantic"},
-    "client": {"dashboard.contract", "httpcore", "httpx", "pydantic"},
+    "client": {"dashboard.contract", "dashboard.kept", "httpcore", "httpx", "pydantic"},
     "ledger": {"dashboard.contract", "dashboard.itself", "dashboard.statements", "django"},
     "web": {
         "dashboard.client",
@@ -22,6 +22,7 @@ ROOMS = {
     },
     "embedded_api": {
         "dashboard.contract",
+        "dashboard.kept",
         "dashboard.statements",
         "django",
         "httpx",

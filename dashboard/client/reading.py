@@ -3,8 +3,7 @@
 import json
 import math
 import re
-from functools import lru_cache
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, NoReturn, TypeVar
 
 from pydantic import ValidationError
 
@@ -17,9 +16,6 @@ BODY_HEAD = 2_000
 MAX_DEPTH = 100
 """Levels of nesting; more is refused, as what shows the answer later is recursive too."""
 WHOLE_ANSWER = problem_path(())
-READINGS_KEPT = 16
-LONGEST_KEPT = 200_000
-"""Characters of an answer whose reading is kept: about a megabyte with all that was read."""
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _ESCAPED_UNSTORABLE = re.compile(r"\\u(?:0000|d[89a-f])", re.IGNORECASE)
@@ -27,31 +23,19 @@ _ESCAPED_UNSTORABLE = re.compile(r"\\u(?:0000|d[89a-f])", re.IGNORECASE)
 ReplyT = TypeVar("ReplyT", bound=WireModel)
 
 
-def read_reply(
-    text: str, *, status_code: int, reply: type[ReplyT], is_kept: bool = False
-) -> ReplyT:
+def read_reply(text: str, *, status_code: int, reply: type[ReplyT]) -> ReplyT:
     """Return the answer as a `reply`.
 
-    One that `is_kept` stays in memory for a while, and is not read again while the service says
-    the same: a list is looked at again and again. Not for what is other people's data.
     Raises BadAnswerError, naming the path, where the text is no JSON or not what the spec says.
     """
-    read = _read_once if is_kept and len(text) <= LONGEST_KEPT else _read
     try:
-        return cast("ReplyT", read(reply, text))
+        return reply.model_validate(read_json(text))
     except ValidationError as failure:
         first = failure.errors(include_url=False, include_input=False, include_context=False)[0]
         where, problem = problem_path(first["loc"]), first["msg"]
     except ValueError as failure:
         where, problem = WHOLE_ANSWER, str(failure)
     raise BadAnswerError(problem, path=where, status_code=status_code, body=text[:BODY_HEAD])
-
-
-def _read(reply: type[WireModel], text: str) -> WireModel:
-    return reply.model_validate(read_json(text))
-
-
-_read_once = lru_cache(maxsize=READINGS_KEPT)(_read)
 
 
 def read_text(body: bytes) -> str:

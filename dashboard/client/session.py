@@ -7,6 +7,7 @@ from base64 import b64encode
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing, nullcontext
 from datetime import UTC, datetime
+from typing import cast
 from urllib.parse import urlencode
 
 import httpx
@@ -16,17 +17,17 @@ from dashboard.client.calls import Call
 from dashboard.client.errors import APIError, StatusError
 from dashboard.client.failures import CONNECT_LIMIT_S, no_answer
 from dashboard.client.network import time_limit
-from dashboard.client.reading import (
-    ReplyT,
-    read_reply,
-    read_text,
-    storable,
-)
+from dashboard.client.reading import ReplyT, read_reply, read_text, storable
 from dashboard.client.refusals import read_refusal
 from dashboard.client.reports import CallReport, Reporter, Trip
 from dashboard.client.retries import read_retry_after_s, wait_before_retry_s
 from dashboard.client.transport import PooledTransport
+from dashboard.contract.wire import WireModel
+from dashboard.kept import Kept
 
+ANSWERS_KEPT = 16
+LONGEST_KEPT = 200_000
+"""Bytes of an answer that is kept: about a megabyte with all that was read of it."""
 MIN_KEY_TO_MASK = 8
 """A shorter key is a word that may well stand in an answer by chance."""
 
@@ -58,7 +59,8 @@ class Session:
         self._guard = guard
         # As it is, and as JSON may write it: PHP's escapes every slash.
         spellings = {api_key, json.dumps(api_key)[1:-1], api_key.replace("/", r"\/")}
-        self._masked = spellings if len(api_key) >= MIN_KEY_TO_MASK else set()
+        is_masked = len(api_key) >= MIN_KEY_TO_MASK
+        self._masked = [spelling.encode() for spelling in spellings] if is_masked else []
         service = httpx.URL(base_url)
         self.address = str(service.copy_with(userinfo=b"", fragment=None))
         self._host = service.host
@@ -73,6 +75,7 @@ class Session:
         # Without httpx's own client: nothing is wanted of what it adds, a fifth of a call's cost.
         # A cookie would be shared by all who use this session, a redirect take the key elsewhere.
         self._transport = transport or PooledTransport()
+        self._kept = Kept[tuple[object, ...], bytes, WireModel](ANSWERS_KEPT)
         self._is_closed = False
 
     def close(self) -> None:
@@ -86,14 +89,19 @@ class Session:
         What was read of an answer that `is_kept` is given again while the service says the same.
         """
         with self._guard(call), self._reporter.reported(call) as trip:
-            status_code, text = self._settled(call, trip)
+            status_code, body = self._settled(call, trip)
             trip.status_code = status_code
-            trip.answer = answer = read_reply(
-                text, status_code=status_code, reply=reply, is_kept=is_kept
-            )
-            return answer
 
-    def _settled(self, call: Call, trip: Trip) -> tuple[int, str]:
+            def read(body: bytes) -> WireModel:
+                return read_reply(read_text(body), status_code=status_code, reply=reply)
+
+            if is_kept and len(body) <= LONGEST_KEPT:
+                trip.answer = self._kept.made_of((call.path, *call.params.items()), body, read)
+            else:
+                trip.answer = read(body)
+            return cast("ReplyT", trip.answer)
+
+    def _settled(self, call: Call, trip: Trip) -> tuple[int, bytes]:
         """Send until there is an answer in 2xx or no sense in trying again."""
         until = time.monotonic() + self._timeout_s
         while True:
@@ -112,12 +120,12 @@ class Session:
                     raise
             time.sleep(wait_s)
 
-    def _sent(self, call: Call, until: float) -> tuple[int, str]:
-        """Send once; return the status and text of an answer in 2xx."""
+    def _sent(self, call: Call, until: float) -> tuple[int, bytes]:
+        """Send once; return the status and body of an answer in 2xx."""
         try:
             with time_limit(until), closing(self._open(call, until)) as response:
                 if response.is_success:
-                    return response.status_code, self._text(whole_body(response))
+                    return response.status_code, self._masked_in(whole_body(response))
                 error: APIError = self._refusal(response)
         except (httpx.TransportError, httpx.InvalidURL) as failure:
             error = no_answer(failure, host=self._host, limit_s=self._timeout_s)
@@ -146,17 +154,16 @@ class Session:
     def _refusal(self, response: httpx.Response) -> StatusError:
         told = read_retry_after_s(response.headers.get("retry-after"), now=datetime.now(UTC))
         return read_refusal(
-            self._text(head_of_body(response)),
+            read_text(self._masked_in(head_of_body(response))),
             status_code=response.status_code,
             retry_after_s=told,
         )
 
-    def _text(self, body: bytes) -> str:
-        """Return the body as text, without our key: some services repeat the one they refuse."""
-        text = read_text(body)
+    def _masked_in(self, body: bytes) -> bytes:
+        """Return the body without our key: some services repeat the one they refuse."""
         for spelling in self._masked:
-            text = text.replace(spelling, "[API key]")
-        return text
+            body = body.replace(spelling, b"[API key]")
+        return body
 
 
 def _sendable(value: str | int) -> str | int:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.client import Arrival, BadAnswerError
+from dashboard.client.session import ANSWERS_KEPT, LONGEST_KEPT
 from tests import wire
 from tests.client.clients import WRITES, client_answering, client_saying
 
@@ -55,6 +56,30 @@ def test_a_list_that_says_what_it_said_before_is_not_read_again() -> None:
 def test_what_was_read_of_people_is_not_kept() -> None:
     client = client_saying(200, json=wire.envelope(wire.person()))
     assert client.people.list() is not client.people.list()
+
+
+def test_another_answer_to_the_same_call_is_read() -> None:
+    names = iter(["Old", "Old", "New"])
+    client = client_answering(lambda _: httpx.Response(200, json=wire.page(name=next(names))))
+    assert [client.pages.get("page_1").name for _ in range(3)] == ["Old", "Old", "New"]
+
+
+def test_the_same_answer_to_another_call_is_another_thing() -> None:
+    client = client_saying(200, json=wire.page())
+    assert client.pages.get("page_1") is not client.pages.get("page_2")
+
+
+def test_of_many_answers_the_last_are_kept() -> None:
+    client = client_saying(200, json=wire.page())
+    first = client.pages.get("page_0")
+    kept = [client.pages.get(f"page_{n}") for n in range(1, ANSWERS_KEPT + 1)]
+    assert all(client.pages.get(f"page_{n}") is one for n, one in enumerate(kept, 1))
+    assert client.pages.get("page_0") is not first
+
+
+def test_a_very_long_answer_is_not_kept() -> None:
+    client = client_saying(200, json=wire.page(pageContext="x" * LONGEST_KEPT))
+    assert client.pages.get("page_1") is not client.pages.get("page_1")
 
 
 def test_the_same_text_is_read_anew_as_another_thing() -> None:

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -33,6 +32,7 @@ from dashboard.embedded_api.wire import (
     shown,
     texts_of,
 )
+from dashboard.kept import Kept
 from dashboard.statements import Statement
 
 MAX_AUDIENCES = 1_000
@@ -136,12 +136,18 @@ def _on_wire(audiences: list[Any], page: Any) -> list[orjson.Fragment]:
     for version in _LATEST_AND_LIVE.rows(page.id, last_mark_of(now)):
         versions[version.audience_id].append(version)
     found = [(row, tuple(versions[row.id])) for row in audiences]
-    return [_audience(row, page, of_row, unchanged_at(of_row, now)) for row, of_row in found]
+    return [
+        _WRITTEN.made_of(row.id, (row, page, of_row, unchanged_at(of_row, now)), _audience)
+        for row, of_row in found
+    ]
 
 
-@lru_cache(maxsize=AUDIENCES_KEPT)
-def _audience(row: Any, page: Any, versions: tuple[Any, ...], moment: datetime) -> orjson.Fragment:
-    """Write an audience; its `versions` come by number: the latest last, and what is live."""
+def _audience(said: tuple[Any, Any, tuple[Any, ...], datetime]) -> orjson.Fragment:
+    """Write an audience of its row, its page's, and its versions' as they are at a moment.
+
+    The versions come by number: the latest last, and what is live.
+    """
+    row, page, versions, moment = said
     published = contract.VersionStatus.PUBLISHED
     live = (each for each in reversed(versions) if Dates.of(each).status(moment) is published)
     latest = versions[-1] if versions else None
@@ -167,6 +173,7 @@ def _page(tenant_id: str, page_id: str) -> "QuerySet[Page, Any]":
     return pages.values_list("id", "metadata_text", named=True)
 
 
+_WRITTEN = Kept[str, tuple[Any, Any, tuple[Any, ...], datetime], orjson.Fragment](AUDIENCES_KEPT)
 _PAGE = Statement(_page)
 _AUDIENCES = Statement(
     lambda page_id: shown(

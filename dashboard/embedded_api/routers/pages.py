@@ -1,7 +1,6 @@
 """Operations 1, 2 and 3: list pages, create a page, get a page."""
 
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -29,6 +28,7 @@ from dashboard.embedded_api.wire import (
     answer_list,
     shown,
 )
+from dashboard.kept import Kept
 from dashboard.statements import Statement
 
 PAGES_KEPT = 100
@@ -45,6 +45,7 @@ def _shown(pages: "QuerySet[Page]") -> "QuerySet[Page, Any]":
     return shown(pages, texts=OF_PAGE, audiences_count=Coalesce(counted, 0))
 
 
+_WRITTEN = Kept[str, Any, orjson.Fragment](PAGES_KEPT)
 _PAGES = Listing(Page, NEWEST_FIRST, _shown)
 _PAGE = Statement(
     lambda tenant_id, page_id: _shown(Page.objects.filter(tenant_id=tenant_id, id=page_id))
@@ -107,9 +108,8 @@ def _on_wire(row: Any, now: datetime) -> JsonObject | orjson.Fragment:
     """Write a page; where nothing of it is planned, the same row says the same for good."""
     if max(row.published_at or "", row.archived_at or "") > last_mark_of(now):
         return Wire(now).page(row, audiences_count=row.audiences_count)
-    return _settled(row)
+    return _WRITTEN.made_of(row.id, row, _settled)
 
 
-@lru_cache(maxsize=PAGES_KEPT)
 def _settled(row: Any) -> orjson.Fragment:
     return orjson.Fragment(orjson.dumps(FOR_GOOD.page(row, audiences_count=row.audiences_count)))
