@@ -59,8 +59,9 @@ def _known_pages(page_ids: list[str]) -> "QuerySet[PageRecord, Any]":
     return known.values_list("page_id", *_SEEN, *more, named=True)
 
 
-def _known_audiences(page_id: str, audience_ids: list[str]) -> "QuerySet[AudienceRecord, Any]":
-    known = AudienceRecord.objects.filter(page_id=page_id, audience_id__in=audience_ids)
+def _known_audiences(page_id: str) -> "QuerySet[AudienceRecord, Any]":
+    # All of the page: the list that is written down names all, and to look for each takes longer.
+    known = AudienceRecord.objects.filter(page_id=page_id)
     more = ("latest_version_id", "live_version_id", "latest_status")
     return known.values_list("audience_id", *_SEEN, *more, named=True)
 
@@ -94,7 +95,8 @@ def remember_audiences(page_id: str, audiences: Iterable[Audience]) -> None:
     """Write down the audiences of a page, and the versions seen with them."""
     now = timezone.now()
     named = {audience.audience_id: audience for audience in audiences if audience.audience_id}
-    before = {row.audience_id: row for row in _KNOWN_AUDIENCES.rows(page_id, [*named])}
+    known = _KNOWN_AUDIENCES.rows(page_id)
+    before = {row.audience_id: row for row in known if row.audience_id in named}
     changed = {key: one for key, one in named.items() if _differs(one, before.get(key))}
     _write(
         [_audience_record(page_id, audience, now) for audience in changed.values()],
