@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from itertools import chain
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -95,7 +96,7 @@ def unchanged_at(rows: Iterable[Any], now: datetime) -> datetime:
     Where nothing is planned that is the end of time, else when the last of their dates came.
     """
     until = last_mark_of(now)
-    dates = [date for row in rows for date in _dates_in(row) if date]
+    dates = [*filter(None, chain.from_iterable(map(_dates_in, rows)))]
     if max(dates, default="") <= until:
         return END_OF_TIME
     return max((come for date in dates if date <= until and (come := read_date(date))), default=now)

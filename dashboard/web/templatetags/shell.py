@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from dashboard.web.finding import Hit
 from dashboard.web.http import Request
+from dashboard.web.page_parts import PageBody
 from dashboard.web.permissions import MANAGE_PEOPLE, PUBLISH, UPDATE_SUBSCRIPTION, may
 from dashboard.web.readings import Reading
 from dashboard.web.service_health import health_now
@@ -67,6 +68,17 @@ class Pin:
 
 
 @dataclass(frozen=True)
+class PageHead:
+    """What stands above a page; the same is equal."""
+
+    body: PageBody
+    pin: Pin
+    may_create: bool
+    is_held_back: bool
+    """Whether nothing can be created while the service does not answer."""
+
+
+@dataclass(frozen=True)
 class Side:
     """What the side of a page shows: equal ones look the same, wherever they stand."""
 
@@ -117,10 +129,27 @@ def fresh(context: template.Context) -> SafeString:
 def pin_button(context: template.Context, page_id: str, audience_id: str = "") -> SafeString:
     """Draw the button that pins a page or an audience, or takes its pin away."""
     request: Request = context["request"]
-    pin = Pin(page_id, audience_id, (page_id, audience_id) in context["preferences"].pins)
+    pin = _pin(context, page_id, audience_id)
     # Drawn anew after a click, it goes on to tell on which page it stands.
     page = request.POST.get("next") if request.method == "POST" else None
     return _filled(drawn("components/pin.html", [pin]), context, page or request.get_full_path())
+
+
+@register.simple_tag(takes_context=True)
+def page_head(context: template.Context, body: PageBody, reading: Reading[Any]) -> SafeString:
+    """Draw what stands above a page: its name, status, ids and tools."""
+    head = PageHead(
+        body=body,
+        pin=_pin(context, body.page.page_id),
+        may_create=context["may_create_page"](),
+        is_held_back=reading.error is not None,
+    )
+    here = context["request"].get_full_path()
+    return _filled(drawn_one("pages/_head.html", head), context, here)
+
+
+def _pin(context: template.Context, page_id: str, audience_id: str = "") -> Pin:
+    return Pin(page_id, audience_id, (page_id, audience_id) in context["preferences"].pins)
 
 
 def _filled(drawing: str, context: template.Context, page: str) -> SafeString:
