@@ -12,6 +12,7 @@ from django.http import QueryDict
 
 from dashboard.contract.audiences import Audience, VersionStatus
 from dashboard.contract.dates import read_date
+from dashboard.contract.envelope import UnreadableItem
 from dashboard.itself import Itself
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.queries.audiences import STANDINGS
@@ -19,6 +20,7 @@ from dashboard.web.audience_head import AudienceHead
 from dashboard.web.list_headings import Heading, heading
 from dashboard.web.page_filters import Choice, choices
 from dashboard.web.page_lists import WORDS_KEPT
+from dashboard.web.unread import Unread, unread
 
 PART = 50
 ROWS_KEPT = 500
@@ -188,6 +190,31 @@ class AudienceQuery:
 
 
 @dataclass(frozen=True)
+class AudienceFilters:
+    """What narrows a page's audiences, as it is chosen now."""
+
+    query: AudienceQuery
+    statuses: tuple[Choice, ...]
+    standings: tuple[Choice, ...]
+    address: str
+    """Of the page."""
+
+
+@dataclass(frozen=True)
+class AudienceFoot:
+    """What stands below a page's audiences: how many are shown, and the way on."""
+
+    query: AudienceQuery
+    shown: int
+    matching: int
+    sent: int
+    total: int
+    not_sent: int
+    hidden: int
+    unreadable: tuple[Unread, ...]
+
+
+@dataclass(frozen=True)
 class AudienceTable:
     """The rows to show, and how many there are."""
 
@@ -209,6 +236,23 @@ class AudienceTable:
     def hidden(self) -> int:
         """How many match beyond those shown."""
         return self.matching - len(self.rows)
+
+    def filters(self, query: AudienceQuery, address: str) -> AudienceFilters:
+        """Return what narrows the table; `address` is the page's."""
+        return AudienceFilters(query, self.statuses, self.standings, address)
+
+    def foot(self, query: AudienceQuery, unreadable: Iterable[UnreadableItem]) -> AudienceFoot:
+        """Return what stands below the table, which items of the list can't be read among it."""
+        return AudienceFoot(
+            query=query,
+            shown=len(self.rows),
+            matching=self.matching,
+            sent=self.sent,
+            total=self.total,
+            not_sent=self.not_sent,
+            hidden=self.hidden,
+            unreadable=unread(unreadable),
+        )
 
     def drawable(self, *, may_publish: bool, is_held_back: bool) -> list[DrawnRow]:
         """Return what the rows show, to a person who may publish or not."""

@@ -8,7 +8,6 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from typing import NamedTuple
 from urllib.parse import urlencode
 
 from django.db.models import QuerySet
@@ -34,6 +33,7 @@ from dashboard.ledger.queries.pages import (
 )
 from dashboard.web.list_headings import Heading, heading
 from dashboard.web.readings import Reading, read_pages
+from dashboard.web.unread import Unread, unread
 
 PART = 50
 """Rows a part of the list has."""
@@ -137,13 +137,6 @@ class Chip:
     address: str
 
 
-class Unread(NamedTuple):
-    """What is told of an item that can't be read."""
-
-    path: str
-    problem: str
-
-
 @dataclass(frozen=True)
 class Foot:
     """What stands below the rows of a list of pages: how far it has come, and the way on."""
@@ -196,7 +189,7 @@ class PageRows:
             total=self.total,
             narrows=query.narrows,
             is_cut=self.is_cut,
-            unreadable=tuple(Unread(item.path, item.problem) for item in self.unreadable),
+            unreadable=unread(self.unreadable),
             start_address=query.address(),
             next_address=self.next_address,
             next_count=self.next_count,

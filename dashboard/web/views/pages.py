@@ -188,5 +188,7 @@ def _audiences_context(
         "drawable": table.drawable(
             may_publish=may(request, PUBLISH), is_held_back=audiences.error is not None
         ),
+        "audience_filters": table.filters(query, request.path),
+        "audience_foot": table.foot(query, found.unreadable),
         "unreadable": found.unreadable,
     }
