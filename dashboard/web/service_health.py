@@ -17,7 +17,7 @@ from dashboard.client import CallReport, NoAnswerError, ServiceFaultError
 
 SLOW_MS, QUICK_MS = 2_000, 300
 MINUTES = 60
-_KEPT_SAMPLES = 20
+_KEPT_SAMPLES = 5
 _KEPT_S = 2 * 60 * MINUTES
 
 
@@ -30,7 +30,7 @@ class Minute(NamedTuple):
     is_answering: bool = False
     """Of the last call."""
     durations_ms: tuple[float, ...] = ()
-    """Of up to 20 calls."""
+    """Of the last 5 calls at most: each page looks at those of an hour."""
 
     @property
     def calls(self) -> int:
