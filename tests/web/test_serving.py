@@ -38,7 +38,9 @@ def test_a_setting_that_is_unwise_is_named_in_one_sentence(settings: Any) -> Non
     assert said == "SESSION_COOKIE_SECURE is not set to True (security.W012)."
 
 
-def test_static_files_are_collected_when_missing_or_older(settings: Any, tmp_path: Path) -> None:
+@pytest.fixture
+def source(settings: Any, tmp_path: Path) -> Path:
+    """A folder with a file that is to be collected."""
     (source := tmp_path / "source").mkdir()
     (source / "new.css").write_text("p {}")
     settings.STATICFILES_DIRS = [source]
@@ -47,6 +49,10 @@ def test_static_files_are_collected_when_missing_or_older(settings: Any, tmp_pat
     settings.STORAGES = {
         "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.ManifestStaticFilesStorage"}
     }
+    return source
+
+
+def test_static_files_are_collected_when_missing_or_older(source: Path, tmp_path: Path) -> None:
     manifest = tmp_path / "collected" / "staticfiles.json"
 
     collect_static()
@@ -60,16 +66,8 @@ def test_static_files_are_collected_when_missing_or_older(settings: Any, tmp_pat
     assert manifest.read_text() != first
 
 
-def test_who_waited_for_another_to_collect_knows_the_files(settings: Any, tmp_path: Path) -> None:
-    (source := tmp_path / "source").mkdir()
-    (source / "new.css").write_text("p {}")
-    settings.STATICFILES_DIRS = [source]
-    settings.STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.FileSystemFinder"]
-    settings.STATIC_ROOT = tmp_path / "collected"
-    settings.STORAGES = {
-        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.ManifestStaticFilesStorage"}
-    }
-
+@pytest.mark.usefixtures("source")
+def test_who_waited_for_another_to_collect_knows_the_files(tmp_path: Path) -> None:
     with (tmp_path / "collected.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         waiting = Thread(target=collect_static)
