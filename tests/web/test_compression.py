@@ -55,10 +55,12 @@ def test_how_long_an_answer_is_differs_by_chance(as_viewer: Client) -> None:
     assert all(1 <= len(answer["X-Padding"]) <= 100 for answer in answers)
 
 
-@pytest.mark.parametrize("takes", [TAKES_GZIP, TAKES_ZSTANDARD])
-def test_a_part_of_a_page_comes_compressed_too(as_viewer: Client, takes: dict[str, str]) -> None:
+@pytest.mark.parametrize(("takes", "encoding"), [(TAKES_GZIP, "gzip"), (TAKES_ZSTANDARD, "zstd")])
+def test_a_part_of_a_page_comes_compressed_too(
+    as_viewer: Client, takes: dict[str, str], encoding: str
+) -> None:
     headers = takes | {"HX-Request": "true", "HX-Target": "results"}
-    assert as_viewer.get("/people/", headers=headers)["Content-Encoding"] in {"gzip", "zstd"}
+    assert as_viewer.get("/people/", headers=headers)["Content-Encoding"] == encoding
 
 
 @pytest.mark.parametrize("takes", [TAKES_GZIP, TAKES_ZSTANDARD])

@@ -113,6 +113,8 @@ def test_typing_gets_the_results_alone_with_what_they_change_around_them(
     around = {e.attributes["id"] for e in elements(html) if "hx-swap-oob" in e.attributes}
     assert around == {"people-count", "people-clear", "people-export", "people-fresh"}
     assert "/people/export.csv?q=ada" in html
+    # It has no form, so no token was made for one.
+    assert "csrftoken" not in as_viewer.cookies
 
 
 @pytest.mark.parametrize(

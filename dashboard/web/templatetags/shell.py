@@ -153,9 +153,12 @@ def _pin(context: template.Context, page_id: str, audience_id: str = "") -> Pin:
 
 
 def _filled(drawing: str, context: template.Context, page: str) -> SafeString:
-    """Return a drawing with the token and the page in their places."""
-    whole = drawing.replace(_TOKEN_PLACE, str(context["csrf_token"]))
-    return mark_safe(whole.replace(_PAGE_PLACE, escape(page)))  # noqa: S308
+    """Return a drawing with the token, where it has a place for one, and the page."""
+    whole = drawing.replace(_PAGE_PLACE, escape(page))
+    if _TOKEN_PLACE in whole:
+        # Only then is it asked for: that alone sends its cookie.
+        whole = whole.replace(_TOKEN_PLACE, str(context["csrf_token"]))
+    return mark_safe(whole)  # noqa: S308
 
 
 def _side(request: Request, context: Any) -> Side:
