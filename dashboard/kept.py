@@ -16,16 +16,20 @@ class Kept(Generic[KeyT, ThingT, MadeT]):
     takes several times as long.
     """
 
-    def __init__(self, most: int) -> None:
-        """Keep so many; of more, the one made longest ago goes."""
+    def __init__(self, most: int, *, is_good: Callable[[MadeT], bool] = lambda _: True) -> None:
+        """Keep so many; of more, the one made longest ago goes.
+
+        What `is_good` no more is made anew, though the thing be the same.
+        """
         self._most = most
+        self._is_good = is_good
         self._kept: dict[KeyT, tuple[ThingT, MadeT]] = {}
         self._turn = Lock()
 
     def made_of(self, key: KeyT, thing: ThingT, make: Callable[[ThingT], MadeT]) -> MadeT:
         """Return what `make` made of the thing: the very same while this key's thing is equal."""
         before = self._kept.get(key)
-        if before is not None and before[0] == thing:
+        if before is not None and before[0] == thing and self._is_good(before[1]):
             return before[1]
         made = make(thing)
         with self._turn:

@@ -6,7 +6,7 @@ and numbers that come in their places.
 
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -48,6 +48,18 @@ class _Written:
     read: Callable[[Iterable[Any]], list[Any]]
 
 
+@dataclass(frozen=True)
+class Told:
+    """Rows as a database tells them: to be compared as they came, and read where they differ."""
+
+    rows: Sequence[tuple[Any, ...]]
+    _read: Callable[[Iterable[Any]], list[Any]] = field(compare=False, repr=False)
+
+    def read(self) -> list[Any]:
+        """Return the rows, as named tuples."""
+        return self._read(self.rows)
+
+
 class Statement:
     """A query that is asked again and again with other texts.
 
@@ -61,16 +73,20 @@ class Statement:
 
     def rows(self, *asked: Asked, **fixed: Any) -> list[Any]:
         """Return the rows, as named tuples; one query."""
+        return self.told(*asked, **fixed).read()
+
+    def told(self, *asked: Asked, **fixed: Any) -> Told:
+        """Return the rows as they come; one query."""
         shape = tuple(type(one) if isinstance(one, str | int) else len(one) for one in asked)
         if 0 in shape:
             # SQL has no empty list; Django knows without asking what is among nothing.
-            return list(self._write(*asked, **fixed))
+            return Told([*self._write(*asked, **fixed)], list)
         written = self._written(shape, **fixed)
         given = [one for some in asked for one in ([some] if isinstance(some, str | int) else some)]
         parameters = [given[one] if isinstance(one, _Place) else one for one in written.parameters]
         with connection.cursor() as cursor:
             cursor.execute(written.sql, parameters)
-            return written.read(cursor.fetchall())
+            return Told(cursor.fetchall(), written.read)
 
     def first(self, *asked: Asked, **fixed: Any) -> Any:
         """Return the first of the rows, or None; one query."""

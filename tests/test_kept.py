@@ -35,6 +35,15 @@ def test_what_is_returned_was_made_of_an_equal_thing_and_made_anew_for_another(
         last = dict([*last.items()][-MOST:])
 
 
+def test_what_is_good_no_more_is_made_anew() -> None:
+    good = {1}
+    kept = Kept[str, int, tuple[int]](MOST, is_good=lambda made: made[0] in good)
+    first = kept.made_of("a", 1, lambda thing: (thing,))
+    assert kept.made_of("a", 1, lambda thing: (thing,)) is first
+    good.clear()
+    assert kept.made_of("a", 1, lambda thing: (thing,)) is not first
+
+
 def test_threads_may_share_it() -> None:
     kept = Kept[int, int, tuple[int]](MOST)
 

@@ -90,16 +90,12 @@ class Dates:
 _dates_in = attrgetter(*Dates.names())
 
 
-def unchanged_at(rows: Iterable[Any], now: datetime) -> datetime:
-    """Return a moment at which versions' rows are what they are now: the same until a plan comes.
-
-    Where nothing is planned that is the end of time, else when the last of their dates came.
-    """
+def next_change(rows: Iterable[Any], now: datetime) -> datetime:
+    """Return when the next plan of versions' rows comes true; the end of time without one."""
     until = last_mark_of(now)
-    dates = [*filter(None, chain.from_iterable(map(_dates_in, rows)))]
-    if max(dates, default="") <= until:
-        return END_OF_TIME
-    return max((come for date in dates if date <= until and (come := read_date(date))), default=now)
+    dates = filter(None, chain.from_iterable(map(_dates_in, rows)))
+    planned = min((date for date in dates if date > until), default=None)
+    return read_date(planned) or END_OF_TIME
 
 
 def publish(

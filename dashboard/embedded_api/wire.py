@@ -55,8 +55,13 @@ def answer(content: JsonObject | orjson.Fragment, *, status: int = 200) -> HttpR
 
 def answer_list(items: Sequence[JsonObject | orjson.Fragment], part: Part) -> HttpResponse:
     """Return a list's answer."""
+    return answer(envelope(items, part))
+
+
+def envelope(items: Sequence[JsonObject | orjson.Fragment], part: Part) -> JsonObject:
+    """Return a part of a list, which has those items."""
     counted = {"items": items, "totalCount": part.total_count, "hasMore": part.has_more}
-    return answer(counted | _given(nextCursor=part.next_cursor))
+    return counted | _given(nextCursor=part.next_cursor)
 
 
 @dataclass(frozen=True)

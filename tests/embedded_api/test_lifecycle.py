@@ -14,8 +14,8 @@ from dashboard.embedded_api.lifecycle import (
     CancelledVersionError,
     Dates,
     Delays,
+    next_change,
     publish,
-    unchanged_at,
 )
 
 START = datetime(2026, 3, 9, 12, tzinfo=UTC)
@@ -75,25 +75,26 @@ def test_the_version_before_is_retired_at_the_very_moment() -> None:
     assert versions["a"].archived_at == versions["a"].obsolete_at == versions["b"].published_at
 
 
-@given(seconds=st.floats(0, 30), earlier=st.floats(0, 30))
-def test_versions_are_what_they_are_now_at_a_moment_that_stays_until_a_plan_comes(
-    seconds: float, earlier: float
+@given(seconds=st.floats(0, 30), share=st.floats(0, 1))
+def test_versions_are_what_they_are_now_until_the_next_change_and_then_are_not(
+    seconds: float, share: float
 ) -> None:
     versions = published(published({"a": draft(), "b": draft()}, "a", 0), "b", 10)
-    rows, now, before = versions.values(), after(seconds), after(min(seconds, earlier))
-    moment = unchanged_at(rows, now)
-    for dates in rows:
-        assert dates.status(moment) == dates.status(now)
-        assert dates.at(moment) == dates.at(now)
-        assert dates.queue_duration_ms(moment) == dates.queue_duration_ms(now)
-    is_the_same = [dates.at(before) for dates in rows] == [dates.at(now) for dates in rows]
-    assert (unchanged_at(rows, before) == moment) == is_the_same
+    rows, now = versions.values(), after(seconds)
+    change = min(next_change(rows, now), after(60))
+    moment = min(now + (change - now) * share, change - timedelta(microseconds=1))
+
+    def told(when: datetime) -> list[object]:
+        return [(row.at(when), row.status(when), row.queue_duration_ms(when)) for row in rows]
+
+    assert told(moment) == told(now)
+    assert (told(change) == told(now)) == (next_change(rows, now) == END_OF_TIME)
 
 
-def test_where_nothing_is_planned_versions_are_as_they_are_for_good() -> None:
+def test_where_nothing_is_planned_nothing_changes() -> None:
     versions = published({"a": draft(), "b": draft()}, "a", 0)
-    assert unchanged_at(versions.values(), after(8)) == END_OF_TIME
-    assert unchanged_at([Dates()], START) == unchanged_at([], START) == END_OF_TIME
+    assert next_change(versions.values(), after(8)) == END_OF_TIME
+    assert next_change([Dates()], START) == next_change([], START) == END_OF_TIME
 
 
 def test_another_queued_version_is_cancelled_and_retires_nothing() -> None:

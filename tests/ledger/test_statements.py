@@ -66,6 +66,16 @@ def test_it_asks_once_and_sees_what_was_written_meanwhile() -> None:
     assert len(asked) == 1
 
 
+def test_rows_told_twice_are_equal_while_they_are_the_same() -> None:
+    found = Statement(named)
+    make_pages("a", "b")
+    before = found.told("draft", ["a", "b"])
+    assert found.told("draft", ["a", "b"]) == before
+    assert before.read() == found.rows("draft", ["a", "b"])
+    PageRecord.objects.filter(page_id="a").update(last_seen_at=timezone.now())
+    assert found.told("draft", ["a", "b"]) != before
+
+
 def test_a_query_that_counts_has_its_columns_too() -> None:
     make_pages("a", "b")
     latest = Statement(

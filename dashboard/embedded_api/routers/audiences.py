@@ -1,7 +1,8 @@
 """Operations 4, 5 and 6: list audiences, publish a version, get the conversation."""
 
-from collections import defaultdict
+from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import orjson
@@ -16,7 +17,7 @@ from dashboard.contract.conversations import Conversation as ConversationOnWire
 from dashboard.contract.envelope import ListEnvelope
 from dashboard.embedded_api.cursors import NEWEST_FIRST, Part
 from dashboard.embedded_api.http import ServiceRequest, refusals
-from dashboard.embedded_api.lifecycle import Dates, unchanged_at
+from dashboard.embedded_api.lifecycle import Dates, next_change
 from dashboard.embedded_api.marks import last_mark_of
 from dashboard.embedded_api.models import Audience, Conversation, Page, Version
 from dashboard.embedded_api.problems import not_found
@@ -27,17 +28,17 @@ from dashboard.embedded_api.wire import (
     OF_CONVERSATION,
     Wire,
     answer,
-    answer_list,
     conversation,
+    envelope,
     shown,
     texts_of,
 )
 from dashboard.kept import Kept
-from dashboard.statements import Statement
+from dashboard.statements import Statement, Told
 
 MAX_AUDIENCES = 1_000
-AUDIENCES_KEPT = 500
-"""As they were written, of about 12 KB each with the rows they were written from."""
+LISTS_KEPT = 16
+"""As they were written, of about 4 KB an audience with the rows they were written from."""
 router = Router(tags=["Audiences"], by_alias=True)
 
 
@@ -58,11 +59,14 @@ def list_audiences(request: ServiceRequest, page_id: str) -> HttpResponse:
     """
     if not (page := _PAGE.first(request.auth, page_id)):
         raise not_found("There is no such page.")
-    rows = _AUDIENCES.rows(page_id)
-    has_more = len(rows) > MAX_AUDIENCES
-    count = Audience.objects.filter(page_id=page_id).count() if has_more else len(rows)
-    part = Part(rows[:MAX_AUDIENCES], count, has_more)
-    return answer_list(_on_wire(part.rows, page), part)
+    audiences = _AUDIENCES.told(page_id)
+    count = len(audiences.rows)
+    if count > MAX_AUDIENCES:
+        count = Audience.objects.filter(page_id=page_id).count()
+    now = timezone.now()
+    versions = _LATEST_AND_LIVE.told(page_id, last_mark_of(now))
+    found = (page, audiences, count, versions)
+    return answer(_WRITTEN.made_of(page_id, found, partial(_list_at, now)).content)
 
 
 @router.post(
@@ -126,33 +130,30 @@ def get_messages(request: ServiceRequest, page_id: str, audience_id: str) -> Htt
     )
 
 
-def _on_wire(audiences: list[Any], page: Any) -> list[orjson.Fragment]:
-    """Write audiences with their latest and live versions, at the price of one query.
+@dataclass(frozen=True)
+class WrittenList:
+    """A list as it goes out, and when something that it says changes by itself."""
 
-    What was written of rows that are still the same is kept: a list is looked at again and again.
+    content: orjson.Fragment
+    good_until: datetime
+
+
+def _list_at(now: datetime, found: tuple[Any, Told, int, Told]) -> WrittenList:
+    """Write a page's audiences with their latest and live versions, as they are at a moment.
+
+    The versions come by number: of each audience the latest last, and what is live.
     """
-    now = timezone.now()
-    versions = defaultdict(list)
-    for version in _LATEST_AND_LIVE.rows(page.id, last_mark_of(now)):
-        versions[version.audience_id].append(version)
-    found = [(row, tuple(versions[row.id])) for row in audiences]
-    return [
-        _WRITTEN.made_of(row.id, (row, page, of_row, unchanged_at(of_row, now)), _audience)
-        for row, of_row in found
+    page, audiences, count, of_audiences = found
+    wire, rows, versions = Wire(now), audiences.read()[:MAX_AUDIENCES], of_audiences.read()
+    latest = {version.audience_id: version for version in versions}
+    published = [each for each in versions if Dates.of(each).status(now) is _PUBLISHED]
+    live = {version.audience_id: version for version in published}
+    items = [
+        wire.audience(row, page, latest=latest.get(row.id), live=live.get(row.id)) for row in rows
     ]
-
-
-def _audience(said: tuple[Any, Any, tuple[Any, ...], datetime]) -> orjson.Fragment:
-    """Write an audience of its row, its page's, and its versions' as they are at a moment.
-
-    The versions come by number: the latest last, and what is live.
-    """
-    row, page, versions, moment = said
-    published = contract.VersionStatus.PUBLISHED
-    live = (each for each in reversed(versions) if Dates.of(each).status(moment) is published)
-    latest = versions[-1] if versions else None
-    written = Wire(moment).audience(row, page, latest=latest, live=next(live, None))
-    return orjson.Fragment(orjson.dumps(written))
+    part = Part(rows, count, has_more=count > MAX_AUDIENCES)
+    content = orjson.Fragment(orjson.dumps(envelope(items, part)))
+    return WrittenList(content, next_change(versions, now))
 
 
 def _latest_and_live(page_id: str, until: str) -> "QuerySet[Version, Any]":
@@ -173,7 +174,10 @@ def _page(tenant_id: str, page_id: str) -> "QuerySet[Page, Any]":
     return pages.values_list("id", "metadata_text", named=True)
 
 
-_WRITTEN = Kept[str, tuple[Any, Any, tuple[Any, ...], datetime], orjson.Fragment](AUDIENCES_KEPT)
+_PUBLISHED = contract.VersionStatus.PUBLISHED
+_WRITTEN = Kept[str, tuple[Any, Told, int, Told], WrittenList](
+    LISTS_KEPT, is_good=lambda written: timezone.now() < written.good_until
+)
 _PAGE = Statement(_page)
 _AUDIENCES = Statement(
     lambda page_id: shown(
