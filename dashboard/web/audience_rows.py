@@ -12,7 +12,7 @@ from django.http import QueryDict
 
 from dashboard.contract.audiences import Audience, VersionStatus
 from dashboard.contract.dates import read_date
-from dashboard.contract.envelope import UnreadableItem
+from dashboard.contract.envelope import ListEnvelope
 from dashboard.itself import Itself
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.queries.audiences import STANDINGS
@@ -25,6 +25,8 @@ from dashboard.web.unread import Unread, unread
 PART = 50
 ROWS_KEPT = 500
 """As many as the ledger keeps digests of: they hold the same audiences."""
+TABLES_KEPT = 16
+"""Of as many answers as the client keeps."""
 SORTS = ("name", "-latest", "-published")
 """The columns that can be sorted by, each as it is sorted first."""
 TURNED_SORTS = ("-name", "latest", "published")
@@ -190,35 +192,27 @@ class AudienceQuery:
 
 
 @dataclass(frozen=True)
-class AudienceFilters:
-    """What narrows a page's audiences, as it is chosen now."""
+class AudienceView:
+    """What a page's audiences are shown by."""
 
-    query: AudienceQuery
-    statuses: tuple[Choice, ...]
-    standings: tuple[Choice, ...]
+    page_id: str
     address: str
     """Of the page."""
+    query: AudienceQuery
+    may_publish: bool
+    is_held_back: bool
+    """Whether publishing waits for the service to answer."""
+    last_publishes: tuple[tuple[tuple[str, str], Outcome], ...]
+    """How the last publish of a version of an audience went that was asked for here."""
 
 
-@dataclass(frozen=True)
-class AudienceFoot:
-    """What stands below a page's audiences: how many are shown, and the way on."""
+@dataclass(frozen=True, eq=False)
+class AudienceTable:
+    """The audiences to show, and how many there are. Tables are kept: each is drawn once."""
 
     query: AudienceQuery
-    shown: int
-    matching: int
-    sent: int
-    total: int
-    not_sent: int
-    hidden: int
-    unreadable: tuple[Unread, ...]
-
-
-@dataclass(frozen=True)
-class AudienceTable:
-    """The rows to show, and how many there are."""
-
-    rows: list[AudienceRow]
+    address: str
+    rows: tuple[DrawnRow, ...]
     matching: int
     sent: int
     """How many the service sent."""
@@ -226,6 +220,8 @@ class AudienceTable:
     """How many the service says there are."""
     statuses: tuple[Choice, ...]
     standings: tuple[Choice, ...]
+    unreadable: tuple[Unread, ...]
+    """Which items of the list can't be read."""
 
     @property
     def not_sent(self) -> int:
@@ -237,40 +233,16 @@ class AudienceTable:
         """How many match beyond those shown."""
         return self.matching - len(self.rows)
 
-    def filters(self, query: AudienceQuery, address: str) -> AudienceFilters:
-        """Return what narrows the table; `address` is the page's."""
-        return AudienceFilters(query, self.statuses, self.standings, address)
 
-    def foot(self, query: AudienceQuery, unreadable: Iterable[UnreadableItem]) -> AudienceFoot:
-        """Return what stands below the table, which items of the list can't be read among it."""
-        return AudienceFoot(
-            query=query,
-            shown=len(self.rows),
-            matching=self.matching,
-            sent=self.sent,
-            total=self.total,
-            not_sent=self.not_sent,
-            hidden=self.hidden,
-            unreadable=unread(unreadable),
-        )
-
-    def drawable(self, *, may_publish: bool, is_held_back: bool) -> list[DrawnRow]:
-        """Return what the rows show, to a person who may publish or not."""
-        return [
-            _drawn_row(row, may_publish=may_publish, is_held_back=is_held_back) for row in self.rows
-        ]
-
-
-def audience_table(
-    page_id: str,
-    audiences: Iterable[Audience],
-    query: AudienceQuery,
-    *,
-    total: int,
-    publishes: Mapping[tuple[str, str], Outcome],
-) -> AudienceTable:
+def audience_table(found: ListEnvelope[Audience], view: AudienceView) -> AudienceTable:
     """Return the audiences that match, in order, at most `query.show` of them."""
-    rows = [audience_row(page_id, audience, publishes) for audience in audiences]
+    return _kept_table(Itself(found), view)
+
+
+@lru_cache(maxsize=TABLES_KEPT)
+def _kept_table(listed: Itself[ListEnvelope[Audience]], view: AudienceView) -> AudienceTable:
+    found, query, publishes = listed.thing, view.query, dict(view.last_publishes)
+    rows = [audience_row(view.page_id, audience, publishes) for audience in found.items]
     named = _named(rows, query.words)
     of_status = [row for row in named if query.status in ("", row.status)]
     standing_so = [row for row in named if query.standing in ("", *row.standings)]
@@ -278,12 +250,18 @@ def audience_table(
     statuses = Counter(row.status for row in standing_so)
     standings = Counter(way for row in of_status for way in row.standings)
     return AudienceTable(
-        rows=_sorted(matching, query.sort)[: query.show],
+        query=query,
+        address=view.address,
+        rows=tuple(
+            _drawn_row(row, may_publish=view.may_publish, is_held_back=view.is_held_back)
+            for row in _sorted(matching, query.sort)[: query.show]
+        ),
         matching=len(matching),
         sent=len(rows),
-        total=max(total, len(rows)),
+        total=max(found.total_count, len(rows)),
         statuses=tuple(choices(VersionStatus, statuses, [query.status] if query.status else [])),
         standings=tuple(Choice(way, standings[way], way == query.standing) for way in STANDINGS),
+        unreadable=unread(found.unreadable),
     )
 
 
@@ -305,13 +283,13 @@ def _kept_row(
     return AudienceRow(AudienceHead(page_id, audience_id, audience.thing, "", 0), last_publish)
 
 
-def last_outcomes(publishes: Iterable[Any]) -> dict[tuple[str, str], Outcome]:
+def last_outcomes(publishes: Iterable[Any]) -> tuple[tuple[tuple[str, str], Outcome], ...]:
     """Return the outcome of the last publish of each version; `publishes` come newest first."""
     outcomes: dict[tuple[str, str], Outcome] = {}
     for operation in publishes:
         key = (operation.audience_id, operation.version_id)
         outcomes.setdefault(key, Outcome(operation.outcome))
-    return outcomes
+    return tuple(outcomes.items())
 
 
 @lru_cache(maxsize=ROWS_KEPT)

@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.contract.audiences import Audience
+from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.metadata import MetadataRequest
 from dashboard.contract.pages import PageItem
-from dashboard.web.audience_rows import AudienceQuery, audience_table
+from dashboard.web.audience_rows import AudienceQuery, AudienceView, audience_table
 from dashboard.web.list_headings import heading
 from dashboard.web.page_parts import (
     actions_in_order,
@@ -88,10 +89,12 @@ AUDIENCES = st.lists(
 
 @given(AUDIENCES, st.sampled_from(["", "name", "-name", "latest", "-latest", "published"]))
 def test_sorting_audiences_loses_none(audiences: list[dict[str, object]], sort: str) -> None:
-    models = [Audience.model_validate(audience) for audience in audiences]
-    query = AudienceQuery(sort=sort)
-    table = audience_table("page_1", models, query, total=0, publishes={})
-    assert sorted(id(row.head.audience) for row in table.rows) == sorted(map(id, models))
+    found = ListEnvelope[Audience].model_validate(wire.envelope(*audiences))
+    view = AudienceView("page_1", "/", AudienceQuery(sort=sort), True, False, ())
+    rows = audience_table(found, view).rows
+    shown = sorted((row.name, row.latest_number) for row in rows)
+    sent = [(one.name or one.audience_id, one.latest_version) for one in found.items]
+    assert shown == sorted((name, latest and latest.version_number) for name, latest in sent)
     if sort == "-latest":
-        numbers = [row.head.audience.latest_version.version_number for row in table.rows]  # type: ignore[union-attr]
+        numbers = [row.latest_number for row in rows]
         assert numbers == sorted(numbers, reverse=True)

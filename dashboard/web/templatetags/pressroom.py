@@ -53,6 +53,8 @@ DRAWINGS_KEPT = 1_000
 """Drawings of a kind, of about 1 KB each, kept by a process."""
 LARGE_DRAWINGS_KEPT = 200
 """Of 4 to 30 KB."""
+LISTS_KEPT = 40
+"""Of up to 100 KB: of each list its rows, and what narrows it."""
 
 
 @cache
@@ -80,6 +82,12 @@ def drawn_one(name: str, row: Hashable) -> SafeString:
     return _kept(_drawn_one)(name, row, current_reader(), get_script_prefix())
 
 
+@register.simple_tag
+def drawn_list(name: str, row: Hashable) -> SafeString:
+    """Draw a whole list once, as `drawn_one` does smaller things; fewer of these are kept."""
+    return _kept(_drawn_list)(name, row, current_reader(), get_script_prefix())
+
+
 def _draw(name: str, row: Hashable, _reader: "Reader", _prefix: str) -> SafeString:
     """Draw a row; what else it depends on is there to tell drawings apart."""
     return template.Engine.get_default().get_template(name).render(template.Context({"row": row}))
@@ -87,6 +95,7 @@ def _draw(name: str, row: Hashable, _reader: "Reader", _prefix: str) -> SafeStri
 
 _drawn_row = lru_cache(maxsize=DRAWINGS_KEPT)(_draw)
 _drawn_one = lru_cache(maxsize=LARGE_DRAWINGS_KEPT)(_draw)
+_drawn_list = lru_cache(maxsize=LISTS_KEPT)(_draw)
 
 
 def _kept(draw: Any) -> Callable[..., SafeString]:

@@ -18,7 +18,12 @@ from dashboard.contract.pages import PageItem
 from dashboard.itself import Itself
 from dashboard.ledger.queries.operations import publishes_of_page
 from dashboard.ledger.queries.pages import Coverage, Tally, everything_counted, pages_coverage
-from dashboard.web.audience_rows import AudienceQuery, audience_table, last_outcomes
+from dashboard.web.audience_rows import (
+    AudienceQuery,
+    AudienceView,
+    audience_table,
+    last_outcomes,
+)
 from dashboard.web.http import Request, render_part, wants_part
 from dashboard.web.page_filters import PageFilters, standing_choices
 from dashboard.web.page_lists import (
@@ -172,23 +177,16 @@ def _audiences_context(
         audiences = read_audiences(page_id, listing=listing)
     except APIError as error:
         return {"audiences_error": error, "are_live": False}
-    found = audiences.value
-    table = audience_table(
-        page_id,
-        found.items,
-        query,
-        total=found.total_count,
-        publishes=last_outcomes(publishes_of_page(page_id)),
+    view = AudienceView(
+        page_id=page_id,
+        address=request.path,
+        query=query,
+        may_publish=may(request, PUBLISH),
+        is_held_back=audiences.error is not None,
+        last_publishes=last_outcomes(publishes_of_page(page_id)),
     )
     return {
-        "audience_query": query,
         "audiences": audiences,
         "are_live": audiences.is_live,
-        "table": table,
-        "drawable": table.drawable(
-            may_publish=may(request, PUBLISH), is_held_back=audiences.error is not None
-        ),
-        "audience_filters": table.filters(query, request.path),
-        "audience_foot": table.foot(query, found.unreadable),
-        "unreadable": found.unreadable,
+        "table": audience_table(audiences.value, view),
     }
