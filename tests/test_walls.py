@@ -12,7 +12,13 @@ ROOT = Path(__file__).parent.parent
 ROOMS = {
     "contract": {"pydantic"},
     "client": {"dashboard.contract", "dashboard.kept", "httpcore", "httpx", "pydantic"},
-    "ledger": {"dashboard.contract", "dashboard.itself", "dashboard.statements", "django"},
+    "ledger": {
+        "dashboard.contract",
+        "dashboard.itself",
+        "dashboard.kept",
+        "dashboard.statements",
+        "django",
+    },
     "web": {
         "dashboard.client",
         "dashboard.contract",

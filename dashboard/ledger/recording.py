@@ -7,9 +7,10 @@ a page where they changed; one more where versions were replaced by others.
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
-from functools import lru_cache
-from typing import Any, TypeAlias, TypeVar
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cached_property, lru_cache, partial
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from django.contrib.auth.models import User
 from django.db.models import QuerySet, Subquery
@@ -22,6 +23,7 @@ from dashboard.contract.pages import PageItem
 from dashboard.contract.webhooks import WebhookSubscription
 from dashboard.contract.wire import WireModel
 from dashboard.itself import Itself
+from dashboard.kept import Kept
 from dashboard.ledger.models import (
     AudienceRecord,
     ListTotal,
@@ -33,7 +35,7 @@ from dashboard.ledger.models.pages import STANDS, searched_in
 from dashboard.ledger.models.seen import SeenRecord
 from dashboard.ledger.queries.audiences import IN_FLIGHT
 from dashboard.ledger.standings import note_standings
-from dashboard.statements import Statement
+from dashboard.statements import Statement, Told
 
 PAGES_LIST = "pages"
 NAME_KEPT_CHARACTERS = 500
@@ -45,7 +47,13 @@ So a time in the ledger may be this much older than the look, and never younger.
 DATED_EVERY_IN_FLIGHT = timedelta(seconds=1)
 """The same of what is on its way: many wait for it, and ask for it anew soon after a look."""
 
+ANSWERS_COMPARED = 32
+"""Answers of which it is kept how they differ from what is known: most looks see the same."""
+
+START_OF_TIME = datetime.min.replace(tzinfo=UTC)
+END_OF_TIME = datetime.max.replace(tzinfo=UTC)
 RecordT = TypeVar("RecordT", bound=SeenRecord)
+ThingT = TypeVar("ThingT", bound=WireModel)
 Known: TypeAlias = Any
 """A named row of some columns of a record, as it was before."""
 
@@ -70,12 +78,33 @@ _SEEN = ("digest", "last_seen_at")
 """What tells whether a thing changed, without its long body."""
 _KNOWN_PAGES = Statement(_known_pages)
 _KNOWN_AUDIENCES = Statement(_known_audiences)
+_COMPARED = Kept[Itself[Any], Told, "Compared[Any]"](ANSWERS_COMPARED)
+
+
+@dataclass(frozen=True)
+class Compared(Generic[ThingT]):
+    """How things that were seen differ from what was known of them, by their ids."""
+
+    before: Mapping[str, Known]
+    changed: Mapping[str, ThingT]
+
+    @cached_property
+    def settled_until(self) -> datetime:
+        """Until when a look that sees the same has nothing to write."""
+        if self.changed:
+            return START_OF_TIME
+        return min((_dated_until(old) for old in self.before.values()), default=END_OF_TIME)
+
+    def due(self, now: datetime) -> list[str]:
+        """Return which are noted as seen again: not those of which it was just noted."""
+        unchanged = ((key, old) for key, old in self.before.items() if key not in self.changed)
+        return [key for key, old in unchanged if now >= _dated_until(old)]
 
 
 def remember_pages(found: ListEnvelope[Any]) -> None:
     """Write down one part of the list of pages, and the total it gave."""
     now = timezone.now()
-    before = _remember_pages(found.items, now)
+    before = _remember_pages(found.items, Itself(found), now)
     if any(known.total_count == found.total_count for known in before.values()):
         return
     ListTotal.objects.bulk_create(
@@ -88,21 +117,22 @@ def remember_pages(found: ListEnvelope[Any]) -> None:
 
 def remember_page(page: PageItem) -> None:
     """Write down one page."""
-    _remember_pages([page], timezone.now())
+    _remember_pages([page], Itself(page), timezone.now())
 
 
-def remember_audiences(page_id: str, audiences: Iterable[Audience]) -> None:
+def remember_audiences(page_id: str, audiences: Sequence[Audience]) -> None:
     """Write down the audiences of a page, and the versions seen with them."""
     now = timezone.now()
-    named = {audience.audience_id: audience for audience in audiences if audience.audience_id}
-    known = _KNOWN_AUDIENCES.rows(page_id)
-    before = {row.audience_id: row for row in known if row.audience_id in named}
-    changed = {key: one for key, one in named.items() if _differs(one, before.get(key))}
+    known = _KNOWN_AUDIENCES.told(page_id)
+    compared = _COMPARED.made_of(Itself(audiences), known, partial(_compared_audiences, audiences))
+    if now < compared.settled_until:
+        return
+    before, changed = compared.before, compared.changed
     _write(
         [_audience_record(page_id, audience, now) for audience in changed.values()],
         unique=["page_id", "audience_id"],
     )
-    if due := _due({key: old for key, old in before.items() if key not in changed}, now):
+    if due := compared.due(now):
         seen_again = AudienceRecord.objects.filter(page_id=page_id, audience_id__in=due)
         seen_again.update(last_seen_at=now)
     _remember_version_rows(
@@ -174,10 +204,30 @@ def _move_audience(page_id: str, version: AudienceVersion, now: datetime) -> Non
     note_standings([page_id])
 
 
-def _remember_pages(pages: Iterable[PageItem], now: datetime) -> Mapping[str, Known]:
+def _remember_pages(
+    pages: Sequence[PageItem], seen: Itself[Any], now: datetime
+) -> Mapping[str, Known]:
     """Write down pages; return those that were known, as they were before."""
+    known = _KNOWN_PAGES.told([*dict.fromkeys(page.page_id for page in pages)])
+    compared = _COMPARED.made_of(seen, known, partial(_compared_pages, pages))
+    if now < compared.settled_until:
+        return compared.before
+    before, changed = compared.before, compared.changed
+    _write(
+        [_page_record(page, now) for page in changed.values()],
+        unique=["page_id"],
+        kept=STANDS,
+    )
+    if new := changed.keys() - before.keys():
+        note_standings(new)
+    if due := compared.due(now):
+        PageRecord.objects.filter(page_id__in=due).update(last_seen_at=now)
+    return before
+
+
+def _compared_pages(pages: Iterable[PageItem], known: Told) -> Compared[PageItem]:
+    before = {row.page_id: row for row in known.read()}
     by_id = {page.page_id: page for page in pages}
-    before = {row.page_id: row for row in _KNOWN_PAGES.rows([*by_id])}
     whole = {key: _with_what_lists_leave_out(one, before.get(key)) for key, one in by_id.items()}
     changed = {
         key: one
@@ -185,16 +235,14 @@ def _remember_pages(pages: Iterable[PageItem], now: datetime) -> Mapping[str, Kn
         # What an older version wrote does not say where words are looked for.
         if _differs(one, before.get(key)) or before[key].searched != searched_in(one)
     }
-    _write(
-        [_page_record(page, now) for page in changed.values()],
-        unique=["page_id"],
-        kept=STANDS,
-    )
-    if new := by_id.keys() - before.keys():
-        note_standings(new)
-    if due := _due({key: old for key, old in before.items() if key not in changed}, now):
-        PageRecord.objects.filter(page_id__in=due).update(last_seen_at=now)
-    return before
+    return Compared(before, changed)
+
+
+def _compared_audiences(audiences: Iterable[Audience], known: Told) -> Compared[Audience]:
+    named = {audience.audience_id: audience for audience in audiences if audience.audience_id}
+    before = {row.audience_id: row for row in known.read() if row.audience_id in named}
+    changed = {key: one for key, one in named.items() if _differs(one, before.get(key))}
+    return Compared(before, changed)
 
 
 def _date_the_last_look(page_id: str, changed: Mapping[str, tuple[Audience, Known | None]]) -> None:
@@ -245,14 +293,11 @@ def _write(records: Sequence[RecordT], *, unique: list[str], kept: Iterable[str]
     )
 
 
-def _due(unchanged: Mapping[str, Known], now: datetime) -> list[str]:
-    """Return which of those that were seen again have it noted: not those it was just noted of."""
-    return [key for key, old in unchanged.items() if now - old.last_seen_at >= _dated_every(old)]
-
-
-def _dated_every(known: Known) -> timedelta:
+def _dated_until(known: Known) -> datetime:
+    """Return until when it is not noted that a thing was seen again."""
     is_in_flight = getattr(known, "latest_status", "") in IN_FLIGHT
-    return DATED_EVERY_IN_FLIGHT if is_in_flight else DATED_EVERY
+    dated_at: datetime = known.last_seen_at
+    return dated_at + (DATED_EVERY_IN_FLIGHT if is_in_flight else DATED_EVERY)
 
 
 def _with_what_lists_leave_out(page: PageItem, before: Known | None) -> PageItem:
