@@ -4,8 +4,9 @@ Shared by the rooms that keep tables. A query is written for stand-ins, and aske
 and numbers that come in their places.
 """
 
+import re
 from collections import namedtuple
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -33,18 +34,16 @@ class _StandIn(str):
     __slots__ = ()
 
 
-class _Place(int):
-    """The place, among all that is asked for, of what comes in a stand-in's stead."""
-
-    __slots__ = ()
-
-
 @dataclass(frozen=True)
 class _Written:
     """The SQL of a query, and how its rows are read."""
 
     sql: str
-    parameters: tuple[Any, ...]
+    """With `%(name)s` where something comes: for `%s` Django would search all of it each time."""
+    places: Mapping[str, int]
+    """What comes under a name, among all that is asked for."""
+    fixed: Mapping[str, Any]
+    """What comes under the other names."""
     read: Callable[[Iterable[Any]], list[Any]]
 
 
@@ -83,9 +82,9 @@ class Statement:
             return Told([*self._write(*asked, **fixed)], list)
         written = self._written(shape, **fixed)
         given = [one for some in asked for one in ([some] if isinstance(some, str | int) else some)]
-        parameters = [given[one] if isinstance(one, _Place) else one for one in written.parameters]
+        coming = {name: given[place] for name, place in written.places.items()}
         with connection.cursor() as cursor:
-            cursor.execute(written.sql, parameters)
+            cursor.execute(written.sql, {**written.fixed, **coming})
             return Told(cursor.fetchall(), written.read)
 
     def first(self, *asked: Asked, **fixed: Any) -> Any:
@@ -93,10 +92,10 @@ class Statement:
         return next(iter(self.rows(*asked, **fixed)), None)
 
     def _written_for(self, shape: tuple[type | int, ...], **fixed: Any) -> _Written:
-        places: dict[str | int, _Place] = {}
+        places: dict[str | int, int] = {}
 
         def stand_in(kind: type) -> Any:
-            place = _Place(len(places))
+            place = len(places)
             made = _NUMBERS_FROM + place if kind is int else _StandIn(f"stand-in {place}")
             places[made] = place
             return made
@@ -115,11 +114,17 @@ class Statement:
             converted = compiler.apply_converters(found, converters) if converters else found
             return [row._make(each) for each in converted]
 
-        is_stand_in = (_StandIn, int)
-        return _Written(
-            sql,
-            tuple(
-                places.get(one, one) if isinstance(one, is_stand_in) else one for one in parameters
-            ),
-            read,
-        )
+        names = {f"p{number}": one for number, one in enumerate(parameters)}
+        comes = {
+            name: places[one]
+            for name, one in names.items()
+            if isinstance(one, _StandIn | int) and one in places
+        }
+        fixed_ones = {name: one for name, one in names.items() if name not in comes}
+        return _Written(_named(sql, names), comes, fixed_ones, read)
+
+
+def _named(sql: str, names: Iterable[str]) -> str:
+    """Return the SQL with a name in each place, in their order."""
+    given = iter(names)
+    return re.sub("%[%s]", lambda mark: "%%" if mark[0] == "%%" else f"%({next(given)})s", sql)
