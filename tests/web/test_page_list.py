@@ -61,6 +61,16 @@ def test_the_list_shows_each_page_as_the_service_gives_it(
     assert [request.url.path for request in far_end.sent] == ["/v0/pages"]
 
 
+def test_a_name_in_any_letters_is_shown_as_it_is_and_the_page_stays_ascii(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    name = "Żółć “quoted” & <b>, 中文, \U0001f69a, é"
+    far_end.answers(200, json=wire.envelope(wire.page(name=name)))
+    html = get(as_viewer, "/pages/")
+    assert name in text(html)
+    assert html.isascii()
+
+
 def test_load_more_goes_on_where_the_part_before_ended(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answer = part_of_120
     html = get(as_viewer, "/pages/")

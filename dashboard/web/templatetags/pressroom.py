@@ -90,7 +90,19 @@ def drawn_list(name: str, row: Hashable) -> SafeString:
 
 def _draw(name: str, row: Hashable, _reader: "Reader", _prefix: str) -> SafeString:
     """Draw a row; what else it depends on is there to tell drawings apart."""
-    return template.Engine.get_default().get_template(name).render(template.Context({"row": row}))
+    drawing = (
+        template.Engine.get_default().get_template(name).render(template.Context({"row": row}))
+    )
+    return in_ascii(drawing)
+
+
+def in_ascii(drawing: str) -> SafeString:
+    """Return HTML that shows the same, with a reference for each character beyond ASCII.
+
+    One such character in a page makes every copy of all of it twice as large, and its last one
+    be written letter by letter.
+    """
+    return mark_safe(drawing.encode("ascii", "xmlcharrefreplace").decode())  # noqa: S308
 
 
 _drawn_row = lru_cache(maxsize=DRAWINGS_KEPT)(_draw)
