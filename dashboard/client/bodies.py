@@ -42,9 +42,10 @@ def _read(response: httpx.Response, limit: int) -> bytes:
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in _ENCODINGS:
         raise httpx.DecodingError("an encoding that was not asked for")
-    body = bytearray()
+    pieces, size = [], 0
     for piece in response.iter_bytes():
-        body += piece
-        if len(body) > limit:
+        pieces.append(piece)
+        size += len(piece)
+        if size > limit:
             break
-    return bytes(body)
+    return b"".join(pieces)
