@@ -33,6 +33,8 @@ Handler = Callable[[HttpRequest], HttpResponse]
 WORTH_COMPRESSING = 200
 """Bytes; as Django has it."""
 PADDING_HEADER = "X-Padding"
+_idle_compressors: list[ZstdCompressor] = []
+"""Those that no thread uses: as many as have ever been needed at once."""
 _ACCEPTS_ZSTANDARD = re.compile(r"\bzstd\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))", re.IGNORECASE)
 
 
@@ -91,12 +93,23 @@ class CompressedPages(GZipMiddleware):
         if len(response.content) < WORTH_COMPRESSING:
             return response
         patch_vary_headers(response, ["Accept-Encoding"])
-        response.content = ZstdCompressor().compress(response.content)
+        response.content = _compressed(response.content)
         response.headers["Content-Length"] = str(len(response.content))
         response.headers["Content-Encoding"] = "zstd"
         # What gzip makes Django pads in the name of a file, for which this has no place.
         response.headers[PADDING_HEADER] = token_hex(1 + randbelow(self.max_random_bytes // 2))
         return response
+
+
+def _compressed(content: bytes) -> bytes:
+    # Its tables take a megabyte, which to make and to clear anew takes as long as to fill.
+    try:
+        compressor = _idle_compressors.pop()
+    except IndexError:
+        compressor = ZstdCompressor()
+    compressed = compressor.compress(content)
+    _idle_compressors.append(compressor)
+    return compressed
 
 
 def probes_by_address(get_response: Handler) -> Handler:

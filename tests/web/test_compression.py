@@ -1,11 +1,14 @@
 """What is sent compressed."""
 
 import gzip
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from django.test import Client
+from django.http import HttpResponse
+from django.test import Client, RequestFactory
 from zstandard import ZstdDecompressor
 
+from dashboard.web.middleware import CompressedPages
 from tests import wire
 from tests.far_end import FarEnd
 
@@ -47,6 +50,20 @@ def test_zstandard_is_not_sent_to_whoever_refuses_it(as_viewer: Client, never: s
 def test_any_other_weight_takes_zstandard(as_viewer: Client, often: str) -> None:
     answer = as_viewer.get("/people/", headers={"Accept-Encoding": often})
     assert answer["Content-Encoding"] == "zstd"
+
+
+def test_pages_compressed_at_the_same_moment_are_each_their_own(rf: RequestFactory) -> None:
+    pages = CompressedPages(lambda request: HttpResponse(f"{request.path} is here. " * 5_000))
+
+    def unpacked(path: str) -> str:
+        small = pages(rf.get(path, headers=TAKES_ZSTANDARD))
+        assert isinstance(small, HttpResponse)
+        return ZstdDecompressor().decompress(small.content).decode()
+
+    paths = [f"/{number}" for number in range(200)]
+    with ThreadPoolExecutor(8) as threads:
+        for path, page in zip(paths, threads.map(unpacked, paths), strict=True):
+            assert page == f"{path} is here. " * 5_000
 
 
 def test_how_long_an_answer_is_differs_by_chance(as_viewer: Client) -> None:
