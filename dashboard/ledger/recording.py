@@ -38,8 +38,9 @@ from dashboard.ledger.standings import note_standings
 from dashboard.statements import Statement, Told
 
 PAGES_LIST = "pages"
-NAME_KEPT_CHARACTERS = 500
-"""PostgreSQL takes no more than 2,704 bytes into an index."""
+NAME_KEPT_CHARACTERS, WORD_KEPT_CHARACTERS = 500, 100
+"""Of what is sorted and narrowed by: PostgreSQL takes no more than 2,704 bytes into an index, and
+the service may send anything. The body has all of it."""
 
 DATED_EVERY = timedelta(minutes=1)
 """How often it is noted that a thing was seen again, unchanged: a write for each look is too many.
@@ -199,7 +200,8 @@ def _move_audience(page_id: str, version: AudienceVersion, now: datetime) -> Non
     digest = _digest(record.body)
     if digest == record.digest:
         return
-    record.digest, record.latest_status, record.changed_at = digest, version.status, now
+    record.latest_status = version.status[:WORD_KEPT_CHARACTERS]
+    record.digest, record.changed_at = digest, now
     record.save(update_fields=["body", "digest", "latest_status", "changed_at"])
     note_standings([page_id])
 
@@ -316,10 +318,10 @@ def _page_record(page: PageItem, now: datetime) -> PageRecord:
     return PageRecord(
         **_seen(page, now),
         page_id=page.page_id,
-        name=page.name,
+        name=page.name[:NAME_KEPT_CHARACTERS],
         title=page.title,
-        status=page.status or "",
-        page_type=page.page_type or "",
+        status=(page.status or "")[:WORD_KEPT_CHARACTERS],
+        page_type=(page.page_type or "")[:WORD_KEPT_CHARACTERS],
         brand_id=page.brand_id,
         audiences_count=page.audiences_count,
         created_at=read_date(page.created_at),
@@ -338,7 +340,7 @@ def _audience_record(page_id: str, audience: Audience, now: datetime) -> Audienc
         prospect_id=audience.prospect_id or "",
         latest_version_id=latest.version_id if latest else "",
         latest_version_number=latest.version_number if latest else None,
-        latest_status=latest.status if latest else "",
+        latest_status=latest.status[:WORD_KEPT_CHARACTERS] if latest else "",
         live_version_id=live.version_id if live else "",
         live_version_number=live.version_number if live else None,
         live_since=read_date(live.published_at) if live else None,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from secrets import randbelow
 from typing import Any
 
 import pytest
@@ -133,6 +134,22 @@ def test_a_list_without_type_and_status_does_not_wipe_what_the_page_itself_said(
 def test_what_the_service_sends_beyond_the_spec_is_kept() -> None:
     recording.remember_pages(pages(wire.page(colour="green")))
     assert PageRecord.objects.get().page.to_wire()["colour"] == "green"
+
+
+@pytest.mark.parametrize("field", ["name", "title", "status", "pageType", "brandId", "pageContext"])
+def test_a_page_is_kept_whole_however_long_its_texts_are(field: str) -> None:
+    # By chance, that no database packs it into less.
+    text = "".join(chr(0x4E00 + randbelow(20_000)) for _ in range(5_000))
+    recording.remember_pages(pages(wire.page(**{field: text})))
+    assert PageRecord.objects.get().page.to_wire()[field] == text
+
+
+@pytest.mark.parametrize("field", ["effectiveName", "status"])
+def test_an_audience_is_kept_whole_however_long_its_texts_are(field: str) -> None:
+    text = "".join(chr(0x4E00 + randbelow(20_000)) for _ in range(5_000))
+    version = {"latestVersion": wire.version(status=text)} if field == "status" else {}
+    recording.remember_audiences("page_1", audiences(wire.audience(effectiveName=text, **version)))
+    assert text in str(AudienceRecord.objects.get().audience.to_wire())
 
 
 def test_the_same_page_twice_in_a_list_is_one_record() -> None:
