@@ -1,5 +1,6 @@
 """What of gunicorn is made ours: its log, its stop, and what its workers count."""
 
+import gc
 import os
 import shutil
 import signal
@@ -52,9 +53,16 @@ def stops_gently(arbiter: Any) -> None:
     arbiter.handle_int = arbiter.handle_term
 
 
-def leaves_ctrl_c_to_the_arbiter(_worker: Any) -> None:
-    """Ignore Ctrl+C in a worker: a terminal sends it to all processes at once."""
+def settles_in(_worker: Any) -> None:
+    """Prepare a worker that has loaded everything and answered nothing.
+
+    It ignores Ctrl+C, which a terminal sends to all processes at once. And it looks no more for
+    garbage in what was loaded: that stays for good, and to go through it all would now and then
+    stop every thread for a tenth of a second. Source: Python's documentation, `gc.freeze`.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.collect()
+    gc.freeze()
 
 
 @contextmanager

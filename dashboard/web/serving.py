@@ -21,8 +21,8 @@ from dashboard.web.server_hooks import (
     ServerLog,
     Worker,
     forget_worker,
-    leaves_ctrl_c_to_the_arbiter,
     sends_its_spans,
+    settles_in,
     shared_counts,
     stops_gently,
 )
@@ -90,7 +90,7 @@ def serve(
             secure_scheme_headers={},
             control_socket_disable=True,
             when_ready=ready,
-            post_worker_init=leaves_ctrl_c_to_the_arbiter,
+            post_worker_init=settles_in,
             worker_exit=sends_its_spans,
             child_exit=forget_worker,
         ).run()
