@@ -7,6 +7,7 @@ what can be seen: each word of the query, in any case, within one field.
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from dashboard.contract.people import Person
@@ -26,12 +27,27 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True)
 class Marked:
-    """What a query finds in one person."""
+    """What a query's words find in one person."""
 
-    fields: dict[str, list[Piece]]
-    """The pieces of each of `SEARCHED`; none for a field that is absent or empty."""
-    places: dict[str, set[str]]
-    """The fields that hold each word."""
+    person: Person
+    words: Sequence[str]
+
+    def pieces(self, name: str) -> list[Piece]:
+        """Return the pieces of one of `SEARCHED`; none where it is absent or empty."""
+        if self.words:
+            return self._texts[name].pieces(self.words)
+        text = getattr(self.person, name)
+        return [Piece(text)] if text else []
+
+    @cached_property
+    def places(self) -> dict[str, set[str]]:
+        """The fields that hold each word."""
+        texts = self._texts.items() if self.words else ()
+        return {word: {name for name, text in texts if word in text.folded} for word in self.words}
+
+    @cached_property
+    def _texts(self) -> dict[str, "_Folded"]:
+        return {name: _Folded.of(getattr(self.person, name) or "") for name in SEARCHED}
 
     @property
     def unseen(self) -> list[str]:
@@ -52,17 +68,7 @@ class Marked:
 
 def mark(person: Person, query: str) -> Marked:
     """Find every word of a query in the person's fields."""
-    words = words_of(query)
-    if not words:
-        given = {name: getattr(person, name) for name in SEARCHED}
-        return Marked({name: [Piece(text)] if text else [] for name, text in given.items()}, {})
-    texts = {name: _Folded.of(getattr(person, name) or "") for name in SEARCHED}
-    return Marked(
-        fields={name: text.pieces(words) for name, text in texts.items()},
-        places={
-            word: {name for name, text in texts.items() if word in text.folded} for word in words
-        },
-    )
+    return Marked(person, words_of(query))
 
 
 def pieces_of(text: str, query: str) -> list[Piece]:
@@ -72,7 +78,7 @@ def pieces_of(text: str, query: str) -> list[Piece]:
 
 def words_of(query: str) -> list[str]:
     """Return the words of a query as they are compared, each once."""
-    return list(dict.fromkeys(fold(query).split()))
+    return list(dict.fromkeys(fold(query).split())) if query else []
 
 
 def fold(text: str) -> str:

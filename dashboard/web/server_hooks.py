@@ -15,6 +15,8 @@ from gunicorn.workers.gthread import ThreadWorker
 
 from dashboard.web.tracing import send_the_rest
 
+GARBAGE_SOUGHT_AFTER = 5_000
+"""New things: a list is of a thousand, none of which is garbage before it was sent."""
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """The variable by which prometheus-client learns where processes share their counts."""
 
@@ -63,6 +65,7 @@ def settles_in(_worker: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.collect()
     gc.freeze()
+    gc.set_threshold(GARBAGE_SOUGHT_AFTER)
 
 
 @contextmanager

@@ -11,9 +11,10 @@ from dashboard.web.server_hooks import settles_in
 
 @pytest.fixture(autouse=True)
 def _as_before() -> Iterator[None]:
-    before = signal.getsignal(signal.SIGINT)
+    handler, thresholds = signal.getsignal(signal.SIGINT), gc.get_threshold()
     yield
-    signal.signal(signal.SIGINT, before)
+    signal.signal(signal.SIGINT, handler)
+    gc.set_threshold(*thresholds)
     gc.unfreeze()
 
 

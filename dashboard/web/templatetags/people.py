@@ -66,12 +66,12 @@ def _template(name: str) -> template.Template:
 @register.simple_tag
 def marked(found: Marked, name: str) -> SafeString:
     """Draw a field with what was found in it marked; nothing where it is empty."""
-    return mark_safe(_draw(found.fields[name]))  # noqa: S308  # each text in it is escaped
+    return mark_safe(_draw(found.pieces(name)))  # noqa: S308  # each text in it is escaped
 
 
 def _field(row: PersonRow, name: str, empty: str = "—") -> str:
     """Draw a field of a person, what was found in it marked; or that it is empty."""
-    pieces = row.marked.fields[name]
+    pieces = row.marked.pieces(name)
     return _draw(pieces) if pieces else value_or_none(None, empty)
 
 
