@@ -6,11 +6,13 @@ parts before it began.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import accumulate, takewhile
 from urllib.parse import quote_plus, urlencode
 
 from django.http import QueryDict
-from django.urls import reverse
+
+from dashboard.web.addresses import address_of
 
 WORDS_KEPT = 200
 BACK_CHARACTERS = 800
@@ -108,7 +110,7 @@ class PeopleQuery:
             f"{start}person={quote_plus(person_id)}" if person_id else f"{start}row={row}"
         )
 
-    @property
+    @cached_property
     def address(self) -> str:
         """The address that asks for this, such as `/people/?q=ada`."""
         said: dict[str, object] = {
@@ -121,13 +123,13 @@ class PeopleQuery:
         }
         given = {name: value for name, value in said.items() if value}
         query = urlencode(given, doseq=True)
-        return reverse("people-list") + (f"?{query}" if query else "")
+        return address_of("people-list") + (f"?{query}" if query else "")
 
     @property
     def export_address(self) -> str:
         """The address of the whole result as CSV."""
         query = urlencode({"q": self.words}) if self.words else ""
-        return reverse("people-export") + (f"?{query}" if query else "")
+        return address_of("people-export") + (f"?{query}" if query else "")
 
 
 def _nearest(places: Iterable[Place]) -> tuple[Place, ...]:
