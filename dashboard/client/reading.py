@@ -69,15 +69,19 @@ def read_json(text: str) -> Any:
     return _cleaned(data) if _ESCAPED_UNSTORABLE.search(text) else data
 
 
+_CONTAINERS = (dict, list)
+"""Named: a union written where each of a thousand values is looked at takes as long as the look."""
+
+
 def _is_deeper(value: Any, levels: int) -> bool:
     """Tell whether a JSON value has more than so many levels of lists and objects."""
-    level = [value] if isinstance(value, dict | list) else []
+    level = [value] if isinstance(value, _CONTAINERS) else []
     for _ in range(levels):
         level = [
             inner
             for outer in level
             for inner in (outer.values() if isinstance(outer, dict) else outer)
-            if isinstance(inner, dict | list)
+            if isinstance(inner, _CONTAINERS)
         ]
     return bool(level)
 

@@ -66,11 +66,6 @@ class Marked:
         return [name for name in SEARCHED if name in beyond]
 
 
-def mark(person: Person, query: str) -> Marked:
-    """Find every word of a query in the person's fields."""
-    return Marked(person, words_of(query))
-
-
 def pieces_of(text: str, query: str) -> list[Piece]:
     """Cut a text at the words of a query; joined, the pieces are the text."""
     return _Folded.of(text).pieces(words_of(query))

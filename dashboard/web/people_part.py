@@ -8,7 +8,7 @@ from dashboard.contract.envelope import ListEnvelope, UnreadableItem
 from dashboard.contract.people import Person
 from dashboard.ledger.models import AudienceRecord
 from dashboard.ledger.queries.audiences import audiences_of_person
-from dashboard.web.people_matches import Marked, mark
+from dashboard.web.people_matches import Marked, words_of
 from dashboard.web.people_query import PeopleQuery, Place
 from dashboard.web.readings import read_people
 
@@ -131,14 +131,14 @@ def _part(query: PeopleQuery, found: ListEnvelope[Person]) -> PeoplePart:
 def _rows(query: PeopleQuery, found: ListEnvelope[Person]) -> list[PersonRow]:
     unreadable = {item.index for item in found.unreadable}
     sent = len(found.items) + len(unreadable)
-    opening = query.openings()
+    opening, words = query.openings(), words_of(query.words)
     places = (place for place in range(sent) if place not in unreadable)
     return [
         PersonRow(
             person=person,
             number=query.at.before + place + 1,
             address=opening(person.person_id or "", place + 1),
-            marked=mark(person, query.words),
+            marked=Marked(person, words),
         )
         for place, person in zip(places, found.items, strict=True)
     ]

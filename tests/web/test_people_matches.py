@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.contract.people import Person
-from dashboard.web.people_matches import MARKED_CHARACTERS, fold, mark, pieces_of, words_of
+from dashboard.web.people_matches import MARKED_CHARACTERS, Marked, fold, pieces_of, words_of
 
 
 def drawn(text: str, query: str) -> str:
@@ -49,7 +49,7 @@ def test_a_text_without_end_is_looked_at_from_its_start_alone() -> None:
 
 def test_a_word_is_said_to_be_where_it_stands() -> None:
     person = Person(name="Ada Lovelace", email="ada@x.example", slug="countess", domain="x.example")
-    found = mark(person, "ada COUNT nowhere x.")
+    found = Marked(person, words_of("ada COUNT nowhere x."))
     assert found.places == {
         "ada": {"name", "email"},
         "count": {"slug"},

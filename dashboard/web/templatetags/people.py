@@ -54,7 +54,7 @@ def _frame(*, is_open: bool, is_focused: bool) -> str:
 
 def _beyond(found: Marked) -> str:
     """Draw where else a search found a person, where name and email do not show all of it."""
-    if found.is_all_in_name_or_email:
+    if not found.words or found.is_all_in_name_or_email:
         return ""
     return _template("people/_found_beyond.html").render(template.Context({"found": found}))
 
@@ -71,8 +71,10 @@ def marked(found: Marked, name: str) -> SafeString:
 
 def _field(row: PersonRow, name: str, empty: str = "—") -> str:
     """Draw a field of a person, what was found in it marked; or that it is empty."""
-    pieces = row.marked.pieces(name)
-    return _draw(pieces) if pieces else value_or_none(None, empty)
+    text = getattr(row.person, name)
+    if not text:
+        return str(value_or_none(None, empty))
+    return _draw(row.marked.pieces(name)) if row.marked.words else f"<bdi>{escape(text)}</bdi>"
 
 
 @register.filter
