@@ -43,8 +43,12 @@ class Side:
 
     @property
     def cost_ms(self) -> float:
-        """Processor time of a request, all of the server's processes together: the median."""
-        return median(self.costs_ms)
+        """Processor time of a request, all of the server's processes together: the cheapest turn.
+
+        What else the host does makes a turn dearer, by more than half at times, and never cheaper.
+        Source: Python's documentation, `timeit.Timer.repeat`.
+        """
+        return min(self.costs_ms)
 
     @property
     def wait_ms(self) -> float:
@@ -53,8 +57,10 @@ class Side:
 
     @property
     def said(self) -> str:
-        """Both, for a person."""
-        return f"{self.name} {self.cost_ms:.1f} ms (answered in {self.wait_ms:.0f} ms)"
+        """Both, and the cost of the median turn, for a person."""
+        median_ms = median(self.costs_ms)
+        more = f"median turn {median_ms:.1f} ms; answered in {self.wait_ms:.0f} ms"
+        return f"{self.name} {self.cost_ms:.1f} ms ({more})"
 
     def ask(self) -> httpx.Response:
         """Ask once. Raises AssertionError where the answer is not the page."""
