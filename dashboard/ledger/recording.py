@@ -6,7 +6,7 @@ a page where they changed; one more where versions were replaced by others.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, lru_cache, partial
@@ -48,8 +48,9 @@ So a time in the ledger may be this much older than the look, and never younger.
 DATED_EVERY_IN_FLIGHT = timedelta(seconds=1)
 """The same of what is on its way: many wait for it, and ask for it anew soon after a look."""
 
-ANSWERS_COMPARED = 32
-"""Answers of which it is kept how they differ from what is known: most looks see the same."""
+ANSWERS_COMPARED, THINGS_COMPARED = 16, 100
+"""Answers of which it is kept how they differ from what is known, and how many things one brings
+at most: longer ones, such as a crawl's, are not kept by the client, and never seen again."""
 
 START_OF_TIME = datetime.min.replace(tzinfo=UTC)
 END_OF_TIME = datetime.max.replace(tzinfo=UTC)
@@ -125,7 +126,7 @@ def remember_audiences(page_id: str, audiences: Sequence[Audience]) -> None:
     """Write down the audiences of a page, and the versions seen with them."""
     now = timezone.now()
     known = _KNOWN_AUDIENCES.told(page_id)
-    compared = _COMPARED.made_of(Itself(audiences), known, partial(_compared_audiences, audiences))
+    compared = _compared(audiences, Itself(audiences), known, _compared_audiences)
     if now < compared.settled_until:
         return
     before, changed = compared.before, compared.changed
@@ -211,7 +212,7 @@ def _remember_pages(
 ) -> Mapping[str, Known]:
     """Write down pages; return those that were known, as they were before."""
     known = _KNOWN_PAGES.told([*dict.fromkeys(page.page_id for page in pages)])
-    compared = _COMPARED.made_of(seen, known, partial(_compared_pages, pages))
+    compared = _compared(pages, seen, known, _compared_pages)
     if now < compared.settled_until:
         return compared.before
     before, changed = compared.before, compared.changed
@@ -225,6 +226,18 @@ def _remember_pages(
     if due := compared.due(now):
         PageRecord.objects.filter(page_id__in=due).update(last_seen_at=now)
     return before
+
+
+def _compared(
+    things: Sequence[ThingT],
+    seen: Itself[Any],
+    known: Told,
+    compare: Callable[[Sequence[ThingT], Told], Compared[ThingT]],
+) -> Compared[ThingT]:
+    """Compare what was seen with what is known, once while both are the same."""
+    if len(things) > THINGS_COMPARED:
+        return compare(things, known)
+    return _COMPARED.made_of(seen, known, partial(compare, things))
 
 
 def _compared_pages(pages: Iterable[PageItem], known: Told) -> Compared[PageItem]:

@@ -27,6 +27,8 @@ ROWS_KEPT = 500
 """As many as the ledger keeps digests of: they hold the same audiences."""
 TABLES_KEPT = 16
 """Of as many answers as the client keeps."""
+AUDIENCES_KEPT = 250
+"""In a table at most: a longer answer is not kept by the client, and never seen again."""
 SORTS = ("name", "-latest", "-published")
 """The columns that can be sorted by, each as it is sorted first."""
 TURNED_SORTS = ("-name", "latest", "published")
@@ -236,11 +238,11 @@ class AudienceTable:
 
 def audience_table(found: ListEnvelope[Audience], view: AudienceView) -> AudienceTable:
     """Return the audiences that match, in order, at most `query.show` of them."""
-    return _kept_table(Itself(found), view)
+    is_short = len(found.items) <= AUDIENCES_KEPT
+    return (_kept_table if is_short else _table)(Itself(found), view)
 
 
-@lru_cache(maxsize=TABLES_KEPT)
-def _kept_table(listed: Itself[ListEnvelope[Audience]], view: AudienceView) -> AudienceTable:
+def _table(listed: Itself[ListEnvelope[Audience]], view: AudienceView) -> AudienceTable:
     found, query, publishes = listed.thing, view.query, dict(view.last_publishes)
     rows = [audience_row(view.page_id, audience, publishes) for audience in found.items]
     named = _named(rows, query.words)
@@ -263,6 +265,9 @@ def _kept_table(listed: Itself[ListEnvelope[Audience]], view: AudienceView) -> A
         standings=tuple(Choice(way, standings[way], way == query.standing) for way in STANDINGS),
         unreadable=unread(found.unreadable),
     )
+
+
+_kept_table = lru_cache(maxsize=TABLES_KEPT)(_table)
 
 
 def audience_row(

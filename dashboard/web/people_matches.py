@@ -34,15 +34,12 @@ class Marked:
 
     def pieces(self, name: str) -> list[Piece]:
         """Return the pieces of one of `SEARCHED`; none where it is absent or empty."""
-        if self.words:
-            return self._texts[name].pieces(self.words)
-        text = getattr(self.person, name)
-        return [Piece(text)] if text else []
+        return self._texts[name].pieces(self.words)
 
     @cached_property
     def places(self) -> dict[str, set[str]]:
         """The fields that hold each word."""
-        texts = self._texts.items() if self.words else ()
+        texts = self._texts.items()
         return {word: {name for name, text in texts if word in text.folded} for word in self.words}
 
     @cached_property

@@ -37,8 +37,9 @@ from dashboard.kept import Kept
 from dashboard.statements import Statement, Told
 
 MAX_AUDIENCES = 1_000
-LISTS_KEPT = 16
-"""As they were written, of about 4 KB an audience with the rows they were written from."""
+LISTS_KEPT, LONGEST_KEPT = 8, 500
+"""As they were written, of about 4 KB an audience with the rows they were written from; and how
+many audiences one has at most."""
 router = Router(tags=["Audiences"], by_alias=True)
 
 
@@ -65,8 +66,10 @@ def list_audiences(request: ServiceRequest, page_id: str) -> HttpResponse:
         count = Audience.objects.filter(page_id=page_id).count()
     now = timezone.now()
     versions = _LATEST_AND_LIVE.told(page_id, last_mark_of(now))
-    found = (page, audiences, count, versions)
-    return answer(_WRITTEN.made_of(page_id, found, partial(_list_at, now)).content)
+    found, write = (page, audiences, count, versions), partial(_list_at, now)
+    is_short = count <= LONGEST_KEPT
+    written = _WRITTEN.made_of(page_id, found, write) if is_short else write(found)
+    return answer(written.content)
 
 
 @router.post(
