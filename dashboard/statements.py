@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from django.core.exceptions import EmptyResultSet
 from django.db import connection
 from django.db.models import Func, IntegerField, QuerySet
 
@@ -42,6 +43,8 @@ class _Written:
     """With `%(name)s` where something comes: for `%s` Django would search all of it each time."""
     places: Mapping[str, int]
     """What comes under a name, among all that is asked for."""
+    held: Mapping[str, int]
+    """What of it is a text that is to be held somewhere in another."""
     fixed: Mapping[str, Any]
     """What comes under the other names."""
     read: Callable[[Iterable[Any]], list[Any]]
@@ -63,7 +66,8 @@ class Statement:
     """A query that is asked again and again with other texts.
 
     `write` makes it: a named `values_list`. Its positional arguments are texts or numbers to be
-    compared, or lists of texts for `__in`; all else that it depends on are its keyword arguments.
+    compared, texts for `__contains` or `__icontains`, or lists of such; all else that it depends
+    on are its keyword arguments.
     """
 
     def __init__(self, write: Callable[..., "QuerySet[Any, Any]"]) -> None:
@@ -77,14 +81,16 @@ class Statement:
     def told(self, *asked: Asked, **fixed: Any) -> Told:
         """Return the rows as they come; one query."""
         shape = tuple(type(one) if isinstance(one, str | int) else len(one) for one in asked)
-        if 0 in shape:
-            # SQL has no empty list; Django knows without asking what is among nothing.
-            return Told([*self._write(*asked, **fixed)], list)
-        written = self._written(shape, **fixed)
+        try:
+            written = self._written(shape, **fixed)
+        except EmptyResultSet:
+            # Django knows without asking what is among nothing.
+            return Told([], list)
         given = [one for some in asked for one in ([some] if isinstance(some, str | int) else some)]
         coming = {name: given[place] for name, place in written.places.items()}
+        held = {name: _holding(given[place]) for name, place in written.held.items()}
         with connection.cursor() as cursor:
-            cursor.execute(written.sql, {**written.fixed, **coming})
+            cursor.execute(written.sql, {**written.fixed, **coming, **held})
             return Told(cursor.fetchall(), written.read)
 
     def first(self, *asked: Asked, **fixed: Any) -> Any:
@@ -120,8 +126,15 @@ class Statement:
             for name, one in names.items()
             if isinstance(one, _StandIn | int) and one in places
         }
-        fixed_ones = {name: one for name, one in names.items() if name not in comes}
-        return _Written(_named(sql, names), comes, fixed_ones, read)
+        holding = {_holding(one): place for one, place in places.items() if isinstance(one, str)}
+        held = {name: holding[one] for name, one in names.items() if one in holding}
+        fixed_ones = {name: one for name, one in names.items() if name not in {**comes, **held}}
+        return _Written(_named(sql, names), comes, held, fixed_ones, read)
+
+
+def _holding(text: Any) -> str:
+    """Return the pattern of texts that hold this one, as Django gives it to LIKE."""
+    return f"%{connection.ops.prep_for_like_query(text)}%"
 
 
 def _named(sql: str, names: Iterable[str]) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from dashboard.contract.pages import PageStatus, PageType
 from dashboard.ledger.queries.audiences import STANDINGS
-from dashboard.ledger.queries.pages import NOT_GIVEN, Tally, count_standings
+from dashboard.ledger.queries.pages import NOT_GIVEN, Tally, count_standings, find_pages
 from dashboard.web.page_lists import PageQuery
 
 STATUSES = [PageStatus.PUBLISHED, PageStatus.DRAFT, PageStatus.ARCHIVED]
@@ -52,7 +52,10 @@ def standing_choices(query: PageQuery, *, counted: bool) -> list[Choice]:
 
     The page asks for the counts when the menu is opened.
     """
-    counts = count_standings(query.found(without=["standings"])) if counted else {}
+    counts: Mapping[str, int] = {}
+    if counted:
+        found = find_pages(words=query.words, statuses=query.statuses, types=query.types)
+        counts = count_standings(found)
     return [Choice(way, counts.get(way), way in query.standings) for way in STANDINGS]
 
 

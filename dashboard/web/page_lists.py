@@ -4,31 +4,26 @@ The service's list takes no filters and promises no order (spec, List pages), so
 narrows or sorts is answered from the ledger, and says how much of the list that knows.
 """
 
-from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from urllib.parse import urlencode
 
-from django.db.models import QuerySet
 from django.http import QueryDict
 from django.utils import timezone
 
 from dashboard.client import APIError, InvalidRequestError, NotFoundError
 from dashboard.contract.envelope import ListEnvelope, UnreadableItem
 from dashboard.contract.pages import PageItem
-from dashboard.ledger.models import PageRecord
 from dashboard.ledger.models.pages import page_in
 from dashboard.ledger.queries.audiences import STANDINGS
 from dashboard.ledger.queries.operations import troubled_pages
 from dashboard.ledger.queries.pages import (
     DEFAULT_PAGE_SORT,
     PAGE_SORTS,
-    UNINDEXED_SORTS,
     Tally,
-    find_pages,
+    bodies_of_pages,
     pages_coverage,
-    sort_pages,
     tally_pages,
 )
 from dashboard.web.list_headings import Heading, heading
@@ -37,8 +32,6 @@ from dashboard.web.unread import Unread, unread
 
 PART = 50
 """Rows a part of the list has."""
-FEW_PARTS = 5
-"""Pages that match are few where they are fewer than so many times what is read of them."""
 READ_PART = 200
 """Pages asked for at once when the rest is read."""
 WORDS_KEPT = 200
@@ -106,15 +99,9 @@ class PageQuery:
             chips.append(Chip("standing", way, rest.address()))
         return chips
 
-    def found(self, *, without: Collection[str] = ()) -> QuerySet[PageRecord]:
-        """Return the pages seen here that match, the filters `without` set aside."""
-        chosen = {"statuses": self.statuses, "types": self.types, "standings": self.standings}
-        kept = {name: [*values] for name, values in chosen.items() if name not in without}
-        return find_pages(words=self.words, **kept)
-
     def tally(self) -> Tally:
         """Count the pages that match but for status and type, by these; one query."""
-        return tally_pages(self.found(without=["statuses", "types"]))
+        return tally_pages(words=self.words, standings=self.standings)
 
     @cached_property
     def headings(self) -> dict[str, Heading]:
@@ -257,16 +244,16 @@ def rows_as_listed(found: ListEnvelope[PageItem], *, before: int) -> PageRows:
 
 def rows_as_seen(query: PageQuery, *, before: int, total: int) -> PageRows:
     """Return one part of the `total` pages seen here that match; one query."""
-    # Put in order by their keys alone: the bodies of the others are not carried along. Few among
-    # many are found first, without a look at any body; many come soon enough, read in order, where
-    # an index has that.
-    found = query.found()
-    is_read_in_order = query.sort not in UNINDEXED_SORTS and total >= FEW_PARTS * (before + PART)
-    if query.narrows and not is_read_in_order:
-        found = PageRecord.objects.filter(pk__in=found.values("pk"))
-    keys = sort_pages(found, query.sort).values("pk")[before : before + PART]
-    records = sort_pages(PageRecord.objects.filter(pk__in=keys), query.sort)
-    bodies = records.values_list("body", flat=True)
+    bodies = bodies_of_pages(
+        words=query.words,
+        statuses=query.statuses,
+        types=query.types,
+        standings=query.standings,
+        sort=query.sort,
+        start=before,
+        size=PART,
+        total=total,
+    )
     rows = PageRows(items=[page_in(body) for body in bodies], total=total, before=before)
     if rows.shown >= rows.total or not rows.items:
         return rows

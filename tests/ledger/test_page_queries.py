@@ -17,9 +17,9 @@ from dashboard.ledger.queries.audiences import IN_FLIGHT, STANDINGS
 from dashboard.ledger.queries.pages import (
     NOT_GIVEN,
     PAGE_SORTS,
+    bodies_of_pages,
     count_standings,
     find_pages,
-    sort_pages,
     tally_pages,
 )
 from dashboard.ledger.standings import note_standings
@@ -76,6 +76,12 @@ class Asked:
     types: list[str]
     standings: list[str]
     sort: str
+    start: int
+
+    @property
+    def narrowed(self) -> dict[str, Any]:
+        filters = {"statuses": self.statuses, "types": self.types, "standings": self.standings}
+        return {"words": self.words} | filters
 
 
 versions = st.sampled_from(["", "ver_1", "ver_2"])
@@ -98,15 +104,17 @@ asked = st.builds(
     st.lists(st.sampled_from([*TYPES[:2], NOT_GIVEN]), unique=True),
     st.lists(st.sampled_from([*STANDINGS]), unique=True),
     st.sampled_from([*PAGE_SORTS]),
+    st.integers(0, 2),
 )
 
 
 def remember(known: list[Page]) -> list[PageRecord]:
     """Write the pages down as last seen."""
     now = timezone.now()
-    seen = {"body": "{}", "first_seen_at": now, "last_seen_at": now, "changed_at": now}
+    seen = {"first_seen_at": now, "last_seen_at": now, "changed_at": now}
     records = PageRecord.objects.bulk_create(
         PageRecord(
+            body=f"body {number}",
             page_id=f"id-{number}",
             name=page.name,
             title=page.title,
@@ -127,6 +135,7 @@ def remember(known: list[Page]) -> list[PageRecord]:
             live_version_id=audience.live,
             latest_version_id=audience.latest,
             latest_status=audience.status,
+            body="{}",
             **seen,
         )
         for number, page in enumerate(known)
@@ -166,18 +175,18 @@ def test_a_search_of_pages_is_that_of_plain_python(known: list[Page], query: Ask
         records = remember(known)
         by_pk = {record.pk: page for record, page in zip(records, known, strict=True)}
         expected = [r.pk for r in records if fits(by_pk[r.pk], r.page_id, query)]
-        found = find_pages(
-            words=query.words,
-            statuses=query.statuses,
-            types=query.types,
-            standings=query.standings,
-        )
-        ordered = [record.pk for record in sort_pages(found, query.sort)]
-        assert sorted(ordered) == expected
-        assert ordered == in_order(by_pk, expected, query.sort)
+        found = find_pages(**query.narrowed)
+        assert [record.pk for record in found.order_by("pk")] == expected
+        ordered = in_order(by_pk, expected, query.sort)
+        # As if there were many, and as few as there are.
+        for total in (1_000, len(expected)):
+            part = {"sort": query.sort, "start": query.start, "size": 2, "total": total}
+            bodies = bodies_of_pages(**query.narrowed, **part)
+            kept = ordered[query.start : query.start + 2]
+            assert bodies == [record.body for pk in kept for record in records if record.pk == pk]
         standings = [way for pk in expected for way in by_pk[pk].standings]
         assert count_standings(found) == {way: standings.count(way) for way in STANDINGS}
-        tally = tally_pages(find_pages(words=query.words, standings=query.standings))
+        tally = tally_pages(words=query.words, standings=query.standings)
         assert tally.total(query.statuses, query.types) == len(expected)
         chosen = [by_pk[pk].status or NOT_GIVEN for pk in expected]
         by_status = tally.by_status(query.types)
@@ -198,7 +207,7 @@ def test_a_search_of_pages_is_that_of_plain_python(known: list[Page], query: Ask
 def test_finding_and_counting_read_no_body(asked: dict[str, Any]) -> None:
     found = find_pages(**asked)
     with CaptureQueriesContext(connection) as queries:
-        tally_pages(found)
+        tally_pages(words=asked.get("words", ""), standings=asked.get("standings", []))
         list(found.values("pk"))
     for query in queries:
         with connection.cursor() as cursor:

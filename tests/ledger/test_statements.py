@@ -100,3 +100,25 @@ def test_numbers_are_asked_for_as_texts_are() -> None:
     )
     for count, found in ((7, ["b"]), (-1, ["c"]), (0, ["a"]), (1, [])):
         assert [row.page_id for row in of_count.rows(count, ["a", "b", "c"])] == found
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[], ["50"], ["50%"], ["_"], ["\\"], ["STAND-IN 0"], ["stand-in 1", "%s"], ["50", "50"]],
+)
+def test_a_text_is_looked_for_within_others_as_it_is(words: list[str]) -> None:
+    make_pages("50", "50%", "5_0", "back\\slash", "stand-in 0", "%stand-in 1% and %s")
+
+    def holding(words: Any) -> "QuerySet[PageRecord, Any]":
+        pages = PageRecord.objects.order_by("page_id")
+        for word in words:
+            pages = pages.filter(page_id__icontains=word)
+        return pages.values_list("page_id", named=True)
+
+    found = Statement(holding)
+    assert found.rows(words) == [*holding(words)]
+    assert [row.page_id for row in found.rows(words)] == sorted(
+        page_id
+        for page_id in ("50", "50%", "5_0", "back\\slash", "stand-in 0", "%stand-in 1% and %s")
+        if all(word.lower() in page_id for word in words)
+    )

@@ -1,6 +1,6 @@
 """Pages as last seen: one, or those that match."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache, reduce
@@ -36,6 +36,8 @@ PAGE_SORTS: dict[str, list[str | OrderBy]] = {
 }
 DEFAULT_PAGE_SORT = "-updated"
 UNINDEXED_SORTS = ("-audiences", "audiences")
+FEW_PARTS = 5
+"""Pages that match are few where they are fewer than so many times what is read of them."""
 _STATUS, _TYPE, _EMPTY = F("status"), F("page_type"), Value("", TextField())
 TALLY_KEPT_S = 60
 """So long a count may stay behind where two wrote at once. Our choice."""
@@ -104,41 +106,94 @@ def page_last_known(page_id: str) -> PageRecord | None:
 def find_pages(
     *,
     words: str = "",
-    statuses: list[str] | None = None,
-    types: list[str] | None = None,
-    standings: list[str] | None = None,
+    statuses: Sequence[str] = (),
+    types: Sequence[str] = (),
+    standings: Sequence[str] = (),
 ) -> QuerySet[PageRecord]:
     """Return the pages whose name, title, id or type hold every word, narrowed by the filters.
 
     `standings` are keys of STANDINGS: a page stays that has an audience standing so.
     """
+    return _matching(words.split(), _values(statuses), _values(types), standings)
+
+
+def bodies_of_pages(
+    *,
+    words: str = "",
+    statuses: Sequence[str] = (),
+    types: Sequence[str] = (),
+    standings: Sequence[str] = (),
+    sort: str,
+    start: int,
+    size: int,
+    total: int,
+) -> list[str]:
+    """Return the bodies of one part of the pages that match, as `find_pages` does; one query.
+
+    `sort` is one of PAGE_SORTS, another name is the default's; `total` is how many match.
+    """
+    is_narrowed = bool(words or statuses or types or standings)
+    is_indexed = sort not in UNINDEXED_SORTS
+    rows = _BODIES.rows(
+        words.split(),
+        _values(statuses),
+        _values(types),
+        standings=tuple(standings),
+        is_found_first=is_narrowed and not (is_indexed and total >= FEW_PARTS * (start + size)),
+        sort=sort,
+        part=(start, start + size),
+    )
+    return [row.body for row in rows]
+
+
+def tally_pages(*, words: str = "", standings: Sequence[str] = ()) -> Tally:
+    """Count by status and type the pages that match, as `find_pages` does; one query."""
+    if words or standings:
+        counted = _FOUND_COUNTED.rows(words.split(), standings=tuple(standings))
+    else:
+        counted = _ALL_COUNTED.rows()
+    return Tally({(row.state, row.kind): row.count for row in counted})
+
+
+def _matching(
+    words: Sequence[str], statuses: Sequence[str], types: Sequence[str], standings: Sequence[str]
+) -> QuerySet[PageRecord]:
+    """Return the pages that match; statuses and types are as they are in the ledger."""
     found = PageRecord.objects.all()
-    for word in words.split():
+    for word in words:
         found = found.filter(searched__icontains=word)
     if statuses:
-        found = found.filter(status__in=_values(statuses))
+        found = found.filter(status__in=statuses)
     if types:
-        found = found.filter(page_type__in=_values(types))
+        found = found.filter(page_type__in=types)
     if standings:
-        ways = [Q(**{column_of(standing): True}) for standing in standings]
-        found = found.filter(reduce(or_, ways))
+        found = found.filter(reduce(or_, [Q(**{column_of(one): True}) for one in standings]))
     return found
 
 
-def sort_pages(found: QuerySet[PageRecord], sort: str) -> QuerySet[PageRecord]:
-    """Order by one of PAGE_SORTS; an unknown name is the default's."""
-    return found.order_by(*PAGE_SORTS.get(sort, PAGE_SORTS[DEFAULT_PAGE_SORT]))
+def _bodies(
+    words: Sequence[str],
+    statuses: Sequence[str],
+    types: Sequence[str],
+    *,
+    standings: Sequence[str],
+    is_found_first: bool,
+    sort: str,
+    part: tuple[int, int],
+) -> "QuerySet[PageRecord, Any]":
+    # Put in order by their keys alone: the bodies of the others are not carried along. Few among
+    # many are found first, without a look at any body; many come soon enough, read in order, where
+    # an index has that.
+    found = _matching(words, statuses, types, standings)
+    if is_found_first:
+        found = PageRecord.objects.filter(pk__in=found.values("pk"))
+    order = PAGE_SORTS.get(sort, PAGE_SORTS[DEFAULT_PAGE_SORT])
+    keys = found.order_by(*order).values("pk")[slice(*part)]
+    records = PageRecord.objects.filter(pk__in=keys).order_by(*order)
+    return records.values_list("body", named=True)
 
 
-def tally_pages(found: QuerySet[PageRecord] | None = None) -> Tally:
-    """Count pages by status and type, those found or all that are known; one query."""
-    if found is None or not found.query.has_filters():
-        counted = _ALL_COUNTED.rows()
-    else:
-        # Counted as they are found. Grouped by the columns themselves, SQLite would read rows in
-        # the order of an index, one here and one there.
-        counted = [*_counted(found, Coalesce("status", _EMPTY), Coalesce("page_type", _EMPTY))]
-    return Tally({(row.state, row.kind): row.count for row in counted})
+_BODIES = Statement(_bodies)
 
 
 def _counted(
@@ -148,7 +203,17 @@ def _counted(
     return by_kind.values_list("state", "kind", "count", named=True)
 
 
+def _found_counted(
+    words: Sequence[str], *, standings: Sequence[str]
+) -> "QuerySet[PageRecord, Any]":
+    # Counted as they are found. Grouped by the columns themselves, SQLite would read rows in the
+    # order of an index, one here and one there.
+    found = _matching(words, (), (), standings)
+    return _counted(found, Coalesce("status", _EMPTY), Coalesce("page_type", _EMPTY))
+
+
 _ALL_COUNTED = Statement(lambda: _counted(PageRecord.objects.all()))
+_FOUND_COUNTED = Statement(_found_counted)
 
 
 def count_standings(found: QuerySet[PageRecord]) -> dict[str, int]:
@@ -214,8 +279,8 @@ def _total() -> QuerySet[ListTotal]:
 
 
 def _is_among(value: str, chosen: Collection[str]) -> bool:
-    return not chosen or value in _values([*chosen])
+    return not chosen or value in _values(chosen)
 
 
-def _values(chosen: list[str]) -> list[str]:
+def _values(chosen: Collection[str]) -> list[str]:
     return ["" if value == NOT_GIVEN else value for value in chosen]
