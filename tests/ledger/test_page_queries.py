@@ -1,6 +1,7 @@
 """Any filter and sort of the pages gives what plain Python over the same rows gives."""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -195,7 +196,24 @@ def test_a_search_of_pages_is_that_of_plain_python(known: list[Page], query: Ask
         transaction.set_rollback(True)
 
 
-@pytest.mark.skipif(connection.vendor != "sqlite", reason="only SQLite keeps bodies in its rows")
+only_sqlite = pytest.mark.skipif(
+    connection.vendor != "sqlite", reason="only SQLite keeps bodies in its rows"
+)
+
+
+def plans(act: Callable[[], object]) -> list[str]:
+    """Return how SQLite finds what each query of an act asks for."""
+    with CaptureQueriesContext(connection) as queries:
+        act()
+    explained = []
+    for query in queries:
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN QUERY PLAN {query['sql']}")
+            explained.append(" ".join(step[-1] for step in cursor.fetchall()))
+    return explained
+
+
+@only_sqlite
 @pytest.mark.parametrize(
     "asked",
     [
@@ -205,12 +223,21 @@ def test_a_search_of_pages_is_that_of_plain_python(known: list[Page], query: Ask
     ],
 )
 def test_finding_and_counting_read_no_body(asked: dict[str, Any]) -> None:
-    found = find_pages(**asked)
-    with CaptureQueriesContext(connection) as queries:
-        tally_pages(words=asked.get("words", ""), standings=asked.get("standings", []))
-        list(found.values("pk"))
-    for query in queries:
-        with connection.cursor() as cursor:
-            cursor.execute(f"EXPLAIN QUERY PLAN {query['sql']}")
-            plan = " ".join(step[-1] for step in cursor.fetchall())
-        assert "ledger_pagerecord USING COVERING INDEX" in plan
+    counted = {name: value for name, value in asked.items() if name in ("words", "standings")}
+    few = {"sort": "", "start": 0, "size": 50, "total": 2}
+    (counting,) = plans(lambda: tally_pages(**counted))
+    (finding,) = plans(lambda: bodies_of_pages(**asked, **few))
+    for plan in (counting, finding):
+        assert "USING COVERING INDEX pages_narrowed" in plan
+
+
+@only_sqlite
+@pytest.mark.parametrize("sort", ["", "updated", "name"])
+@pytest.mark.parametrize(
+    "asked", [{"statuses": ["draft"]}, {"words": "fleet", "statuses": ["draft"], "types": ["memo"]}]
+)
+def test_of_many_pages_no_more_are_read_than_a_part_needs(asked: dict[str, Any], sort: str) -> None:
+    many = {"sort": sort, "start": 0, "size": 50, "total": 1_000}
+    (plan,) = plans(lambda: bodies_of_pages(**asked, **many))
+    in_order = "name" if sort == "name" else "updated"
+    assert f"SCAN U0 USING INDEX ledger_page_{in_order}" in plan

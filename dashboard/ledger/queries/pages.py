@@ -38,7 +38,10 @@ DEFAULT_PAGE_SORT = "-updated"
 UNINDEXED_SORTS = ("-audiences", "audiences")
 FEW_PARTS = 5
 """Pages that match are few where they are fewer than so many times what is read of them."""
-_STATUS, _TYPE, _EMPTY = F("status"), F("page_type"), Value("", TextField())
+_STATUS, _TYPE = F("status"), F("page_type")
+_EMPTY = Value("", TextField())
+_STATUS_TOLD, _TYPE_TOLD = Coalesce("status", _EMPTY), Coalesce("page_type", _EMPTY)
+"""The same, for which no index is looked at."""
 TALLY_KEPT_S = 60
 """So long a count may stay behind where two wrote at once. Our choice."""
 NOT_GIVEN = "none"
@@ -133,13 +136,13 @@ def bodies_of_pages(
     `sort` is one of PAGE_SORTS, another name is the default's; `total` is how many match.
     """
     is_narrowed = bool(words or statuses or types or standings)
-    is_indexed = sort not in UNINDEXED_SORTS
+    has_index = sort not in UNINDEXED_SORTS
     rows = _BODIES.rows(
         words.split(),
         _values(statuses),
         _values(types),
         standings=tuple(standings),
-        is_found_first=is_narrowed and not (is_indexed and total >= FEW_PARTS * (start + size)),
+        are_many=not is_narrowed or (has_index and total >= FEW_PARTS * (start + size)),
         sort=sort,
         part=(start, start + size),
     )
@@ -156,16 +159,26 @@ def tally_pages(*, words: str = "", standings: Sequence[str] = ()) -> Tally:
 
 
 def _matching(
-    words: Sequence[str], statuses: Sequence[str], types: Sequence[str], standings: Sequence[str]
+    words: Sequence[str],
+    statuses: Sequence[str],
+    types: Sequence[str],
+    standings: Sequence[str],
+    *,
+    are_many: bool = False,
 ) -> QuerySet[PageRecord]:
-    """Return the pages that match; statuses and types are as they are in the ledger."""
-    found = PageRecord.objects.all()
+    """Return the pages that match; statuses and types are as they are in the ledger.
+
+    Where they `are_many` no index finds them by these: the order's own is read instead, which ends
+    soon. SQLite would rather look up each that has a status, and put them in order after that.
+    """
+    state, kind = (_STATUS_TOLD, _TYPE_TOLD) if are_many else (_STATUS, _TYPE)
+    found = PageRecord.objects.alias(state=state, kind=kind)
     for word in words:
         found = found.filter(searched__icontains=word)
     if statuses:
-        found = found.filter(status__in=statuses)
+        found = found.filter(state__in=statuses)
     if types:
-        found = found.filter(page_type__in=types)
+        found = found.filter(kind__in=types)
     if standings:
         found = found.filter(reduce(or_, [Q(**{column_of(one): True}) for one in standings]))
     return found
@@ -177,15 +190,14 @@ def _bodies(
     types: Sequence[str],
     *,
     standings: Sequence[str],
-    is_found_first: bool,
+    are_many: bool,
     sort: str,
     part: tuple[int, int],
 ) -> "QuerySet[PageRecord, Any]":
     # Put in order by their keys alone: the bodies of the others are not carried along. Few among
-    # many are found first, without a look at any body; many come soon enough, read in order, where
-    # an index has that.
-    found = _matching(words, statuses, types, standings)
-    if is_found_first:
+    # many are found first, without a look at any body; many come soon enough, read in order.
+    found = _matching(words, statuses, types, standings, are_many=are_many)
+    if not are_many:
         found = PageRecord.objects.filter(pk__in=found.values("pk"))
     order = PAGE_SORTS.get(sort, PAGE_SORTS[DEFAULT_PAGE_SORT])
     keys = found.order_by(*order).values("pk")[slice(*part)]
@@ -208,8 +220,7 @@ def _found_counted(
 ) -> "QuerySet[PageRecord, Any]":
     # Counted as they are found. Grouped by the columns themselves, SQLite would read rows in the
     # order of an index, one here and one there.
-    found = _matching(words, (), (), standings)
-    return _counted(found, Coalesce("status", _EMPTY), Coalesce("page_type", _EMPTY))
+    return _counted(_matching(words, (), (), standings), _STATUS_TOLD, _TYPE_TOLD)
 
 
 _ALL_COUNTED = Statement(lambda: _counted(PageRecord.objects.all()))
