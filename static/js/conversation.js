@@ -166,12 +166,10 @@ const keys = {
   c: () => go("li.msg:has(.changes)", 1),
 };
 
-document.addEventListener("keydown", (event) => {
-  const isTyping = event.target.closest("input, textarea, select, [contenteditable]");
-  if (!theThread() || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (document.documentElement.dataset.keys === "off" || !keys[event.key]) return;
+document.addEventListener("pressroom:key", (event) => {
+  if (!theThread() || !keys[event.detail]) return;
   event.preventDefault();
-  keys[event.key]();
+  keys[event.detail]();
 });
 
 // From the message that has the focus, or the one at the top of what is seen.

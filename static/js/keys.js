@@ -30,10 +30,13 @@ document.addEventListener("keydown", (event) => {
   const key = event.key.toLowerCase();
   const section = Date.now() < goesUntil ? SECTIONS.indexOf(key) : -1;
   goesUntil = 0;
-  if (section < 0 && !KEYS[key]) return;
+  // What a page does with a key of its own goes before.
+  const ask = new CustomEvent("pressroom:key", { detail: key, cancelable: true });
+  const isDone = section < 0 && !document.dispatchEvent(ask);
+  if (section < 0 && !isDone && !KEYS[key]) return;
   event.preventDefault();
-  if (section < 0) KEYS[key]();
-  else document.querySelectorAll("#nav .nav a")[section]?.click();
+  if (section >= 0) document.querySelectorAll("#nav .nav a")[section]?.click();
+  else if (!isDone) KEYS[key]();
 });
 
 // In a field a key is typed; over a dialog nothing behind it may move.

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from tests.browser.addresses import addresses
 from tests.browser.conftest import NEXT_FRAME, best, log_in, open_page, settle, until
 from tests.processes import Running
 from tests.web.hostile import PAYLOADS
@@ -232,9 +233,28 @@ def test_keys_are_letters_in_a_field_and_nothing_once_turned_off(reading: Page) 
     field.press_sequentially("jke")
     assert field.input_value() == "jke"
     field.fill("")
-    reading.evaluate("document.activeElement.blur(); document.documentElement.dataset.keys = 'off'")
-    reading.keyboard.press("j")
+    reading.get_by_role("button", name="demo").click()
+    reading.get_by_label("Single-letter keys").uncheck()
+    expect(reading.locator("body")).to_have_attribute("data-keys", "off")
+    reading.keyboard.press("Escape")
+    reading.evaluate("document.activeElement.blur()")
+    for key in "jkec":
+        reading.keyboard.press(key)
     assert reading.evaluate("document.activeElement.id") == ""
+    reading.get_by_role("button", name="demo").click()
+    reading.get_by_label("Single-letter keys").check()
+    expect(reading.locator("body")).not_to_have_attribute("data-keys", "off")
+
+
+def test_a_key_of_the_conversation_does_nothing_else(page: Page, server: Running) -> None:
+    """C goes to the next change, and does not press Compare, which other pages have it for."""
+    log_in(page, to=f"{addresses(server)['audience']}conversation/")
+    expect(page.locator("main .head a[href*='/versions/compare/']")).to_be_visible()
+    address = page.url
+    for key in "cj":
+        page.keyboard.press(key)
+    expect(page.locator("li.msg:focus")).to_have_count(1)
+    assert page.url == address
 
 
 LETTER = [
