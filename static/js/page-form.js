@@ -21,18 +21,25 @@ document.addEventListener("htmx:afterSwap", ({ detail }) => {
   field.setAttribute("aria-describedby", isWrong ? `${hint} ${detail.elt.id}`.trim() : hint);
 });
 
-let unkept = false;
+// What is typed while a save is under way is not in it: how often was typed, and what of it is sent
+// and kept.
+let typed = 0;
+let sent = 0;
+let kept = 0;
 document.addEventListener("input", ({ target }) => {
-  if (formOf(target)) unkept = true;
+  if (formOf(target)) typed += 1;
 });
 document.addEventListener("submit", ({ target }) => {
-  if (formOf(target)) unkept = false;
+  if (formOf(target)) kept = typed;
+});
+document.addEventListener("htmx:beforeRequest", ({ detail }) => {
+  if (detail.elt.id === "kept") sent = typed;
 });
 document.addEventListener("htmx:afterRequest", ({ detail }) => {
-  if (detail.elt.id === "kept" && detail.successful) unkept = false;
+  if (detail.elt.id === "kept" && detail.successful) kept = sent;
 });
 document.addEventListener("visibilitychange", () => {
   const form = document.querySelector("form[data-page-form]");
-  if (!document.hidden || !unkept || !form) return;
+  if (!document.hidden || kept === typed || !form) return;
   navigator.sendBeacon(document.getElementById("kept").getAttribute("hx-post"), new FormData(form));
 });
