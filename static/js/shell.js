@@ -2,7 +2,7 @@
 
 // Times are drawn by the server in the zone of this cookie.
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-if (!document.cookie.includes(`timezone=${zone}`)) {
+if (!document.cookie.split("; ").includes(`timezone=${zone}`)) {
   document.cookie = `timezone=${zone}; path=/; max-age=31536000; samesite=lax`;
 }
 
