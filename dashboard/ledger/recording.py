@@ -1,8 +1,8 @@
 """Writing down what was seen in answers. Only what changed is written anew.
 
-A list of 50 costs at most three queries: what is known, what changed, and the list's total
-(pages) or the versions (audiences). One more says how the audiences of new pages stand, or those of
-a page where they changed; one more where versions were replaced by others.
+A list of 50 costs at most four queries: what is known, what changed, what was seen again, and the
+list's total (pages) or the versions (audiences). One more says how the audiences of new pages
+stand, or those of a page where they changed; one more where versions were replaced by others.
 """
 
 import hashlib
@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache, partial
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.db.models import QuerySet, Subquery
 from django.utils import timezone
 
@@ -129,14 +130,22 @@ def remember_audiences(page_id: str, audiences: Sequence[Audience]) -> None:
     compared = _compared(audiences, Itself(audiences), known, _compared_audiences)
     if now < compared.settled_until:
         return
+    if compared.changed:
+        _write_audiences(page_id, compared, now)
+    if due := compared.due(now):
+        seen_again = AudienceRecord.objects.filter(page_id=page_id, audience_id__in=due)
+        seen_again.update(last_seen_at=now)
+
+
+# An audience that is written down is not looked at again until it changes: what follows from it is
+# written with it, or nothing is.
+@transaction.atomic(savepoint=False)
+def _write_audiences(page_id: str, compared: Compared[Audience], now: datetime) -> None:
     before, changed = compared.before, compared.changed
     _write(
         [_audience_record(page_id, audience, now) for audience in changed.values()],
         unique=["page_id", "audience_id"],
     )
-    if due := compared.due(now):
-        seen_again = AudienceRecord.objects.filter(page_id=page_id, audience_id__in=due)
-        seen_again.update(last_seen_at=now)
     _remember_version_rows(
         page_id,
         (
@@ -148,10 +157,10 @@ def remember_audiences(page_id: str, audiences: Sequence[Audience]) -> None:
         now,
     )
     _date_the_last_look(page_id, {key: (one, before.get(key)) for key, one in changed.items()})
-    if changed:
-        note_standings([page_id])
+    note_standings([page_id])
 
 
+@transaction.atomic(savepoint=False)
 def remember_version(page_id: str, version: AudienceVersion) -> None:
     """Write down one version, such as the answer to a publish; its audience moves along."""
     now = timezone.now()
@@ -197,14 +206,15 @@ def _move_audience(page_id: str, version: AudienceVersion, now: datetime) -> Non
     ).first()
     if record is None:
         return
-    record.body = _body(record.audience.model_copy(update={"latest_version": version}))
-    digest = _digest(record.body)
+    body = _body(record.audience.model_copy(update={"latest_version": version}))
+    digest = _digest(body)
     if digest == record.digest:
         return
-    record.latest_status = version.status[:WORD_KEPT_CHARACTERS]
-    record.digest, record.changed_at = digest, now
-    record.save(update_fields=["body", "digest", "latest_status", "changed_at"])
-    note_standings([page_id])
+    # Not where a look wrote it down in between: that saw more than this version.
+    as_it_was = AudienceRecord.objects.filter(pk=record.pk, digest=record.digest)
+    status = version.status[:WORD_KEPT_CHARACTERS]
+    if as_it_was.update(body=body, digest=digest, latest_status=status, changed_at=now):
+        note_standings([page_id])
 
 
 def _remember_pages(
@@ -215,17 +225,22 @@ def _remember_pages(
     compared = _compared(pages, seen, known, _compared_pages)
     if now < compared.settled_until:
         return compared.before
-    before, changed = compared.before, compared.changed
+    if compared.changed:
+        _write_pages(compared, now)
+    if due := compared.due(now):
+        PageRecord.objects.filter(page_id__in=due).update(last_seen_at=now)
+    return compared.before
+
+
+@transaction.atomic(savepoint=False)  # as `_write_audiences` is
+def _write_pages(compared: Compared[PageItem], now: datetime) -> None:
     _write(
-        [_page_record(page, now) for page in changed.values()],
+        [_page_record(page, now) for page in compared.changed.values()],
         unique=["page_id"],
         kept=STANDS,
     )
-    if new := changed.keys() - before.keys():
+    if new := compared.changed.keys() - compared.before.keys():
         note_standings(new)
-    if due := compared.due(now):
-        PageRecord.objects.filter(page_id__in=due).update(last_seen_at=now)
-    return before
 
 
 def _compared(

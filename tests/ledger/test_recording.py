@@ -6,6 +6,7 @@ from secrets import randbelow
 from typing import Any
 
 import pytest
+from django.db import IntegrityError, connection
 from django.utils import timezone
 
 from dashboard.contract.audiences import Audience, AudienceVersion
@@ -14,6 +15,7 @@ from dashboard.contract.pages import PageItem
 from dashboard.contract.webhooks import WebhookSubscription
 from dashboard.ledger import recording
 from dashboard.ledger.models import AudienceRecord, ListTotal, PageRecord, VersionRecord
+from dashboard.ledger.queries.audiences import audiences_last_known
 from dashboard.ledger.queries.pages import everything_counted, pages_coverage
 from tests import wire
 
@@ -50,6 +52,15 @@ def test_fifty_new_pages_cost_four_queries(django_assert_max_num_queries: Querie
     with django_assert_max_num_queries(4):
         recording.remember_pages(pages(*fifty_pages()))
     assert PageRecord.objects.count() == 50
+
+
+def test_fifty_pages_of_which_some_changed_and_some_were_seen_long_ago_cost_four_queries(
+    django_assert_max_num_queries: Queries,
+) -> None:
+    recording.remember_pages(pages(*fifty_pages()))
+    PageRecord.objects.update(last_seen_at=timezone.now() - timedelta(hours=1))
+    with django_assert_max_num_queries(4):
+        recording.remember_pages(pages(*fifty_pages(title="New")[:1], *fifty_pages()[1:]))
 
 
 @pytest.mark.parametrize("changed", [0, 1, 50])
@@ -104,6 +115,28 @@ def test_fifty_replaced_versions_cost_one_query_more(
             "page_1",
             audiences(*(one | {"publishedVersion": None} for one in fifty_audiences())),
         )
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="the trigger is SQLite's")
+@pytest.mark.django_db(transaction=True)
+def test_an_audience_is_not_known_until_its_versions_are() -> None:
+    """Else no later look would write them down: it finds the audience as it was."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE TRIGGER full BEFORE INSERT ON ledger_versionrecord"
+            " BEGIN SELECT RAISE(ABORT, 'disk full'); END"
+        )
+        with pytest.raises(IntegrityError, match="disk full"):
+            recording.remember_audiences("page_1", audiences(wire.audience()))
+        cursor.execute("DROP TRIGGER full")
+    recording.remember_audiences("page_1", audiences(wire.audience()))
+    assert VersionRecord.objects.count() == 2
+
+
+def test_an_audience_without_a_date_comes_after_those_with_one() -> None:
+    undated = wire.audience(audienceId="aud_2", createdAt="long ago")
+    recording.remember_audiences("page_1", audiences(undated, wire.audience()))
+    assert [one.audience_id for one in audiences_last_known("page_1")] == ["aud_1", "aud_2"]
 
 
 def test_an_unchanged_page_keeps_the_time_of_its_last_change() -> None:

@@ -16,6 +16,8 @@ STANDINGS: dict[str, Q] = {
 }
 """How an audience stands: a version is live, or none; the latest is another than the live one; the
 latest is on its way."""
+_NEWEST_FIRST = F("created_at").desc(nulls_last=True)
+"""Those without a date last, as PostgreSQL by itself would not have them."""
 
 
 def audience_last_known(page_id: str, audience_id: str) -> AudienceRecord | None:
@@ -25,7 +27,7 @@ def audience_last_known(page_id: str, audience_id: str) -> AudienceRecord | None
 
 def audiences_last_known(page_id: str) -> QuerySet[AudienceRecord]:
     """Return the audiences of a page as last seen, in the order the service gives: newest first."""
-    return AudienceRecord.objects.filter(page_id=page_id).order_by("-created_at", "-audience_id")
+    return AudienceRecord.objects.filter(page_id=page_id).order_by(_NEWEST_FIRST, "-audience_id")
 
 
 def audiences_of_person(person_id: str) -> QuerySet[AudienceRecord]:
@@ -39,7 +41,7 @@ def audiences_of_person(person_id: str) -> QuerySet[AudienceRecord]:
     page = PageRecord.objects.filter(page_id=OuterRef("page_id"))
     found = AudienceRecord.objects.filter(prospect_id=person_id)
     return found.annotate(page_name=Subquery(page.values("name")[:1])).order_by(
-        "-created_at", "-pk"
+        _NEWEST_FIRST, "-pk"
     )
 
 
