@@ -4,24 +4,17 @@ from dataclasses import dataclass
 
 from dashboard.contract.audiences import Audience, AudienceVersion, VersionStatus
 from dashboard.contract.envelope import UnreadableItem
-from dashboard.ledger.queries.audiences import IN_FLIGHT, versions_seen
+from dashboard.ledger.queries.audiences import IN_FLIGHT, audience_last_known, versions_seen
 from dashboard.web.readings import FoundAudience, page_name
 
 
 @dataclass(frozen=True)
-class AudienceHead:
-    """The context of `audiences/_head.html` and `audiences/_tabs.html`, as `head`."""
+class AudienceState:
+    """An audience of a page, and how its versions stand."""
 
     page_id: str
     audience_id: str
     audience: Audience
-    page_name: str
-    versions_count: int
-    """Versions ever seen here."""
-    listed: bool = True
-    """Whether the service's list has it (still)."""
-    unreadable: UnreadableItem | None = None
-    """Its place in the list, where what stands there can't be read."""
 
     @property
     def title(self) -> str:
@@ -79,14 +72,20 @@ class AudienceHead:
         )
 
 
-def audience_head(
-    page_id: str,
-    audience_id: str,
-    audience: Audience,
-    *,
-    listed: bool = True,
-    unreadable: UnreadableItem | None = None,
-) -> AudienceHead:
+@dataclass(frozen=True)
+class AudienceHead(AudienceState):
+    """The context of `audiences/_head.html` and `audiences/_tabs.html`, as `head`."""
+
+    page_name: str
+    versions_count: int
+    """Versions ever seen here."""
+    listed: bool
+    """Whether the service's list has it (still)."""
+    unreadable: UnreadableItem | None
+    """Its place in the list, where what stands there can't be read."""
+
+
+def head_of(page_id: str, audience_id: str, found: FoundAudience) -> AudienceHead:
     """Return the head of an audience's pages. Two queries, no call.
 
     `audience_id` is the one in the address: an audience need not carry its own.
@@ -94,20 +93,15 @@ def audience_head(
     return AudienceHead(
         page_id=page_id,
         audience_id=audience_id,
-        audience=audience,
+        audience=found.audience,
         page_name=page_name(page_id),
         versions_count=versions_seen(page_id, audience_id).count(),
-        listed=listed,
-        unreadable=unreadable,
-    )
-
-
-def head_of(page_id: str, audience_id: str, found: FoundAudience) -> AudienceHead:
-    """Return the head of an audience as it was just read, or is last known."""
-    return audience_head(
-        page_id,
-        audience_id,
-        found.audience,
         listed=found.listed,
         unreadable=found.unreadable,
     )
+
+
+def head_last_known(page_id: str, audience_id: str) -> AudienceHead | None:
+    """Return the head of an audience as last seen, where nobody asks the service for it."""
+    record = audience_last_known(page_id, audience_id)
+    return head_of(page_id, audience_id, FoundAudience(record.audience)) if record else None

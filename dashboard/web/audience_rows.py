@@ -16,7 +16,8 @@ from dashboard.contract.envelope import ListEnvelope
 from dashboard.itself import Itself
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.queries.audiences import STANDINGS
-from dashboard.web.audience_head import AudienceHead
+from dashboard.ledger.queries.pages import NOT_GIVEN
+from dashboard.web.audience_head import AudienceState
 from dashboard.web.list_headings import Heading, heading
 from dashboard.web.page_filters import Choice, choices
 from dashboard.web.page_lists import WORDS_KEPT
@@ -49,19 +50,19 @@ class Step(StrEnum):
 class AudienceRow:
     """One audience of a page. Rows are kept: what many looks ask of one is worked out once."""
 
-    head: AudienceHead
+    state: AudienceState
     last_publish: Outcome | None = None
     """How the last publish of its latest version went that was asked for here."""
 
     @cached_property
     def name(self) -> str:
         """Its name, or its id where the service gave none."""
-        return self.head.audience.name or self.head.audience_id or "Name not given"
+        return self.state.audience.name or self.state.audience_id or "Name not given"
 
     @property
     def name_source(self) -> str:
         """Which of its names this is."""
-        audience = self.head.audience
+        audience = self.state.audience
         if not audience.name:
             return "No name sent"
         if audience.name == audience.custom_name:
@@ -71,44 +72,44 @@ class AudienceRow:
     @property
     def computed_name(self) -> str:
         """The computed name where another is shown; a filter finds by it too."""
-        computed = self.head.audience.computed_name or ""
+        computed = self.state.audience.computed_name or ""
         return computed if computed != self.name else ""
 
     @cached_property
     def words(self) -> str:
         """What a filter finds it by, casefolded."""
-        audience = self.head.audience
+        audience = self.state.audience
         names = (audience.effective_name, audience.custom_name, audience.computed_name)
         return " ".join(filter(None, (*names, audience.audience_id))).casefold()
 
     @cached_property
     def status(self) -> str:
         """The status of its latest version, or that there is none."""
-        return self.head.latest.status if self.head.latest else "none"
+        return self.state.latest.status if self.state.latest else NOT_GIVEN
 
     @cached_property
     def standings(self) -> tuple[str, ...]:
         """How it stands: those of STANDINGS that are so."""
-        head = self.head
+        state = self.state
         ways = {
-            "live": head.live,
-            "not-live": not head.live,
-            "changed": head.live and head.newer,
-            "in-flight": head.in_flight,
+            "live": state.live,
+            "not-live": not state.live,
+            "changed": state.live and state.newer,
+            "in-flight": state.in_flight,
         }
         return tuple(way for way, is_so in ways.items() if is_so)
 
     @property
     def step(self) -> Step:
         """The next step, from its versions and from what was asked for here."""
-        if self.last_publish == Outcome.UNKNOWN and self.head.newer:
+        if self.last_publish == Outcome.UNKNOWN and self.state.newer:
             return Step.CHECK
-        if self.head.in_flight or (self.last_publish == Outcome.SENDING and self.head.newer):
+        if self.state.in_flight or (self.last_publish == Outcome.SENDING and self.state.newer):
             return Step.WATCH
         # An archived version can be published again, from its own page: that is a roll back.
-        if self.head.candidate and self.head.candidate.status != VersionStatus.ARCHIVED:
+        if self.state.candidate and self.state.candidate.status != VersionStatus.ARCHIVED:
             return Step.RETRY if self.last_publish == Outcome.REJECTED else Step.PUBLISH
-        return Step.UP_TO_DATE if self.head.latest and not self.head.newer else Step.NOTHING
+        return Step.UP_TO_DATE if self.state.latest and not self.state.newer else Step.NOTHING
 
 
 @dataclass(frozen=True)
@@ -285,7 +286,7 @@ def _kept_row(
 ) -> AudienceRow:
     # Without an id nothing leads to it.
     audience_id = audience.thing.audience_id or ""
-    return AudienceRow(AudienceHead(page_id, audience_id, audience.thing, "", 0), last_publish)
+    return AudienceRow(AudienceState(page_id, audience_id, audience.thing), last_publish)
 
 
 def last_outcomes(publishes: Iterable[Any]) -> tuple[tuple[tuple[str, str], Outcome], ...]:
@@ -299,22 +300,22 @@ def last_outcomes(publishes: Iterable[Any]) -> tuple[tuple[tuple[str, str], Outc
 
 @lru_cache(maxsize=ROWS_KEPT)
 def _drawn_row(row: AudienceRow, *, may_publish: bool, is_held_back: bool) -> DrawnRow:
-    head = row.head
-    latest, live = head.latest, head.live
+    state = row.state
+    latest, live = state.latest, state.live
     return DrawnRow(
-        page_id=head.page_id,
-        audience_id=head.audience_id,
+        page_id=state.page_id,
+        audience_id=state.audience_id,
         name=row.name,
         name_source=row.name_source,
         computed_name=row.computed_name,
-        is_archived=bool(head.audience.archived_at),
-        is_new_page_agent=head.audience.is_new_page_agent,
+        is_archived=bool(state.audience.archived_at),
+        is_new_page_agent=state.audience.is_new_page_agent,
         latest_id=latest.version_id if latest else "",
         latest_number=latest.version_number if latest else None,
         latest_status=latest.status if latest else "",
         live_number=live.version_number if live else None,
         live_since=live.published_at if live else None,
-        is_live_latest=not head.newer,
+        is_live_latest=not state.newer,
         step=row.step,
         may_publish=may_publish,
         is_held_back=is_held_back,
@@ -339,9 +340,9 @@ def _sorted(rows: list[AudienceRow], sort: str) -> list[AudienceRow]:
 
 
 def _sort_value(row: AudienceRow, column: str) -> Any:
-    head = row.head
+    state = row.state
     if column == "name":
         return row.name.casefold()
     if column == "latest":
-        return head.latest.version_number if head.latest else None
-    return read_date(head.live.published_at) if head.live else None
+        return state.latest.version_number if state.latest else None
+    return read_date(state.live.published_at) if state.live else None

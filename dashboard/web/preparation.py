@@ -48,9 +48,14 @@ class Subject:
         """The three ids, as an address and an operation key take them."""
         return self.page_id, self.audience_id, self.version_id
 
+    @property
+    def of_audience(self) -> tuple[str, str]:
+        """The two ids of its audience."""
+        return self.page_id, self.audience_id
+
     def on_record(self) -> "OnRecord":
         """Return the publishes of the audience."""
-        return OnRecord(self.version_id, _PUBLISHES.rows(self.page_id, self.audience_id))
+        return OnRecord(self.version_id, _PUBLISHES.rows(*self.of_audience))
 
     def is_of(self, operation: Operation) -> bool:
         """Tell whether an operation is a publish of this version."""

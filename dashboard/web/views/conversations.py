@@ -11,8 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from dashboard.client import APIError, NoAnswerError, NotFoundError
-from dashboard.ledger.queries.audiences import audience_last_known
-from dashboard.web.audience_head import AudienceHead, audience_head
+from dashboard.web.audience_head import head_last_known, head_of
 from dashboard.web.conversation_export import to_markdown
 from dashboard.web.conversation_looks import Look
 from dashboard.web.conversation_reading import ShownConversation, ShownMessage, show_conversation
@@ -76,7 +75,7 @@ def conversation_newer(request: Request, page_id: str, audience_id: str) -> Http
         "already": rows[: look.count],
         "is_changed": look.is_outdated_by(shown),
         "told": list(_what_changed(look, now, shown)),
-        "head": _head_last_known(page_id, audience_id),
+        "head": head_last_known(page_id, audience_id),
     }
     page_query = (request.htmx.current_url or "").partition("?")[2].partition("#")[0]
     context |= _board(shown, QueryDict(page_query))
@@ -167,13 +166,9 @@ def _frame(page_id: str, audience_id: str) -> dict[str, Any]:
         "page_id": page_id,
         "page_name": page_name(page_id),
         "audience_id": audience_id,
-        "head": _head(page_id, audience_id, reading.value) if reading else None,
+        "head": head_of(page_id, audience_id, reading.value) if reading else None,
         "title": _title(audience_id, reading),
     }
-
-
-def _head(page_id: str, audience_id: str, found: FoundAudience) -> AudienceHead:
-    return audience_head(page_id, audience_id, found.audience, listed=found.listed)
 
 
 def _talk(request: Request, shown: ShownConversation) -> dict[str, Any]:
@@ -213,12 +208,6 @@ def _what_changed(before: Look, now: Look, shown: ShownConversation) -> Iterator
         yield f"The pending changes are others now: {count} wait{'s' if count == 1 else ''}."
     if before.context != now.context:
         yield "The context is another now, and what is inferred from it."
-
-
-def _head_last_known(page_id: str, audience_id: str) -> AudienceHead | None:
-    """Return the audience as last seen: a look asks the service for the conversation alone."""
-    record = audience_last_known(page_id, audience_id)
-    return _head(page_id, audience_id, FoundAudience(record.audience)) if record else None
 
 
 def _words(request: Request) -> str:

@@ -14,8 +14,7 @@ from django_htmx.http import HttpResponseClientRedirect, reswap, retarget
 from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.operations import publish_key
-from dashboard.ledger.queries.audiences import audience_last_known
-from dashboard.web.audience_head import AudienceHead, audience_head
+from dashboard.web.audience_head import head_last_known, head_of
 from dashboard.web.http import Request, render_part
 from dashboard.web.looks import last_seen_version, see_version, settle_by
 from dashboard.web.permissions import PUBLISH, may, requires
@@ -140,6 +139,7 @@ def _ask(
     problem: str = "",
     status: int = 200,
 ) -> HttpResponse:
+    subject = preparation.subject
     context = {
         "kind": "confirm",
         "preparation": preparation,
@@ -148,9 +148,9 @@ def _ask(
         "failed_attempt": failed.attempts.last() if failed else None,
         "problem": problem,
         "typed": request.POST.get("number", ""),
-        "head": SimpleLazyObject(lambda: _head_of(preparation)),
+        "head": SimpleLazyObject(lambda: head_of(*subject.of_audience, preparation.reading.value)),
     }
-    return _render(request, preparation.subject, context, status=status)
+    return _render(request, subject, context, status=status)
 
 
 def _render(
@@ -159,7 +159,7 @@ def _render(
     context = {
         "here": "pages",
         "subject": subject,
-        "head": SimpleLazyObject(lambda: _head(subject)),
+        "head": SimpleLazyObject(lambda: head_last_known(*subject.of_audience)),
     } | context
     template = "publish/publish.html"
     if request.htmx.target == "progress" and request.GET.get("kind") != context["kind"]:
@@ -167,18 +167,6 @@ def _render(
         whole = render(request, f"{template}#dialogs", context, status=status)
         return reswap(retarget(whole, "#dialogs"), "innerHTML")
     return render_part(request, template, context, parts=("dialogs", "progress"), status=status)
-
-
-def _head(subject: Subject) -> AudienceHead | None:
-    record = audience_last_known(subject.page_id, subject.audience_id)
-    if record is None:
-        return None
-    return audience_head(subject.page_id, subject.audience_id, record.audience)
-
-
-def _head_of(preparation: Preparation) -> AudienceHead:
-    subject = preparation.subject
-    return audience_head(subject.page_id, subject.audience_id, preparation.audience)
 
 
 def _subject(operation: Operation) -> Subject:
