@@ -98,15 +98,27 @@ class Compared(Generic[ThingT]):
             return START_OF_TIME
         return min((_dated_until(old) for old in self.before.values()), default=END_OF_TIME)
 
+    def newer(self, now: datetime) -> dict[str, ThingT]:
+        """Return what changed, without what a later look than this one wrote down meanwhile."""
+        return {
+            key: one
+            for key, one in self.changed.items()
+            if key not in self.before or self.before[key].last_seen_at <= now
+        }
+
     def due(self, now: datetime) -> list[str]:
         """Return which are noted as seen again: not those of which it was just noted."""
         unchanged = ((key, old) for key, old in self.before.items() if key not in self.changed)
         return [key for key, old in unchanged if now >= _dated_until(old)]
 
 
-def remember_pages(found: ListEnvelope[Any]) -> None:
-    """Write down one part of the list of pages, and the total it gave."""
-    now = timezone.now()
+def remember_pages(found: ListEnvelope[Any], *, asked_at: datetime | None = None) -> None:
+    """Write down one part of the list of pages, and the total it gave.
+
+    `asked_at` is the moment of the look, here as below: when the service was asked. An answer that
+    was long on its way does not undo what was seen since.
+    """
+    now = asked_at or timezone.now()
     before = _remember_pages(found.items, Itself(found), now)
     if any(known.total_count == found.total_count for known in before.values()):
         return
@@ -118,20 +130,22 @@ def remember_pages(found: ListEnvelope[Any]) -> None:
     )
 
 
-def remember_page(page: PageItem) -> None:
+def remember_page(page: PageItem, *, asked_at: datetime | None = None) -> None:
     """Write down one page."""
-    _remember_pages([page], Itself(page), timezone.now())
+    _remember_pages([page], Itself(page), asked_at or timezone.now())
 
 
-def remember_audiences(page_id: str, audiences: Sequence[Audience]) -> None:
+def remember_audiences(
+    page_id: str, audiences: Sequence[Audience], *, asked_at: datetime | None = None
+) -> None:
     """Write down the audiences of a page, and the versions seen with them."""
-    now = timezone.now()
+    now = asked_at or timezone.now()
     known = _KNOWN_AUDIENCES.told(page_id)
     compared = _compared(audiences, Itself(audiences), known, _compared_audiences)
     if now < compared.settled_until:
         return
-    if compared.changed:
-        _write_audiences(page_id, compared, now)
+    if changed := compared.newer(now):
+        _write_audiences(page_id, changed, compared.before, now)
     if due := compared.due(now):
         seen_again = AudienceRecord.objects.filter(page_id=page_id, audience_id__in=due)
         seen_again.update(last_seen_at=now)
@@ -140,8 +154,9 @@ def remember_audiences(page_id: str, audiences: Sequence[Audience]) -> None:
 # An audience that is written down is not looked at again until it changes: what follows from it is
 # written with it, or nothing is.
 @transaction.atomic(savepoint=False)
-def _write_audiences(page_id: str, compared: Compared[Audience], now: datetime) -> None:
-    before, changed = compared.before, compared.changed
+def _write_audiences(
+    page_id: str, changed: Mapping[str, Audience], before: Mapping[str, Known], now: datetime
+) -> None:
     _write(
         [_audience_record(page_id, audience, now) for audience in changed.values()],
         unique=["page_id", "audience_id"],
@@ -213,7 +228,8 @@ def _move_audience(page_id: str, version: AudienceVersion, now: datetime) -> Non
     # Not where a look wrote it down in between: that saw more than this version.
     as_it_was = AudienceRecord.objects.filter(pk=record.pk, digest=record.digest)
     status = version.status[:WORD_KEPT_CHARACTERS]
-    if as_it_was.update(body=body, digest=digest, latest_status=status, changed_at=now):
+    seen = {"latest_status": status, "last_seen_at": now, "changed_at": now}
+    if as_it_was.update(body=body, digest=digest, **seen):
         note_standings([page_id])
 
 
@@ -225,21 +241,23 @@ def _remember_pages(
     compared = _compared(pages, seen, known, _compared_pages)
     if now < compared.settled_until:
         return compared.before
-    if compared.changed:
-        _write_pages(compared, now)
+    if changed := compared.newer(now):
+        _write_pages(changed, compared.before, now)
     if due := compared.due(now):
         PageRecord.objects.filter(page_id__in=due).update(last_seen_at=now)
     return compared.before
 
 
 @transaction.atomic(savepoint=False)  # as `_write_audiences` is
-def _write_pages(compared: Compared[PageItem], now: datetime) -> None:
+def _write_pages(
+    changed: Mapping[str, PageItem], before: Mapping[str, Known], now: datetime
+) -> None:
     _write(
-        [_page_record(page, now) for page in compared.changed.values()],
+        [_page_record(page, now) for page in changed.values()],
         unique=["page_id"],
         kept=STANDS,
     )
-    if new := compared.changed.keys() - compared.before.keys():
+    if new := changed.keys() - before.keys():
         note_standings(new)
 
 

@@ -62,17 +62,20 @@ class FoundAudience:
 
 def read_pages(*, cursor: str | None = None, limit: int | None = None) -> ListEnvelope[PageItem]:
     """Read and remember one part of the list of pages. Raises APIError."""
+    asked_at = timezone.now()
     found = publishing_client().pages.list(cursor=cursor, limit=limit)
-    recording.remember_pages(found)
+    recording.remember_pages(found, asked_at=asked_at)
     return found
 
 
 def read_page(page_id: str) -> Reading[PageItem]:
     """Read one page, or what is known of it."""
 
+    asked_at = timezone.now()
+
     def ask() -> PageItem:
         page = publishing_client().pages.get(page_id)
-        recording.remember_page(page)
+        recording.remember_page(page, asked_at=asked_at)
         return page
 
     def known() -> tuple[PageItem, datetime] | None:
@@ -83,16 +86,20 @@ def read_page(page_id: str) -> Reading[PageItem]:
 
 
 def read_audiences(
-    page_id: str, *, listing: Callable[[], ListEnvelope[Audience]] | None = None
+    page_id: str,
+    *,
+    listing: Callable[[], ListEnvelope[Audience]] | None = None,
+    asked_at: datetime | None = None,
 ) -> Reading[ListEnvelope[Audience]]:
     """Read the audiences of a page, or those that are known.
 
-    `listing` gives the service's answer where it was asked for already.
+    `listing` gives the service's answer where it was asked for already, at that moment.
     """
+    asked_at = asked_at or timezone.now()
 
     def ask() -> ListEnvelope[Audience]:
         found = listing() if listing else publishing_client().audiences.list(page_id)
-        recording.remember_audiences(page_id, found.items)
+        recording.remember_audiences(page_id, found.items, asked_at=asked_at)
         return found
 
     def known() -> tuple[ListEnvelope[Audience], datetime] | None:

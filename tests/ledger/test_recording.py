@@ -274,3 +274,29 @@ def test_what_is_on_its_way_is_dated_by_looks_that_date_nothing_else(
     recording.remember_audiences("page_1", seen)
     noted = AudienceRecord.objects.filter(last_seen_at__gt=before)
     assert {*noted.values_list("audience_id", flat=True)} == dated
+
+
+def test_an_answer_that_was_long_on_its_way_does_not_undo_what_was_seen_since() -> None:
+    asked_at = timezone.now()
+    third = wire.version(versionId="ver_3", versionNumber=3, status="published")
+    recording.remember_pages(pages(wire.page(title="New")))
+    recording.remember_audiences("page_1", audiences(wire.audience(latestVersion=third)))
+    recording.remember_pages(pages(wire.page()), asked_at=asked_at)
+    recording.remember_audiences("page_1", audiences(wire.audience()), asked_at=asked_at)
+    assert PageRecord.objects.get().title == "New"
+    assert AudienceRecord.objects.get().latest_version_id == "ver_3"
+    later = timezone.now()
+    recording.remember_pages(pages(wire.page()), asked_at=later)
+    recording.remember_audiences("page_1", audiences(wire.audience()), asked_at=later)
+    assert PageRecord.objects.get().title == wire.page()["title"]
+    assert AudienceRecord.objects.get().latest_version_id == "ver_2"
+
+
+def test_what_a_publish_answered_is_not_undone_by_a_look_begun_before_it() -> None:
+    recording.remember_audiences("page_1", audiences(wire.audience()))
+    asked_at = timezone.now()
+    queued = AudienceVersion.model_validate(wire.version(status="queued"))
+    recording.remember_version("page_1", queued)
+    recording.remember_audiences("page_1", audiences(wire.audience()), asked_at=asked_at)
+    assert AudienceRecord.objects.get().latest_status == "queued"
+    assert VersionRecord.objects.get(version_id="ver_2").status == "queued"

@@ -417,3 +417,23 @@ def test_a_picture_is_fetched_by_nobody_but_who_opens_it(
     html = as_viewer.get("/pages/page_1/").content.decode()
     assert ("Open its picture in a new tab" in html) is opens
     assert not [t for t in elements(html) if t.attributes.get("src", "").startswith("http")]
+
+
+def test_a_look_that_takes_long_does_not_undo_what_another_saw_meanwhile(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    now = serving(FULL | {"name": "New"}, wire.audience(effectiveName="New audience"))
+    long_ago = serving(FULL | {"name": "Old"}, wire.audience(effectiveName="Old audience"))
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        far_end.answer = now
+        get(as_viewer)
+        far_end.answer = answer
+        return long_ago(request)
+
+    far_end.answer = answer
+    get(as_viewer)
+    far_end.fails(httpx.ConnectError)
+    last_known = text(get(as_viewer))
+    assert "New audience" in last_known
+    assert "Old" not in last_known

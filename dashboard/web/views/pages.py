@@ -1,6 +1,5 @@
 """Pages: the list, and one page with its audiences."""
 
-from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
@@ -139,17 +138,21 @@ def _number(request: Request, name: str) -> int:
 
 @require_GET
 def page_detail(request: Request, page_id: str) -> HttpResponse:
-    """Show one page with everything it has, and its audiences by `?q= status= sort= show=`.
+    """Show one page with all it has, and its audiences by `?q= status= standing= sort= show=`.
 
     The audiences alone ask for no page but where the service does not list them: whether there is
     such a page at all is then the page's to say.
     """
-    client = publishing_client()
+    client, asked_at = publishing_client(), timezone.now()
     listing = started(lambda: client.audiences.list(page_id))
     parts = ("audience-results",)
     is_whole = not wants_part(request, parts)
     page = _page_context(request, read_page(page_id)) if is_whole else {}
-    audiences = _audiences_context(request, page_id, listing, AudienceQuery.of(request.GET))
+    try:
+        found = read_audiences(page_id, listing=listing, asked_at=asked_at)
+        audiences = _audiences_context(request, page_id, found)
+    except APIError as error:
+        audiences = {"audiences_error": error, "are_live": False}
     if not (is_whole or audiences["are_live"]):
         page = _page_context(request, read_page(page_id))
     return render_part(request, "pages/detail.html", page | audiences, parts=parts)
@@ -167,20 +170,13 @@ def _page_context(request: Request, reading: Reading[PageItem]) -> dict[str, Any
 
 
 def _audiences_context(
-    request: Request,
-    page_id: str,
-    listing: Callable[[], ListEnvelope[Audience]],
-    query: AudienceQuery,
+    request: Request, page_id: str, audiences: Reading[ListEnvelope[Audience]]
 ) -> dict[str, Any]:
-    """Return the table of audiences, or why there is none."""
-    try:
-        audiences = read_audiences(page_id, listing=listing)
-    except APIError as error:
-        return {"audiences_error": error, "are_live": False}
+    """Return the table of audiences."""
     view = AudienceView(
         page_id=page_id,
         address=request.path,
-        query=query,
+        query=AudienceQuery.of(request.GET),
         may_publish=may(request, PUBLISH),
         is_held_back=audiences.error is not None,
         last_publishes=last_outcomes(publishes_of_page(page_id)),
