@@ -16,6 +16,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
+from dashboard.ledger.actors import actor_name
 from dashboard.ledger.models import Attempt, Installation, Operation
 from dashboard.ledger.models.operations import Kind, Outcome
 from dashboard.statements import Statement
@@ -118,7 +119,7 @@ def begin(
                 operation_key=operation_key,
                 kind=kind,
                 actor=actor,
-                actor_name=_name(actor),
+                actor_name=actor_name(actor),
                 requested_at=now,
                 body_sent=body,
                 before=before,
@@ -202,7 +203,7 @@ def give_up_on_interrupted(*, limit: timedelta) -> int:
 
 def _attempt(operation: Operation, number: int, actor: User, now: datetime) -> Attempt:
     return Attempt.objects.create(
-        operation=operation, number=number, actor_name=_name(actor), sent_at=now
+        operation=operation, number=number, actor_name=actor_name(actor), sent_at=now
     )
 
 
@@ -214,7 +215,3 @@ def _move(operation: Operation, outcome: Outcome, now: datetime) -> None:
     operation.outcome = outcome
     operation.settled_at = None if outcome in OPEN else now
     operation.save(update_fields=["outcome", "settled_at"])
-
-
-def _name(actor: User) -> str:
-    return actor.get_full_name() or actor.get_username()

@@ -7,6 +7,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from dashboard.ledger.actors import actor_name
 from dashboard.ledger.models import SignInAct, SignInRules
 
 Kind = SignInAct.Kind
@@ -26,7 +27,7 @@ def ask_publishers(*, on: bool, by: User) -> bool:
     rules = sign_in_rules()
     if rules.publishers_need_second_factor == on:
         return False
-    name = by.get_full_name() or by.get_username()
+    name = actor_name(by)
     rules.publishers_need_second_factor = on
     rules.changed_at, rules.changed_by = timezone.now(), name
     rules.save()

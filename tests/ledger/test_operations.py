@@ -192,3 +192,10 @@ def test_no_lost_attempt_is_called_failed(attempts: list[Outcome]) -> None:
         assert outcome not in (Outcome.REJECTED, Outcome.NOT_SENT)
     if Outcome.ACCEPTED in attempts:
         assert outcome is Outcome.ACCEPTED
+
+
+def test_the_longest_name_of_a_person_stands_on_record() -> None:
+    """PostgreSQL takes no more than the column has, and first and last name may have more."""
+    actor = User.objects.create_user("longest", first_name="Ä" * 150, last_name="Z" * 150)
+    operation, attempt = sent(actor)
+    assert operation.actor_name == attempt.actor_name == f"{'Ä' * 150} {'Z' * 49}"

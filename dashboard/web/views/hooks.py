@@ -21,6 +21,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods
 
 from dashboard.contract.webhooks import EventName
+from dashboard.ledger.actors import actor_name
 from dashboard.ledger.models import Delivery
 from dashboard.ledger.receiver import (
     deliveries,
@@ -111,7 +112,7 @@ def delivery_detail(request: Request, number: int) -> HttpResponse:
 
 def _change(request: Request) -> HttpResponse:
     demand(request, UPDATE_SUBSCRIPTION)
-    name = request.user.get_full_name() or request.user.get_username()
+    name = actor_name(request.user)
     match request.POST.get("do"):
         case "on":
             switch_receiver(is_on=True, by=name)

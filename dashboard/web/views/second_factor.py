@@ -27,6 +27,7 @@ from django.urls import reverse_lazy
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 
+from dashboard.ledger.actors import actor_name
 from dashboard.ledger.models import SignInAct
 from dashboard.ledger.sign_in import record_act
 from dashboard.web.forms.second_factor import (
@@ -245,6 +246,6 @@ def _done(
     person: User = request.user  # type: ignore[assignment]  # only done by who is logged in
     if shown:
         note_second_factor(request, person)
-    record_act(kind, by=person.get_full_name() or person.get_username(), person=person)
+    record_act(kind, by=actor_name(person), person=person)
     messages.success(request, said)
     return answer

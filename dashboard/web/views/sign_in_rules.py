@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods
 
+from dashboard.ledger.actors import actor_name
 from dashboard.ledger.sign_in import acts, ask_publishers, sign_in_rules
 from dashboard.web.http import Request
 from dashboard.web.people_sign_in import everybodys_sign_in
@@ -82,4 +83,4 @@ def _switch(request: Request) -> HttpResponse:
 
 
 def _name(request: HttpRequest) -> str:
-    return request.user.get_full_name() or request.user.get_username()  # type: ignore[union-attr]
+    return actor_name(request.user)  # type: ignore[arg-type]  # only done by who is logged in

@@ -24,6 +24,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 from requests import RequestException
 
+from dashboard.ledger.actors import actor_name
 from dashboard.ledger.models import SignInAct
 from dashboard.ledger.sign_in import record_act
 from dashboard.web.http import Request
@@ -154,7 +155,7 @@ def _address_there(request: HttpRequest, process: str, **state: Any) -> str:
 
 def _record(request: HttpRequest, kind: Kind) -> None:
     person: User = request.user  # type: ignore[assignment]  # only done by who is logged in
-    record_act(kind, by=person.get_full_name() or person.get_username(), person=person)
+    record_act(kind, by=actor_name(person), person=person)
 
 
 def _refuse_where_off() -> None:
