@@ -13,6 +13,7 @@ from dashboard.contract.audiences import Audience
 from dashboard.contract.metadata import Metadata
 from dashboard.contract.pages import Action, PageItem
 from dashboard.contract.wire import WireModel
+from dashboard.web.metadata_fields import FIELDS
 
 ADDRESS = "action_url_override"
 OVERRIDES = (
@@ -107,9 +108,11 @@ def metadata_rows(audience: Audience) -> list[MetadataRow]:
     override, effective = audience.metadata_override, audience.effective_metadata
     extra = {**(override.model_extra or {} if override else {})}
     extra |= effective.model_extra or {} if effective else {}
+    names = {field.alias or name: name for name, field in Metadata.model_fields.items()}
+    in_order = {alias: names[alias] for alias in FIELDS} | {name: name for name in extra}
     return [
-        MetadataRow(_metadata_name(name), field_of(override, name), field_of(effective, name))
-        for name in (*Metadata.model_fields, *extra)
+        MetadataRow(alias, field_of(override, name), field_of(effective, name))
+        for alias, name in in_order.items()
     ]
 
 
@@ -118,11 +121,6 @@ def _buttons(page: PageItem) -> Iterator[Action]:
     with_address = [action for action in page.actions if action.url]
     yield from (a for a in with_address if a.action_id == page.header_action_id)
     yield from (a for a in with_address if a.action_id != page.header_action_id)
-
-
-def _metadata_name(name: str) -> str:
-    field = Metadata.model_fields.get(name)
-    return field.alias or name if field else name
 
 
 def _name_on_the_wire(model: WireModel, name: str) -> str:
