@@ -80,6 +80,12 @@ def test_a_module_imports_only_what_its_room_may(room: str, path: Path) -> None:
     assert strangers(room, path) == set()
 
 
+@pytest.mark.parametrize("path", (ROOT / "dashboard").glob("*.py"), ids=lambda path: path.name)
+def test_what_stands_beside_the_rooms_imports_none(path: Path) -> None:
+    roots = {root_of(name) for name in imports_of(path.read_text(), "dashboard")}
+    assert roots <= {"django", *sys.stdlib_module_names}
+
+
 def test_every_folder_of_the_dashboard_is_a_room() -> None:
     folders = {path.parent.name for path in (ROOT / "dashboard").glob("*/__init__.py")}
     assert folders == ROOMS.keys()
