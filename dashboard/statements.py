@@ -66,7 +66,7 @@ class Statement:
     """A query that is asked again and again with other texts.
 
     `write` makes it: a named `values_list`. Its positional arguments are texts or numbers to be
-    compared, texts for `__contains` or `__icontains`, or lists of such; all else that it depends
+    compared, texts for `__contains` or `__icontains`, or lists of texts; all else that it depends
     on are its keyword arguments.
     """
 

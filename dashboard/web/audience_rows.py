@@ -236,6 +236,11 @@ class AudienceTable:
         """How many match beyond those shown."""
         return self.matching - len(self.rows)
 
+    @property
+    def next_count(self) -> int:
+        """How many more the next part shows."""
+        return min(PART, self.hidden)
+
 
 def audience_table(found: ListEnvelope[Audience], view: AudienceView) -> AudienceTable:
     """Return the audiences that match, in order, at most `query.show` of them."""

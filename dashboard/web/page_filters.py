@@ -17,12 +17,12 @@ class Choice:
 
     value: str
     count: int | None
-    """How many pages seen here have it, the other filters applied; None where not counted."""
+    """How many of the list have it, the other filters applied; None where not counted."""
     is_chosen: bool
 
     @property
     def is_not_given(self) -> bool:
-        """Whether it stands for pages whose value the service never said."""
+        """Whether it stands for those that have none, as far as the service said."""
         return self.value == NOT_GIVEN
 
 

@@ -7,6 +7,7 @@ narrows or sorts is answered from the ledger, and says how much of the list that
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
+from typing import Any
 from urllib.parse import urlencode
 
 from django.http import QueryDict
@@ -35,6 +36,8 @@ PART = 50
 READ_PART = 200
 """Pages asked for at once when the rest is read."""
 WORDS_KEPT = 200
+FILTERS = {"status": "statuses", "type": "types", "standing": "standings"}
+"""What an address narrows by, and the field of PageQuery that has it."""
 
 
 @dataclass(frozen=True)
@@ -88,15 +91,11 @@ class PageQuery:
     def chips(self) -> list["Chip"]:
         """Everything the list is narrowed by, each with the address that is without it."""
         chips = [Chip("words", self.words, replace(self, words="").address())] if self.words else []
-        for status in self.statuses:
-            rest = replace(self, statuses=tuple(one for one in self.statuses if one != status))
-            chips.append(Chip("status", status, rest.address()))
-        for kind in self.types:
-            rest = replace(self, types=tuple(one for one in self.types if one != kind))
-            chips.append(Chip("type", kind, rest.address()))
-        for way in self.standings:
-            rest = replace(self, standings=tuple(one for one in self.standings if one != way))
-            chips.append(Chip("standing", way, rest.address()))
+        for kind, field_name in FILTERS.items():
+            chosen = getattr(self, field_name)
+            for value in chosen:
+                rest: dict[str, Any] = {field_name: tuple(one for one in chosen if one != value)}
+                chips.append(Chip(kind, value, replace(self, **rest).address()))
         return chips
 
     def tally(self) -> Tally:

@@ -13,7 +13,6 @@ from dashboard.itself import Itself
 from dashboard.web.metadata_fields import MetadataField, metadata_fields
 from dashboard.web.untrusted import is_live
 
-PARAGRAPHS_SHOWN = 3
 BODIES_KEPT = 16
 """As many as the client keeps answers."""
 

@@ -9,8 +9,6 @@ from tests.processes import Running
 
 AUDIENCE = """SELECT page_id, audience_id FROM ledger_audiencerecord
   WHERE latest_status = 'draft' AND live_version_id != '' ORDER BY audience_id LIMIT 1"""
-NO_LIVE = """SELECT page_id, audience_id, latest_version_id FROM ledger_audiencerecord
-  WHERE latest_status = 'draft' AND live_version_id = '' ORDER BY audience_id LIMIT 1"""
 LATEST = "SELECT latest_version_id FROM ledger_audiencerecord WHERE audience_id = ?"
 LONG_TALK = """SELECT a.page_id, a.id FROM embedded_api_conversation c
   JOIN embedded_api_audience a ON a.id = c.audience_id

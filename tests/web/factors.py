@@ -5,7 +5,7 @@ import hmac
 import json
 import struct
 import time
-from base64 import b32decode, urlsafe_b64decode, urlsafe_b64encode
+from base64 import b32decode, urlsafe_b64encode
 from dataclasses import dataclass, field
 from secrets import token_bytes
 from typing import Any
@@ -76,10 +76,6 @@ def with_a_second_factor(user: User) -> Client:
 
 def _b64(value: bytes) -> str:
     return urlsafe_b64encode(value).rstrip(b"=").decode()
-
-
-def _unb64(value: str) -> bytes:
-    return urlsafe_b64decode(value + "=" * (-len(value) % 4))
 
 
 def _asked(html: str) -> Any:

@@ -86,6 +86,8 @@ def found_beyond(found: Marked, shown: str) -> list[tuple[str, str]]:
 def _draw(pieces: list[Piece]) -> str:
     # By the standard library's escape: Django's, which also takes texts yet to be translated, makes
     # drawing a list take twice as long.
+    if not pieces:
+        return ""
     if len(pieces) == 1 and not pieces[0].is_match:
         return f"<bdi>{escape(pieces[0].text)}</bdi>"
     drawn = (
