@@ -7,7 +7,12 @@ COPY pyproject.toml ./
 # What else is to be there: EXTRAS="--extra telemetry" for traces.
 ARG EXTRAS=""
 RUN uv sync --no-dev $EXTRAS --no-cache --compile-bytecode
-COPY . .
+# By name: beside them may lie what holds secrets, such as the file of variables or a backup.
+COPY manage.py ./
+COPY config config
+COPY dashboard dashboard
+COPY templates templates
+COPY static static
 # Hashed and compressed here, so that a start compresses nothing and needs to write nothing.
 RUN SECRET_KEY=only-to-collect-static-files-0123456789-0123456789-0123456789 ALLOWED_HOSTS=localhost \
     .venv/bin/python manage.py collectstatic --no-input --verbosity 0 \
