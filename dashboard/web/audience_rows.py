@@ -17,10 +17,10 @@ from dashboard.itself import Itself
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.queries.audiences import STANDINGS
 from dashboard.ledger.queries.pages import NOT_GIVEN
+from dashboard.web.asked import count_in, kept, words_in
 from dashboard.web.audience_head import AudienceState
 from dashboard.web.list_headings import Heading, heading
 from dashboard.web.page_filters import Choice, choices
-from dashboard.web.page_lists import WORDS_KEPT
 from dashboard.web.unread import Unread, unread
 
 PART = 50
@@ -152,14 +152,14 @@ class AudienceQuery:
     @classmethod
     def of(cls, address: QueryDict) -> "AudienceQuery":
         """Read the address; what is not known there is left out."""
-        sort, show = address.get("sort", ""), address.get("show", "")
+        sort = address.get("sort", "")
         standing = address.get("standing", "")
         return cls(
-            words=address.get("q", "").replace("\0", "")[:WORDS_KEPT].strip(),
-            status=address.get("status", "")[:WORDS_KEPT],
+            words=words_in(address),
+            status=kept(address.get("status", "")),
             standing=standing if standing in STANDINGS else "",
             sort=sort if sort in (*SORTS, *TURNED_SORTS) else "",
-            show=max(int(show), PART) if show.isdecimal() and len(show) < 7 else PART,
+            show=max(count_in(address.get("show", "")), PART),
         )
 
     @property

@@ -9,6 +9,7 @@ from django.http import HttpRequest
 
 from dashboard.contract.conversations import ConversationFacts
 from dashboard.contract.wire import WireModel
+from dashboard.web.asked import count_in
 from dashboard.web.conversation_reading import ShownConversation
 
 
@@ -41,8 +42,8 @@ class Look:
         """Return the look that an address names; what is missing or no number counts as none."""
         asked = request.GET
         return cls(
-            count=_whole(asked.get("count", "")),
-            since=_whole(asked.get("since", "")),
+            count=count_in(asked.get("count", "")),
+            since=count_in(asked.get("since", "")),
             messages=asked.get("messages", ""),
             pending=asked.get("pending", ""),
             context=asked.get("context", ""),
@@ -110,7 +111,3 @@ def _print_of(things: Iterable[WireModel]) -> str:
     for thing in things:
         digest.update(thing.model_dump_json(by_alias=True).encode() + b"\0")
     return digest.hexdigest()
-
-
-def _whole(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0

@@ -6,6 +6,7 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.cache import patch_vary_headers
+from django.utils.http import url_has_allowed_host_and_scheme
 from django_htmx.middleware import HtmxDetails
 
 
@@ -33,6 +34,15 @@ def render_part(
     response = render(request, f"{template}{part}", context, **options)
     patch_vary_headers(response, ["HX-Target", "HX-History-Restore-Request"])
     return response
+
+
+def address_back(request: HttpRequest, field: str, otherwise: str) -> str:
+    """Return the address that a form says to go back to, where it is one of ours."""
+    back = request.POST.get(field, "")
+    is_ours = url_has_allowed_host_and_scheme(
+        back, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    )
+    return back if is_ours else otherwise
 
 
 def wants_part(request: Request, parts: tuple[str, ...]) -> bool:

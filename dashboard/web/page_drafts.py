@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 from django.contrib.auth.models import User
 from django.core import signing
@@ -21,6 +21,7 @@ from dashboard.ledger.models import Operation, PageDraft
 from dashboard.ledger.queries.operations import operation_by_key
 from dashboard.web.forms.typed_pages import TypedPage, as_submitted, is_blank, typed_page
 from dashboard.web.http import Request
+from dashboard.web.operation_keys import operation_key_in
 
 FIELD = "draft"
 AFTER = "after"
@@ -83,14 +84,6 @@ def ticket_of(request: Request) -> Ticket:
     ticket = ticket_in(request.POST)
     is_mine = ticket is not None and ticket.person_id == request.user.pk
     return ticket if ticket and is_mine else new_ticket(request.user)
-
-
-def operation_key_in(data: Mapping[str, Any]) -> str:
-    """Return the key of the operation that a form would begin, or "" where it is none of ours."""
-    try:
-        return str(UUID(data.get("operation_key", "")))
-    except ValueError:
-        return ""
 
 
 def keep(ticket: Ticket, typed: TypedPage, data: Mapping[str, Any]) -> Kept:

@@ -27,6 +27,7 @@ from dashboard.ledger.queries.pages import (
     pages_coverage,
     tally_pages,
 )
+from dashboard.web.asked import kept, words_in
 from dashboard.web.list_headings import Heading, heading
 from dashboard.web.readings import Reading, read_pages
 from dashboard.web.unread import Unread, unread
@@ -35,7 +36,6 @@ PART = 50
 """Rows a part of the list has."""
 READ_PART = 200
 """Pages asked for at once when the rest is read."""
-WORDS_KEPT = 200
 FILTERS = {"status": "statuses", "type": "types", "standing": "standings"}
 """What an address narrows by, and the field of PageQuery that has it."""
 
@@ -57,8 +57,7 @@ class PageQuery:
         """Read `?q= status= type= standing= sort=`; what is not known there is left out."""
         sort = address.get("sort", "")
         return cls(
-            # PostgreSQL takes no NUL in a text.
-            words=address.get("q", "").replace("\0", "")[:WORDS_KEPT].strip(),
+            words=words_in(address),
             statuses=_chosen(address, "status"),
             types=_chosen(address, "type"),
             standings=tuple(one for one in _chosen(address, "standing") if one in STANDINGS),
@@ -308,5 +307,5 @@ def read_on(cursor: str, *, done: int) -> Progress:
 
 
 def _chosen(address: QueryDict, name: str) -> tuple[str, ...]:
-    values = (value.replace("\0", "")[:WORDS_KEPT] for value in address.getlist(name))
+    values = map(kept, address.getlist(name))
     return tuple(dict.fromkeys(value for value in values if value))[:PART]

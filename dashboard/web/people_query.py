@@ -13,11 +13,10 @@ from urllib.parse import quote_plus, urlencode
 from django.http import QueryDict
 
 from dashboard.web.addresses import address_of
+from dashboard.web.asked import count_in, words_in
 
-WORDS_KEPT = 200
 BACK_CHARACTERS = 800
 """How long the earlier places in an address may be together: servers cut addresses at 4,094."""
-FARTHEST = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class Place:
     def read(cls, written: str) -> "Place | None":
         """Return the place written so; None for what is none."""
         before, dash, cursor = written.partition("-")
-        return cls(_number(before), cursor) if dash and before.isdecimal() else None
+        return cls(count_in(before), cursor) if dash and before.isdecimal() else None
 
 
 START = Place()
@@ -61,11 +60,11 @@ class PeopleQuery:
         back = (Place.read(written) for written in address.getlist("back"))
         cursor = address.get("cursor", "")
         return cls(
-            words=address.get("q", "").replace("\0", "")[:WORDS_KEPT].strip(),
-            at=Place(_number(address.get("after", "")), cursor) if cursor else START,
+            words=words_in(address),
+            at=Place(count_in(address.get("after", "")), cursor) if cursor else START,
             back=_nearest(place for place in back if place) if cursor else (),
             person=address.get("person", "").replace("\0", ""),
-            row=_number(address.get("row", "")),
+            row=count_in(address.get("row", "")),
         )
 
     @property
@@ -138,8 +137,3 @@ def _nearest(places: Iterable[Place]) -> tuple[Place, ...]:
     lengths = accumulate(len(place.written()) for place in nearest)
     kept = sum(1 for _ in takewhile(lambda length: length <= BACK_CHARACTERS, lengths))
     return tuple(nearest[:kept][::-1])
-
-
-def _number(text: str) -> int:
-    """Return a count in an address; what is none is 0."""
-    return min(int(text), FARTHEST) if text.isdecimal() and len(text) < 12 else 0

@@ -1,7 +1,6 @@
 """Changing a subscription: on record with what it held before, sent once, told as it ended."""
 
 from typing import Any
-from uuid import UUID, uuid4
 
 from django.http import QueryDict
 
@@ -11,6 +10,7 @@ from dashboard.ledger.models.operations import Kind, Outcome
 from dashboard.ledger.operations import Ending, Target, begin, end
 from dashboard.ledger.queries.operations import operation_by_key
 from dashboard.web.http import Request
+from dashboard.web.operation_keys import operation_key_in
 from dashboard.web.subscription_reading import last_known
 
 
@@ -44,23 +44,9 @@ def hold_back(
     return end(attempt, Ending(Outcome.NOT_SENT, said))
 
 
-def key_of(posted: QueryDict) -> str:
-    """Return the operation key that a form carries, or "" where it is none of ours."""
-    try:
-        return str(UUID(posted.get("operation_key", "")))
-    except ValueError:
-        return ""
-
-
-def next_key(posted: QueryDict) -> str:
-    """Return the key for the next sending: the form's own until it is on record."""
-    key = key_of(posted)
-    return key if key and operation_by_key(key) is None else str(uuid4())
-
-
 def update_on_record(posted: QueryDict, record: SubscriptionRecord) -> Operation | None:
     """Return the change that a form has already brought about, or None."""
-    key = key_of(posted)
+    key = operation_key_in(posted)
     operation = operation_by_key(key) if key else None
     is_ours = operation and operation.subscription_id == record.subscription_id
     return operation if is_ours else None

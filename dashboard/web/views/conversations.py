@@ -11,6 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from dashboard.client import APIError, NoAnswerError, NotFoundError
+from dashboard.web.asked import words_in
 from dashboard.web.audience_head import head_last_known, head_of
 from dashboard.web.conversation_export import to_markdown
 from dashboard.web.conversation_looks import Look
@@ -27,8 +28,6 @@ from dashboard.web.readings import (
 )
 from dashboard.web.tool_calls import ShownCall
 from dashboard.web.views.errors import explain
-
-MAX_WORDS = 200
 
 
 @require_GET
@@ -93,7 +92,7 @@ def tool_call(
         "audience_id": audience_id,
         "message": message,
         "call": call,
-        "words": _words(request),
+        "words": words_in(request.GET),
     }
     if request.htmx.target == f"{message.anchor}-{index}-in":
         response = render(request, "conversations/_call_body.html", context)
@@ -174,7 +173,7 @@ def _frame(page_id: str, audience_id: str) -> dict[str, Any]:
 def _talk(request: Request, shown: ShownConversation) -> dict[str, Any]:
     show = request.GET.get("show", "")
     show = show if show in SHOWS else ""
-    words = _words(request)
+    words = words_in(request.GET)
     rows = make_rows(shown, show=show, words=words)
     return _board(shown, request.GET) | {
         "rows": rows,
@@ -208,10 +207,6 @@ def _what_changed(before: Look, now: Look, shown: ShownConversation) -> Iterator
         yield f"The pending changes are others now: {count} wait{'s' if count == 1 else ''}."
     if before.context != now.context:
         yield "The context is another now, and what is inferred from it."
-
-
-def _words(request: Request) -> str:
-    return request.GET.get("q", "").strip()[:MAX_WORDS]
 
 
 def _find_call(

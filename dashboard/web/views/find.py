@@ -14,6 +14,7 @@ from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.people import Person
 from dashboard.ledger.preferences import preferences_of
 from dashboard.ledger.queries.pages import pages_coverage
+from dashboard.web.asked import words_in
 from dashboard.web.finding import (
     A_GROUP,
     Rights,
@@ -32,7 +33,6 @@ from dashboard.web.service_health import is_quick
 TEMPLATE = "find/find.html"
 PEOPLE = ("find-people", "palette-people")
 PARTS = ("find-results", "palette-list", *PEOPLE, "dialogs")
-WORDS_KEPT = 200
 PEOPLE_FROM = 2
 """People are searched from this many characters on: a call for every first letter is too much."""
 PEOPLE_WITHIN_S = 0.3
@@ -47,8 +47,7 @@ def find(request: Request) -> HttpResponse:
     They are a part of their own where one types, and where the service is slow. Where `?q=` is the
     id of exactly one thing, the page is left for that thing.
     """
-    # PostgreSQL takes no NUL in a text.
-    words = request.GET.get("q", "").replace("\0", "")[:WORDS_KEPT].strip()
+    words = words_in(request.GET)
     if request.htmx.target == "dialogs":
         return render_part(request, TEMPLATE, {}, parts=PARTS)
     if request.htmx.target in PEOPLE:

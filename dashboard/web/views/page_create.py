@@ -8,7 +8,6 @@ a look at the newest pages before it sends anything again.
 """
 
 from typing import Any
-from uuid import uuid4
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -20,19 +19,18 @@ from dashboard.ledger.drafts import drafts_of, drop_draft
 from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import Kind, Outcome
 from dashboard.ledger.operations import Target, begin
-from dashboard.ledger.queries.operations import operation_by_key
 from dashboard.ledger.queries.pages import brands_seen
 from dashboard.web.forms.page_parts import BasicsForm
 from dashboard.web.forms.pages import PageForm, Problem
 from dashboard.web.forms.rows import edit_rows
 from dashboard.web.forms.typed_pages import TypedPage, new_page, typed_page, typed_page_like
 from dashboard.web.http import Request, render_part
+from dashboard.web.operation_keys import next_key, operation_key_in
 from dashboard.web.page_drafts import (
     AFTER,
     FIELD,
     keep,
     new_ticket,
-    operation_key_in,
     resume,
     ticket_of,
 )
@@ -162,11 +160,6 @@ def _objection(request: Request) -> Problem | None:
     return None
 
 
-def _next_key(key: str) -> str:
-    """Return the key for the next sending: the form's own until it is on record."""
-    return key if key and operation_by_key(key) is None else str(uuid4())
-
-
 def _show(
     request: Request,
     form: PageForm,
@@ -183,7 +176,7 @@ def _show(
         "here": "pages",
         "form": form,
         "brands": brands_seen(),
-        "operation_key": _next_key(key),
+        "operation_key": next_key(key),
         "ticket": ticket.signed(),
         "after": lost.operation_key if lost else request.POST.get(AFTER, ""),
         "lost": lost,

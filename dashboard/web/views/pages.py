@@ -17,6 +17,7 @@ from dashboard.contract.pages import PageItem
 from dashboard.itself import Itself
 from dashboard.ledger.queries.operations import publishes_of_page
 from dashboard.ledger.queries.pages import Coverage, Tally, everything_counted, pages_coverage
+from dashboard.web.asked import count_in
 from dashboard.web.audience_rows import (
     AudienceQuery,
     AudienceView,
@@ -41,7 +42,6 @@ from dashboard.web.readings import Reading, read_audiences, read_page
 from dashboard.web.service import publishing_client
 
 LIST = "pages/list.html"
-FARTHEST = 1_000_000
 
 
 @require_GET
@@ -54,10 +54,10 @@ def page_list(request: Request) -> HttpResponse:
     if "read" in request.GET:
         return _read_the_rest(request, query)
     if not query.is_plain:
-        return _show(request, _seen(query, before=_number(request, "after")))
+        return _show(request, _seen(query, before=count_in(request.GET.get("after", ""))))
     cursor = request.GET.get("cursor", "")
     try:
-        reading = listed(cursor, before=_number(request, "after"))
+        reading = listed(cursor, before=count_in(request.GET.get("after", "")))
     except (InvalidRequestError, NotFoundError):
         if not cursor:
             raise
@@ -68,7 +68,7 @@ def page_list(request: Request) -> HttpResponse:
 
 def _read_the_rest(request: Request, query: PageQuery) -> HttpResponse:
     """Read one more part of the whole list; the page asks on until all of it is known."""
-    progress = read_on(request.GET.get("cursor", ""), done=_number(request, "read"))
+    progress = read_on(request.GET.get("cursor", ""), done=count_in(request.GET.get("read", "")))
     is_done = not (progress.goes_on or progress.error)
     context = _seen(query, progress=None if is_done else progress)
     if not is_done:
@@ -128,12 +128,6 @@ def _show_all_results(request: Request, context: dict[str, Any]) -> HttpResponse
     foot = context["rows"].foot(context["query"], are_added=False)
     response = render(request, f"{LIST}#results", context | {"foot": foot})
     return reswap(retarget(response, "#results"), "outerHTML")
-
-
-def _number(request: Request, name: str) -> int:
-    """Return a count in the address; what is none is 0."""
-    text = request.GET.get(name, "")
-    return min(int(text), FARTHEST) if text.isdecimal() and len(text) < 12 else 0
 
 
 @require_GET

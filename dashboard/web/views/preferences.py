@@ -3,7 +3,6 @@
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect, render, resolve_url
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST
 
 from dashboard.ledger import preferences as ledger
@@ -11,7 +10,7 @@ from dashboard.ledger.models import Preferences
 from dashboard.web.context_processors import THEME_COOKIE
 from dashboard.web.finding import hits_of
 from dashboard.web.forms.preferences import PreferencesForm
-from dashboard.web.http import Request, render_part
+from dashboard.web.http import Request, address_back, render_part
 from dashboard.web.people_sign_in import factors_of
 from dashboard.web.time_zones import UTC
 
@@ -72,11 +71,7 @@ def pin(request: Request) -> HttpResponse:
 
 def _back(request: HttpRequest) -> HttpResponse:
     """Go back to where a choice was made."""
-    back_to = request.POST.get("next", "")
-    safe = url_has_allowed_host_and_scheme(
-        back_to, allowed_hosts={request.get_host()}, require_https=request.is_secure()
-    )
-    return redirect(back_to if safe else resolve_url("overview"))
+    return redirect(address_back(request, "next", resolve_url("overview")))
 
 
 def _with_theme(response: HttpResponse, request: Request, kept: Preferences) -> HttpResponse:

@@ -18,6 +18,7 @@ from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.queries.subscriptions import label_subscription, subscription_last_known
 from dashboard.web.forms.webhooks import PICK, EditForm, LabelForm
 from dashboard.web.http import Request, render_part
+from dashboard.web.operation_keys import next_key, operation_key_in
 from dashboard.web.operations import Carried
 from dashboard.web.permissions import UPDATE_SUBSCRIPTION, requires
 from dashboard.web.readings import Reading
@@ -28,8 +29,6 @@ from dashboard.web.subscription_rows import subscription_row
 from dashboard.web.subscription_updates import (
     begin_update,
     hold_back,
-    key_of,
-    next_key,
     update_on_record,
 )
 
@@ -69,7 +68,7 @@ def _why_not_yet(request: Request, form: EditForm) -> dict[str, Any]:
     """Return what keeps a form that is in order from being sent; empty where nothing does."""
     if not form.body:
         return {"notice": NOTHING_CHANGED}
-    if not key_of(request.POST):
+    if not operation_key_in(request.POST):
         return {"notice": LOST_KEY, "status": 422}
     has_shown = request.POST.get("shown") == shown_as(form.body)
     return {} if has_shown else {"is_review": True}
@@ -77,7 +76,7 @@ def _why_not_yet(request: Request, form: EditForm) -> dict[str, Any]:
 
 def _save(request: Request, record: SubscriptionRecord, form: EditForm) -> HttpResponse:
     """Send what was shown, unless the service holds something else by now."""
-    key, reading = key_of(request.POST), read_again(record)
+    key, reading = operation_key_in(request.POST), read_again(record)
     if on_record := update_on_record(request.POST, record):
         return _sent_before(request, reading, form, on_record)
     if reading.error:
@@ -179,7 +178,7 @@ def _show(
         "body": body,
         "shown": shown_as(body or {}),
         "label_form": LabelForm(initial={"label": record.label}),
-        "operation_key": next_key(request.POST),
+        "operation_key": next_key(operation_key_in(request.POST)),
         **more,
     }
     parts = ("sending",)

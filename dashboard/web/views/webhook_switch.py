@@ -5,16 +5,16 @@ from uuid import uuid4
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render, resolve_url
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 from django_htmx.http import retarget
 
 from dashboard.ledger.models import SubscriptionRecord
 from dashboard.ledger.queries.subscriptions import subscription_last_known
-from dashboard.web.http import Request
+from dashboard.web.http import Request, address_back
+from dashboard.web.operation_keys import next_key, operation_key_in
 from dashboard.web.permissions import UPDATE_SUBSCRIPTION, requires
 from dashboard.web.subscription_switch import Switched, carry_out_switch, switch_on_record
-from dashboard.web.subscription_updates import begin_update, key_of, next_key
+from dashboard.web.subscription_updates import begin_update
 
 STATES = {"on": True, "off": False}
 LOST_KEY = "The switch had lost its key, so nothing was sent. It has a new one: press it again."
@@ -28,11 +28,12 @@ def subscription_active(request: Request, subscription_id: str) -> HttpResponse:
     if record is None:
         raise Http404
     wanted = STATES.get(request.POST.get("active", ""))
-    if wanted is None or not key_of(request.POST):
+    if wanted is None or not operation_key_in(request.POST):
         return _answer(request, Switched(record, LOST_KEY))
     if not wanted and "confirmed" not in request.POST:
         return _ask(request, record)
-    operation, attempt = begin_update(request, record, key_of(request.POST), {"active": wanted})
+    key = operation_key_in(request.POST)
+    operation, attempt = begin_update(request, record, key, {"active": wanted})
     if attempt is None:
         return _answer(request, switch_on_record(record, operation))
     return _answer(request, carry_out_switch(record, operation, attempt, active=wanted))
@@ -44,7 +45,7 @@ def _ask(request: Request, record: SubscriptionRecord) -> HttpResponse:
         "here": "webhooks",
         "record": record,
         "asks": "off",
-        "operation_key": next_key(request.POST),
+        "operation_key": next_key(operation_key_in(request.POST)),
         "back": _back(request, record),
     }
     if not request.htmx:
@@ -75,8 +76,5 @@ def _answer(request: Request, switched: Switched) -> HttpResponse:
 
 def _back(request: Request, record: SubscriptionRecord) -> str:
     """Return the address of the page on which the switch was pressed."""
-    back = request.POST.get("back", "")
-    safe = url_has_allowed_host_and_scheme(
-        back, allowed_hosts={request.get_host()}, require_https=request.is_secure()
-    )
-    return back if safe else resolve_url("subscription-detail", record.subscription_id)
+    otherwise = resolve_url("subscription-detail", record.subscription_id)
+    return address_back(request, "back", otherwise)
