@@ -123,6 +123,30 @@ def test_audiences_are_filtered_in_place(page: Page, words: str) -> None:
     expect(page.get_by_role("searchbox", name="Filter audiences by name")).to_be_focused()
 
 
+def test_what_audiences_are_filtered_by_is_there_after_a_reload_and_on_the_way_back(
+    page: Page,
+) -> None:
+    log_in(page, to="/pages/?sort=-audiences")
+    page.locator("#rows a").first.click()
+    rows = page.locator("#audience-results tbody tr")
+    expect(rows).to_have_count(50)
+    page.get_by_role("combobox", name="How it stands").select_option("live")
+    page.get_by_role("searchbox", name="Filter audiences by name").fill("gmbh")
+    expect(page).to_have_url(re.compile(r"/\?q=gmbh&standing=live$"))
+    expect(rows.filter(has_not_text=re.compile("gmbh", re.IGNORECASE))).to_have_count(0)
+    found = rows.count()
+    page.reload()
+    expect(rows).to_have_count(found)
+    rows.first.get_by_role("link").first.click()
+    page.wait_for_url("**/audiences/*/")
+    page.go_back()
+    expect(rows).to_have_count(found)
+    expect(page.get_by_role("combobox", name="How it stands")).to_have_value("live")
+    page.get_by_role("combobox", name="How it stands").select_option("")
+    page.get_by_role("searchbox", name="Filter audiences by name").fill("")
+    expect(page).to_have_url(re.compile(r"/pages/[^/?]+/$"))
+
+
 def test_what_an_audience_filter_leaves_chooses_nothing_by_itself(page: Page) -> None:
     log_in(page, to="/pages/?sort=-audiences")
     page.locator("#rows a").first.click()

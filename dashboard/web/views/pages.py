@@ -142,14 +142,20 @@ def page_detail(request: Request, page_id: str) -> HttpResponse:
     parts = ("audience-results",)
     is_whole = not wants_part(request, parts)
     page = _page_context(request, read_page(page_id)) if is_whole else {}
+    query = AudienceQuery.of(request.GET)
     try:
         found = read_audiences(page_id, listing=listing, asked_at=asked_at)
-        audiences = _audiences_context(request, page_id, found)
+        audiences = _audiences_context(request, page_id, found, query)
     except APIError as error:
         audiences = {"audiences_error": error, "are_live": False}
     if not (is_whole or audiences["are_live"]):
         page = _page_context(request, read_page(page_id))
-    return render_part(request, "pages/detail.html", page | audiences, parts=parts)
+    response = render_part(request, "pages/detail.html", page | audiences, parts=parts)
+    if is_whole:
+        return response
+    # What was chosen is there after a reload, and when one comes back.
+    address = reverse("page-detail", args=[page_id])
+    return replace_url(response, address + query.address.removesuffix("?"))
 
 
 def _page_context(request: Request, reading: Reading[PageItem]) -> dict[str, Any]:
@@ -164,13 +170,16 @@ def _page_context(request: Request, reading: Reading[PageItem]) -> dict[str, Any
 
 
 def _audiences_context(
-    request: Request, page_id: str, audiences: Reading[ListEnvelope[Audience]]
+    request: Request,
+    page_id: str,
+    audiences: Reading[ListEnvelope[Audience]],
+    query: AudienceQuery,
 ) -> dict[str, Any]:
     """Return the table of audiences."""
     view = AudienceView(
         page_id=page_id,
         address=request.path,
-        query=AudienceQuery.of(request.GET),
+        query=query,
         may_publish=may(request, PUBLISH),
         is_held_back=audiences.error is not None,
         last_publishes=last_outcomes(publishes_of_page(page_id)),
