@@ -189,7 +189,8 @@ class PublishStory(RuleBasedStateMachine):
         self.service.way = WAYS[way]
         for key in self.unknown():
             with suppress(Killed):
-                self.tabs[tab].post(f"/activity/{key}/send-again/")
+                form = {"number": wire.version()["versionNumber"]}
+                self.tabs[tab].post(f"/activity/{key}/send-again/", form)
 
     @rule(tab=tabs)
     def the_dashboard_starts_again(self, tab: str) -> None:

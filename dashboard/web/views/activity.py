@@ -11,7 +11,6 @@ from django.views.decorators.http import require_GET, require_POST
 
 from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import Kind, Outcome
-from dashboard.ledger.operations import begin_again
 from dashboard.ledger.queries.operations import actors, operation_by_key, operations_after
 from dashboard.web.activity_filters import read_filters
 from dashboard.web.activity_record import Record, record_of
@@ -19,8 +18,10 @@ from dashboard.web.csv_export import csv_response
 from dashboard.web.http import Request, render_part
 from dashboard.web.looks import look
 from dashboard.web.permissions import CREATE_PAGE, PUBLISH, UPDATE_SUBSCRIPTION, demand, may
-from dashboard.web.sending import send, sweep
-from dashboard.web.views.publish import publish_address, show_publish
+from dashboard.web.publishing import problem_with
+from dashboard.web.sending import sweep
+from dashboard.web.sending_again import prepare_again, send_again
+from dashboard.web.views.publish import ask_again, publish_address, show_publish
 
 SHOWN_AT_ONCE = 50
 
@@ -97,10 +98,19 @@ def operation_send_again(request: Request, operation_key: str) -> HttpResponse:
     """Send an operation of unknown outcome once more, with the same key and body."""
     sweep()
     operation = _operation(operation_key, for_request=request)
-    if record_of(operation).may_send_again:
-        attempt = begin_again(operation, actor=request.user)
-        operation = send(operation, attempt).operation if attempt else _operation(operation_key)
-    return _settled(request, operation)
+    if not record_of(operation).may_send_again:
+        return _settled(request, operation)
+    if operation.kind == Kind.PUBLISH_VERSION:
+        return _publish_again(request, operation)
+    return _settled(request, send_again(operation, actor=request.user))
+
+
+def _publish_again(request: Request, operation: Operation) -> HttpResponse:
+    """Send a publish again; ask first where it may undo what went live since."""
+    operation, preparation = prepare_again(operation)
+    if operation.is_open and problem_with(preparation, request.POST.get("number", "")):
+        return ask_again(request, preparation)
+    return _settled(request, send_again(operation, actor=request.user))
 
 
 def _operation(operation_key: str, *, for_request: Request | None = None) -> Operation:

@@ -32,6 +32,7 @@ from dashboard.web.publishing import (
 from dashboard.web.sending import send, sweep
 
 OUT_OF_DATE = "This form is out of date. Nothing was sent. Read it again, then publish."
+NOT_SENT_AGAIN = "Nothing was sent again. Read what was found first."
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -79,6 +80,11 @@ def show_publish(request: Request, operation: Operation, *, is_new: bool = False
         "was": request.GET.get("was", ""),
     }
     return _render(request, _subject(operation), context)
+
+
+def ask_again(request: Request, preparation: Preparation) -> HttpResponse:
+    """Ask before a publish of unknown outcome is sent again, against which something was found."""
+    return _ask(request, preparation, is_again=True, problem=NOT_SENT_AGAIN, status=422)
 
 
 def publish_address(operation: Operation) -> str:
@@ -136,6 +142,7 @@ def _ask(
     preparation: Preparation,
     *,
     failed: Operation | None = None,
+    is_again: bool = False,
     problem: str = "",
     status: int = 200,
 ) -> HttpResponse:
@@ -146,6 +153,7 @@ def _ask(
         "reading": preparation.reading,
         "failed": failed,
         "failed_attempt": failed.attempts.last() if failed else None,
+        "is_again": is_again,
         "problem": problem,
         "typed": request.POST.get("number", ""),
         "head": SimpleLazyObject(lambda: head_of(*subject.of_audience, preparation.reading.value)),
