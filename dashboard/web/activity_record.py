@@ -92,17 +92,23 @@ class Record:
 
     @property
     def is_keyed(self) -> bool:
-        """Whether a repeat can't make a second thing: creating a page takes no key (spec)."""
-        return self.operation.kind != Kind.CREATE_PAGE
+        """Whether the service is told that it is a repeat: publishing alone takes a key (spec)."""
+        return self.operation.kind == Kind.PUBLISH_VERSION
+
+    @property
+    def makes_another(self) -> bool:
+        """Whether a repeat may make a second thing."""
+        return self.operation.kind == Kind.CREATE_PAGE
 
     @property
     def may_send_again(self) -> bool:
-        """Whether it may be sent once more: of unknown outcome, and looked for where unkeyed."""
+        """Whether it may be sent once more: of unknown outcome, and what it makes looked for."""
         of = self.operation
         if of.outcome != Outcome.UNKNOWN:
             return False
         looked, last = of.looked_at, self.last
-        return self.is_keyed or (looked is not None and last is not None and looked > last.sent_at)
+        is_looked_for = looked is not None and last is not None and looked > last.sent_at
+        return is_looked_for or not self.makes_another
 
     @property
     def exchanges(self) -> list[Exchange]:

@@ -1,6 +1,8 @@
 """Sending again: what went on since is read first, and not undone unasked."""
 
 import re
+from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -10,8 +12,11 @@ from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import Outcome
 from tests import wire
 from tests.far_end import FarEnd
+from tests.web import webhook_service
 from tests.web.html import elements, text
 from tests.web.publishing_service import PublishingService, accepts, answers, fails
+from tests.web.remembering import know_subscription
+from tests.web.webhook_service import WebhookService, cut
 
 DIALOG = {"HX-Request": "true", "HX-Target": "dialogs"}
 
@@ -30,6 +35,9 @@ def publish(client: Client, version_id: str, **typed: str) -> None:
     found = re.search(r'name="operation_key" value="([^"]+)"', client.get(address).content.decode())
     assert found
     client.post(address, {"operation_key": found[1]} | typed)
+
+
+# A publish
 
 
 @pytest.fixture
@@ -98,3 +106,94 @@ def test_nothing_is_sent_again_while_nothing_can_be_read(
     assert "The service does not answer." in text(page)
     assert {request.method for request in far_end.sent[known:]} == {"GET"}
     assert Operation.objects.get(version_id="ver_2").outcome == Outcome.UNKNOWN
+
+
+# A change of a webhook
+
+
+@pytest.fixture
+def webhooks(far_end: FarEnd) -> WebhookService:
+    far_end.answer = made = WebhookService()
+    know_subscription()
+    return made
+
+
+def switch(client: Client, active: str) -> None:
+    """Press the switch and say yes where it asks."""
+    data = {"active": active, "confirmed": "1", "operation_key": str(uuid4())}
+    client.post("/webhooks/whs_1/active/", data)
+
+
+@pytest.fixture
+def cut_off(as_administrator: Client, webhooks: WebhookService) -> str:
+    """Switching off was cut off with this key, and never carried out."""
+    webhooks.way = cut(carried_out=False)
+    switch(as_administrator, "off")
+    webhooks.way = webhook_service.accepts
+    webhooks.changes.clear()
+    return Operation.objects.get().operation_key
+
+
+def sent_again(client: Client, key: str) -> str:
+    return text(client.post(f"/activity/{key}/send-again/", follow=True).content.decode())
+
+
+def test_a_webhook_that_is_as_it_was_gets_the_change_again(
+    as_administrator: Client, webhooks: WebhookService, cut_off: str
+) -> None:
+    assert "Update webhook: Done." in sent_again(as_administrator, cut_off)
+    assert webhooks.changes == [{"active": False}]
+
+
+def test_what_was_changed_there_and_back_since_is_not_undone(
+    as_administrator: Client, webhooks: WebhookService, cut_off: str
+) -> None:
+    switch(as_administrator, "off")
+    switch(as_administrator, "on")
+    page = sent_again(as_administrator, cut_off)
+    assert "active is true now, and another change of it was asked for later" in page
+    assert "So nothing was sent again" in page
+    assert webhooks.held["active"] is True
+
+
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        ({"url": "https://old.example"}, 'and was "https://old.example" before'),
+        (None, "and what it was before is not known"),
+    ],
+)
+def test_what_was_changed_at_the_service_since_is_shown_and_not_overwritten(
+    before: Any, said: str, as_administrator: Client, webhooks: WebhookService, cut_off: str
+) -> None:
+    body = {"url": "https://new.example"}
+    Operation.objects.update(body_sent=body, before=before)
+    page = sent_again(as_administrator, cut_off)
+    assert f'url is "https://hooks.example/in" now, {said}' in page
+    assert webhooks.changes == []
+
+
+def test_another_field_that_was_changed_since_is_in_nobody_s_way(
+    as_administrator: Client, webhooks: WebhookService, cut_off: str
+) -> None:
+    webhooks.held |= {"url": "https://new.example"}
+    assert "Update webhook: Done." in sent_again(as_administrator, cut_off)
+    assert webhooks.held["url"] == "https://new.example"
+
+
+def test_a_webhook_that_cannot_be_read_is_not_changed(
+    as_administrator: Client, webhooks: WebhookService, cut_off: str
+) -> None:
+    webhooks.reading = webhook_service.away
+    page = sent_again(as_administrator, cut_off)
+    assert "nothing could be seen, so nothing was sent again." in page
+    assert webhooks.changes == []
+
+
+def test_a_change_of_a_webhook_is_offered_without_a_key_and_with_a_way_to_the_form(
+    as_administrator: Client, cut_off: str
+) -> None:
+    page = as_administrator.get(f"/activity/{cut_off}/").content.decode()
+    assert "same key" not in text(page)
+    assert "look at the webhook and change it there" in text(page)
+    assert "/webhooks/whs_1/" in [e.attributes.get("href") for e in elements(page, "a")]

@@ -97,6 +97,16 @@ def _troubled(page_ids: list[str]) -> "QuerySet[Operation, Any]":
 _TROUBLED = Statement(_troubled)
 
 
+def bodies_of_later_updates(operation: Operation) -> list[Any]:
+    """Return what was asked of a subscription after this change, and may have been carried out."""
+    later = Operation.objects.filter(
+        kind=Kind.UPDATE_SUBSCRIPTION,
+        subscription_id=operation.subscription_id,
+        requested_at__gt=operation.requested_at,
+    ).exclude(outcome__in=(Outcome.REJECTED, Outcome.NOT_SENT))
+    return list(later.values_list("body_sent", flat=True))
+
+
 def open_operations() -> QuerySet[Operation]:
     """Return what is in flight or of unknown outcome, newest first."""
     return Operation.objects.filter(outcome__in=OPEN)

@@ -20,7 +20,7 @@ from dashboard.web.looks import look
 from dashboard.web.permissions import CREATE_PAGE, PUBLISH, UPDATE_SUBSCRIPTION, demand, may
 from dashboard.web.publishing import problem_with
 from dashboard.web.sending import sweep
-from dashboard.web.sending_again import prepare_again, send_again
+from dashboard.web.sending_again import prepare_again, send_again, update_again
 from dashboard.web.views.publish import ask_again, publish_address, show_publish
 
 SHOWN_AT_ONCE = 50
@@ -102,6 +102,8 @@ def operation_send_again(request: Request, operation_key: str) -> HttpResponse:
         return _settled(request, operation)
     if operation.kind == Kind.PUBLISH_VERSION:
         return _publish_again(request, operation)
+    if operation.kind == Kind.UPDATE_SUBSCRIPTION:
+        return _settled(request, update_again(operation, actor=request.user))
     return _settled(request, send_again(operation, actor=request.user))
 
 
