@@ -59,12 +59,19 @@ class Record:
         "last look found",
         "body sent",
         "answer received",
+        "each attempt",
     ]
 
     @property
     def last(self) -> Attempt | None:
         """The last attempt."""
         return self.attempts[-1] if self.attempts else None
+
+    @property
+    def people(self) -> list[str]:
+        """Who asked for it, and who sent it again, in order; each once."""
+        names = [self.operation.actor_name, *(attempt.actor_name for attempt in self.attempts)]
+        return list(dict.fromkeys(names))
 
     @property
     def took(self) -> timedelta | None:
@@ -145,6 +152,7 @@ class Record:
             of.look_found,
             "" if of.body_sent is None else json.dumps(of.body_sent, ensure_ascii=False),
             last.answer if last else "",
+            "; ".join(_told(attempt) for attempt in self.attempts),
         ]
 
 
@@ -158,6 +166,13 @@ def _exchange(attempt: Attempt) -> Exchange:
         return Exchange(attempt, read_json(attempt.answer), is_json=True)
     except ValueError:
         return Exchange(attempt, attempt.answer, is_json=False)
+
+
+def _told(attempt: Attempt) -> str:
+    """Return an attempt as one text: its number, person, time, outcome and status."""
+    status = [] if attempt.status_code is None else [str(attempt.status_code)]
+    said = [attempt.actor_name, _utc(attempt.sent_at), attempt.get_outcome_display(), *status]
+    return f"{attempt.number}: {', '.join(said)}"
 
 
 def _changes(operation: Operation) -> Iterator[Changed]:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,9 +14,9 @@ from django.utils import timezone
 
 from dashboard.ledger.models import Attempt, Operation
 from dashboard.ledger.models.operations import Kind, Outcome
-from dashboard.ledger.operations import Ending, Target, begin, end
+from dashboard.ledger.operations import Ending, Target, begin, begin_again, end
 from tests import wire
-from tests.conftest import logged_in
+from tests.conftest import logged_in, person
 from tests.far_end import FarEnd
 from tests.web.html import elements, text
 
@@ -221,17 +222,46 @@ def test_the_admin_does_not_know_operations_and_a_removed_account_leaves_its_own
 # The file
 
 
+def exported(client: Client, query: str = "") -> list[dict[str, str]]:
+    answer = client.get(f"/activity/export.csv{query}")
+    return list(csv.DictReader(io.StringIO(answer.getvalue().decode("utf-8-sig"))))
+
+
 def test_the_export_has_all_that_is_filtered_and_runs_nothing(
     as_viewer: Client, paula: User, ada: User
 ) -> None:
     operation(paula, "k1", target=Target("page_1", "aud_1", "ver_2", 2, target_name="=1+1"))
     webhook(ada, "k2", ending=REFUSED)
-    answer = as_viewer.get("/activity/export.csv?actor=paula")
-    lines = list(csv.DictReader(io.StringIO(answer.getvalue().decode("utf-8-sig"))))
+    lines = exported(as_viewer, "?actor=paula")
     assert [line["operation key"] for line in lines] == ["k1"]
     assert lines[0]["on"] == "'=1+1"
     assert lines[0]["outcome"] == "Done"
     assert lines[0]["body sent"] == '{"operationKey": "k1"}'
+
+
+def test_who_sent_it_again_is_on_record_in_the_list_the_filter_and_the_file(
+    as_viewer: Client, paula: User
+) -> None:
+    lost = operation(paula, "k1", ending=LOST)
+    operation(paula, "k2")
+    attempt = begin_again(lost, actor=person("quinn", "Publishers"))
+    assert attempt is not None
+    end(attempt, Ending(Outcome.ACCEPTED, status_code=200))
+    page = shown(as_viewer, "/activity/?actor=quinn")
+    assert keys_in(page) == ["k1"]
+    assert "paula, quinn Publish version 2" in text(page)
+    assert "<option selected>quinn</option>" in page
+    [line] = exported(as_viewer, "?actor=quinn")
+    first, second = line["each attempt"].split("; ")
+    assert re.fullmatch(r"1: paula, \S+\+00:00, Outcome unknown", first)
+    assert re.fullmatch(r"2: quinn, \S+\+00:00, Done, 200", second)
+    assert line["person"] == "paula"
+
+
+def test_who_sent_twice_has_one_line(as_viewer: Client, paula: User) -> None:
+    attempt = begin_again(operation(paula, "k1", ending=LOST), actor=paula)
+    assert attempt is not None
+    assert len(exported(as_viewer, "?actor=paula")) == 1
 
 
 # Settling

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db.models import Count, Max, Q, QuerySet
 
-from dashboard.ledger.models import Operation
+from dashboard.ledger.models import Attempt, Operation
 from dashboard.ledger.models.operations import Kind, Outcome
 from dashboard.ledger.operations import OPEN
 from dashboard.statements import Statement
@@ -26,9 +26,10 @@ def find_operations(
     since: datetime | None = None,
     target: str = "",
 ) -> QuerySet[Operation]:
-    """Return operations newest first; `actor` is a name, `target` an id of the thing.
+    """Return operations newest first; `target` is an id of the thing.
 
-    Values that name nothing find nothing.
+    `actor` is the name of who asked for it, or sent it again. Values that name nothing find
+    nothing.
     """
     found = Operation.objects.all()
     if kind:
@@ -36,7 +37,8 @@ def find_operations(
     if outcome:
         found = found.filter(outcome=outcome)
     if actor:
-        found = found.filter(actor_name=actor)
+        sent = Attempt.objects.filter(actor_name=actor).values("operation_id")
+        found = found.filter(Q(actor_name=actor) | Q(pk__in=sent))
     if since:
         found = found.filter(requested_at__gte=since)
     if target:
@@ -119,5 +121,7 @@ def count_open() -> dict[str, int]:
 
 
 def actors() -> list[str]:
-    """Return the names on record, for a filter."""
-    return sorted(Operation.objects.order_by().values_list("actor_name", flat=True).distinct())
+    """Return the names on record, of who asked and of who sent again, for a filter."""
+    asked = Operation.objects.order_by().values_list("actor_name", flat=True)
+    sent = Attempt.objects.order_by().values_list("actor_name", flat=True)
+    return sorted(asked.union(sent))
