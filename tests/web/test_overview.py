@@ -105,6 +105,19 @@ def test_an_unknown_outcome_has_its_words_and_a_way_to_check_it(
     assert "/activity/k1/check/" in actions
 
 
+def test_what_failed_pushes_no_unknown_outcome_out(as_publisher: Client, paula: User) -> None:
+    operation(paula, "lost", LOST, at=timezone.now() - timedelta(days=2))
+    for number in range(22):
+        target = Target("page_1", "aud_1", f"ver_{number}", number)
+        operation(paula, f"k{number}", REFUSED, target=target)
+    html = get(as_publisher)
+    assert "/activity/lost/check/" in [e.attributes.get("action") for e in elements(html, "form")]
+    assert "Needs attention <small>23</small>" in html
+    assert "3 more in Activity" in section(html, "Needs attention")
+    links = [e.attributes.get("href") for e in elements(html, "a")]
+    assert "/activity/?outcome=rejected" in links
+
+
 def test_who_may_not_publish_can_open_an_unknown_outcome_but_not_settle_it(
     as_viewer: Client, paula: User
 ) -> None:

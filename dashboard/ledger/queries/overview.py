@@ -1,9 +1,11 @@
 """What the overview tells, from the ledger alone: a fixed number of queries, whatever its size."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from django.db.models import (
+    Case,
     Count,
     Exists,
     OuterRef,
@@ -11,6 +13,8 @@ from django.db.models import (
     QuerySet,
     Subquery,
     Sum,
+    When,
+    Window,
 )
 from django.db.models.functions import TruncDate
 from django.utils import timezone
@@ -74,6 +78,19 @@ class DayCount:
     count: int
 
 
+@dataclass(frozen=True)
+class Attention:
+    """Operations that need a person: some of them, and how many there are."""
+
+    shown: Sequence[Operation]
+    count: int
+
+    @property
+    def more(self) -> int:
+        """How many are not shown."""
+        return self.count - len(self.shown)
+
+
 def count_pages(since: datetime) -> PageCounts:
     """Count the pages known here, and what became of them since then."""
     first_seen, changed = _differences(since)
@@ -135,11 +152,12 @@ def count_operations_by_day(since: datetime) -> list[DayCount]:
     return [DayCount(*row) for row in rows]
 
 
-def operations_needing_attention(now: datetime) -> list[Operation]:
-    """Return operations of unknown outcome, and those of the last day that failed for good.
+def operations_needing_attention(now: datetime) -> Attention:
+    """Return operations of unknown outcome, then those of the last day that failed for good.
 
-    Each carries `said`, the words of its last attempt. A failed one is left out once the same
-    was accepted later; a page that was not created is the same by its name.
+    Newest first; what nobody knows the end of is never pushed out by what failed. Each carries
+    `said`, the words of its last attempt. A failed one is left out once the same was accepted
+    later; a page that was not created is the same by its name.
     """
     last_attempt = Attempt.objects.filter(operation=OuterRef("pk")).order_by("-number")
     ids = {name: OuterRef(name) for name in ("page_id", "audience_id", "subscription_id")}
@@ -153,7 +171,14 @@ def operations_needing_attention(now: datetime) -> list[Operation]:
     )
     failed = Q(outcome=Outcome.REJECTED, requested_at__gte=now - timedelta(days=1))
     found = Operation.objects.filter(Q(outcome=Outcome.UNKNOWN) | failed & ~Exists(mended))
-    return list(found.annotate(said=Subquery(last_attempt.values("said")[:1]))[:ATTENTION_SHOWN])
+    counted = found.annotate(
+        said=Subquery(last_attempt.values("said")[:1]),
+        # Counted by the same query, before it is cut.
+        of=Window(Count("pk")),
+    )
+    unknown_first = Case(When(outcome=Outcome.UNKNOWN, then=0), default=1)
+    shown = list(counted.order_by(unknown_first, "-requested_at", "-pk")[:ATTENTION_SHOWN])
+    return Attention(shown, shown[0].of if shown else 0)
 
 
 def knows_subscriptions() -> bool:

@@ -51,7 +51,7 @@ def overview(request: Request) -> HttpResponse:
         "flights": flights,
         "in_flight": context["audiences"].in_flight,
         "late": late,
-        "attention_count": len(context["attention"]) + len(late),
+        "attention_count": context["attention_of"].count + len(late),
         "page_names": page_names([*names, *(flight.record.page_id for flight in flights)]),
         "looks": 0,
         "wait_s": wait_s(0),
@@ -93,7 +93,8 @@ def _operations(request: Request, now: datetime) -> dict[str, Any]:
     attention = queries.operations_needing_attention(now)
     return {
         "records": [record_of(operation) for operation in recent],
-        "attention": [(one, may(request, RIGHTS[Kind(one.kind)])) for one in attention],
+        "attention_of": attention,
+        "attention": [(one, may(request, RIGHTS[Kind(one.kind)])) for one in attention.shown],
     }
 
 
