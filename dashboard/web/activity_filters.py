@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from datetime import date, datetime, time
+from datetime import UTC, date, datetime, time
 
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -64,4 +64,10 @@ def _day(text: str) -> date | None:
 
 
 def _midnight(day: date | None) -> datetime | None:
-    return timezone.make_aware(datetime.combine(day, time.min)) if day else None
+    """Return when a day begins for the reader; None where no operation can be from before."""
+    if day is None:
+        return None
+    try:
+        return timezone.make_aware(datetime.combine(day, time.min)).astimezone(UTC)
+    except OverflowError:  # East of Greenwich the first day there is begins before all time.
+        return None

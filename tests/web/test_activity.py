@@ -119,6 +119,19 @@ def test_the_filters_are_in_the_address(
     assert keys_in(shown(as_viewer, f"/activity/?{query}")) == keys
 
 
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York"])
+@pytest.mark.parametrize(
+    ("since", "keys"), [("0001-01-01", ["k1"]), ("0001-01-02", ["k1"]), ("9999-12-31", [])]
+)
+def test_the_first_and_the_last_day_are_days_in_every_time_zone(
+    since: str, keys: list[str], zone: str, as_viewer: Client, paula: User
+) -> None:
+    operation(paula, "k1")
+    as_viewer.cookies["timezone"] = zone
+    assert keys_in(shown(as_viewer, f"/activity/?since={since}")) == keys
+    assert [line["operation key"] for line in exported(as_viewer, f"?since={since}")] == keys
+
+
 def test_no_match_is_said_with_a_way_back(as_viewer: Client, paula: User) -> None:
     operation(paula, "k1")
     assert "No operation matches" in text(shown(as_viewer, "/activity/?actor=nobody"))
