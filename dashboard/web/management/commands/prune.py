@@ -11,6 +11,8 @@ from dashboard.ledger.pruning import prunable, prune
 
 SHORTEST_DAYS = 30
 """The overview counts the operations of 14 days, and drafts and forms may be that old."""
+LONGEST_DAYS = 36_500
+"""A hundred years. Without an end the moment would be before the first day there is."""
 
 
 class Command(BaseCommand):
@@ -25,7 +27,7 @@ class Command(BaseCommand):
             type=_days,
             required=True,
             metavar="DAYS",
-            help=f"how long ago they were settled, at least {SHORTEST_DAYS}",
+            help=f"how long ago they were settled, {SHORTEST_DAYS} to {LONGEST_DAYS}",
         )
         parser.add_argument("--dry-run", action="store_true", help="say what would go")
 
@@ -43,6 +45,6 @@ class Command(BaseCommand):
 
 def _days(text: str) -> int:
     days = int(text)
-    if days < SHORTEST_DAYS:
-        raise ArgumentTypeError(f"must be at least {SHORTEST_DAYS} days")
+    if not SHORTEST_DAYS <= days <= LONGEST_DAYS:
+        raise ArgumentTypeError(f"must be {SHORTEST_DAYS} to {LONGEST_DAYS} days")
     return days
