@@ -3,18 +3,26 @@
 import json
 import math
 import re
+from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
 from pydantic import ValidationError
 
+from dashboard.client.beyond_reading import (
+    CONTAINERS,
+    MAX_DEPTH,
+    TOO_DEEP,
+    BeyondReadingError,
+    Odd,
+    too_odd,
+    with_items_set_aside,
+)
 from dashboard.client.errors import BadAnswerError
-from dashboard.contract.envelope import problem_path
+from dashboard.contract.envelope import UnreadableItem, problem_path
 from dashboard.contract.wire import WireModel
 
 BODY_HEAD = 2_000
 """Characters of a body kept with an error."""
-MAX_DEPTH = 100
-"""Levels of nesting; more is refused, as what shows the answer later is recursive too."""
 WHOLE_ANSWER = problem_path(())
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -29,7 +37,7 @@ def read_reply(text: str, *, status_code: int, reply: type[ReplyT]) -> ReplyT:
     Raises BadAnswerError, naming the path, where the text is no JSON or not what the spec says.
     """
     try:
-        return reply.model_validate(read_json(text))
+        return reply.model_validate(_read_answer(text))
     except ValidationError as failure:
         first = failure.errors(include_url=False, include_input=False, include_context=False)[0]
         where, problem = problem_path(first["loc"]), first["msg"]
@@ -55,35 +63,62 @@ def read_json(text: str) -> Any:
     Raises ValueError, saying what is wrong, on text that is no JSON, numbers that are not finite,
     and nesting above `MAX_DEPTH`.
     """
+    data = _parsed(text, odd=_refuse)
+    if _is_deeper(data, MAX_DEPTH):
+        raise BeyondReadingError(TOO_DEEP)
+    return _storable_in(data, text)
+
+
+def _read_answer(text: str) -> Any:
+    """Return what `read_json` does; an item of a list that is beyond reading costs itself alone.
+
+    In its place stands an UnreadableItem. Raises ValueError as `read_json` does.
+    """
     try:
-        data = json.loads(
-            text, strict=False, parse_constant=_refuse, parse_float=_finite, parse_int=_whole
+        return read_json(text)
+    except BeyondReadingError:
+        # Read twice, so that all other answers are read as fast as if there were no such thing.
+        return _storable_in(with_items_set_aside(_parsed(text, odd=Odd)), text)
+
+
+def _parsed(text: str, *, odd: Callable[[str], Any]) -> Any:
+    """Return the JSON value of a text, with what `odd` makes of a number beyond reading."""
+
+    def finite(digits: str) -> Any:
+        number = float(digits)
+        return number if math.isfinite(number) else odd(digits)
+
+    def whole(digits: str) -> Any:
+        # Beyond 4300 digits Python refuses to read one; beyond 308 no float of it can be shown.
+        return int(digits) if len(digits) <= 308 else odd(digits)
+
+    try:
+        return json.loads(
+            text, strict=False, parse_constant=odd, parse_float=finite, parse_int=whole
         )
     except json.JSONDecodeError:
         raise ValueError("not JSON") from None
     except RecursionError:
-        raise ValueError("nested too deeply") from None
-    if _is_deeper(data, MAX_DEPTH):
-        raise ValueError("nested too deeply")
-    # Walking through every string costs as much as reading them: most answers hold none to mend.
-    return _cleaned(data) if _ESCAPED_UNSTORABLE.search(text) else data
-
-
-_CONTAINERS = (dict, list)
-"""Named: a union written where each of a thousand values is looked at takes as long as the look."""
+        raise ValueError(TOO_DEEP) from None
 
 
 def _is_deeper(value: Any, levels: int) -> bool:
     """Tell whether a JSON value has more than so many levels of lists and objects."""
-    level = [value] if isinstance(value, _CONTAINERS) else []
+    level = [value] if isinstance(value, CONTAINERS) else []
     for _ in range(levels):
         level = [
             inner
             for outer in level
             for inner in (outer.values() if isinstance(outer, dict) else outer)
-            if isinstance(inner, _CONTAINERS)
+            if isinstance(inner, CONTAINERS)
         ]
     return bool(level)
+
+
+def _storable_in(data: Any, text: str) -> Any:
+    """Return the JSON value of a text with all its strings storable."""
+    # Walking through every string costs as much as reading them: most answers hold none to mend.
+    return _cleaned(data) if _ESCAPED_UNSTORABLE.search(text) else data
 
 
 def _cleaned(value: Any) -> Any:
@@ -94,19 +129,12 @@ def _cleaned(value: Any) -> Any:
             return [_cleaned(item) for item in value]
         case dict():
             return {storable(key): _cleaned(item) for key, item in value.items()}
+        case UnreadableItem():
+            told = {"path": storable(value.path), "raw": _cleaned(value.raw)}
+            return value.model_copy(update=told)
         case _:
             return value
 
 
-def _finite(text: str) -> float:
-    number = float(text)
-    return number if math.isfinite(number) else _refuse(text)
-
-
-def _whole(text: str) -> int:
-    # Beyond 4300 digits Python refuses to read one; beyond 308 there is no float of it to show.
-    return int(text) if len(text) <= 308 else _refuse(text)
-
-
-def _refuse(text: str) -> NoReturn:
-    raise ValueError(f"{text[:20]} is a number beyond reading")
+def _refuse(digits: str) -> NoReturn:
+    raise BeyondReadingError(too_odd(digits))

@@ -53,6 +53,9 @@ def _read_one_by_one(items: list[Any], adapter: TypeAdapter[Any]) -> dict[str, l
     readable: list[Any] = []
     unreadable: list[UnreadableItem] = []
     for index, item in enumerate(items):
+        if isinstance(item, UnreadableItem):  # who read the answer could not read it either
+            unreadable.append(item)
+            continue
         try:
             readable.append(adapter.validate_python(item))
         except ValidationError as failure:

@@ -45,6 +45,33 @@ def test_one_unreadable_item_costs_itself_alone() -> None:
     assert (len(found.items), found.unreadable[0].path) == (1, "items.1")
 
 
+@pytest.mark.parametrize(
+    ("odd", "path", "problem"),
+    [
+        ("9" * 400, "items.1.metadata.robots.0", f"{'9' * 20} is a number beyond reading"),
+        ("1e999", "items.1.metadata.robots.0", "1e999 is a number beyond reading"),
+        ("NaN", "items.1.metadata.robots.0", "NaN is a number beyond reading"),
+        ("[" * 120 + "]" * 120, "items.1.metadata.robots", "nested too deeply"),
+        ("[" * 500 + "]" * 500, "items.1.metadata.robots", "nested too deeply"),
+    ],
+)
+def test_an_item_beyond_reading_costs_itself_alone(odd: str, path: str, problem: str) -> None:
+    pages = wire.page(), wire.page(pageId="a\0b", metadata={"robots": ["#"]}), wire.page()
+    body = json.dumps(wire.envelope(*pages)).replace('"#"', odd)
+    found = client_saying(200, content=body).pages.list()
+    (item,) = found.unreadable
+    assert (len(found.items), item.path, item.problem) == (2, path, problem)
+    assert item.raw["pageId"] == "a\N{REPLACEMENT CHARACTER}b"
+
+
+@pytest.mark.parametrize("odd", ["9" * 400, "[" * 120 + "]" * 120])
+def test_a_list_that_is_odd_outside_its_items_is_a_bad_answer(odd: str) -> None:
+    body = json.dumps(wire.envelope(wire.page(), more="#")).replace('"#"', odd)
+    with pytest.raises(BadAnswerError) as caught:
+        client_saying(200, content=body).pages.list()
+    assert caught.value.path == "(the whole answer)"
+
+
 def test_a_list_that_says_what_it_said_before_is_not_read_again() -> None:
     answers = iter([wire.envelope(wire.page()), wire.envelope(wire.page()), wire.envelope()])
     client = client_answering(lambda request: httpx.Response(200, json=next(answers)))
