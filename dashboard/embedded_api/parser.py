@@ -2,16 +2,18 @@
 
 from collections.abc import Iterator
 from http import HTTPStatus
-from math import isfinite
 from typing import Any
 
 from django.http import HttpRequest
 from ninja.parser import Parser
 from pydantic_core import from_json
 
+from dashboard.contract.wire import MAX_SAFE_INTEGER
 from dashboard.embedded_api.problems import FieldError, ProblemError, fields_not_accepted
 
 MAX_BODY_BYTES = 1 << 20
+MAX_DEPTH = 20
+"""Levels of nesting. Five are enough for a page; an answer lays two more around what is kept."""
 
 
 class JsonParser(Parser):
@@ -41,11 +43,16 @@ def refuse_too_large(size: int) -> None:
 
 
 def unstorable(value: Any, *path: str) -> Iterator[FieldError]:
-    """Yield each place that holds what no database keeps: a NUL, or a number beyond all bounds."""
+    """Yield each place that holds what can't be kept, or what others could not read again.
+
+    That is a NUL, a number beyond what every reader of JSON holds exactly, and a nest too deep.
+    """
     if isinstance(value, str) and "\0" in value:
         yield FieldError(path=".".join(path), message="must not hold a NUL character")
-    elif isinstance(value, float) and not isfinite(value):
+    elif isinstance(value, int | float) and not abs(value) <= MAX_SAFE_INTEGER:
         yield FieldError(path=".".join(path), message="is too large a number")
+    elif isinstance(value, dict | list) and len(path) >= MAX_DEPTH:
+        yield FieldError(path=".".join(path), message="is nested too deeply")
     elif isinstance(value, dict):
         for name, inner in value.items():
             yield from unstorable(name, *path, name.replace("\0", "\\0"))

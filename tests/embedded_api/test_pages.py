@@ -1,5 +1,6 @@
 """Operations 1, 2 and 3, as a caller sees them."""
 
+import json
 from typing import Any
 
 import pytest
@@ -27,6 +28,11 @@ def create(service: Client, **fields: Any) -> dict[str, Any]:
     answer = service.post("/v0/pages", {**PAGE_BODY, **fields}, content_type="application/json")
     assert answer.status_code == 201, answer.content
     return dict(answer.json())
+
+
+def nested(levels: int) -> list[Any]:
+    """So many lists, each in the one before."""
+    return json.loads("[" * levels + "]" * levels)  # type: ignore[no-any-return]
 
 
 def test_a_created_page_is_a_draft_with_the_specs_defaults(service: Client) -> None:
@@ -84,6 +90,13 @@ def test_everything_that_is_sent_comes_back(service: Client) -> None:
     assert {name: page[name] for name in sent} == sent
 
 
+def test_the_largest_numbers_and_the_deepest_nest_are_read_again(service: Client) -> None:
+    robots = [2**53 - 1, -(2**53 - 1), 1e-300, nested(17)]
+    create(service, metadata={"robots": robots})
+    pages = ListEnvelope[Page].model_validate(service.get("/v0/pages").json())
+    assert [page.metadata and page.metadata.robots for page in pages.items] == [robots]
+
+
 def test_optional_fields_that_were_not_sent_are_absent(service: Client) -> None:
     assert not {"headerActionId", "metadata"} & create(service).keys()
 
@@ -107,6 +120,12 @@ def test_optional_fields_that_were_not_sent_are_absent(service: Client) -> None:
         ({"actionCardWidgets": [{"logos": [{"w": 1}]}]}, "actionCardWidgets.0.logos.0.w"),
         ({"name": "a\0b"}, "name"),
         ({"metadata": {"robots": [["a\0"]]}}, "metadata.robots.0.0"),
+        ({"metadata": {"robots": [int("9" * 400)]}}, "metadata.robots.0"),
+        ({"metadata": {"robots": [2**53]}}, "metadata.robots.0"),
+        ({"metadata": {"robots": [-(2**53)]}}, "metadata.robots.0"),
+        ({"metadata": {"robots": [1e300]}}, "metadata.robots.0"),
+        ({"metadata": {"robots": nested(19)}}, "metadata.robots" + ".0" * 18),
+        ({"metadata": {"robots": nested(120)}}, "metadata.robots" + ".0" * 18),
     ],
 )  # fmt: skip
 def test_a_field_that_is_not_accepted_is_named(
