@@ -31,6 +31,13 @@ def _http_url(value: str) -> str:
     return value.rstrip("/")
 
 
+def _header_value(value: str) -> str:
+    # As the client asks of it, which is made when the first page is asked for.
+    if not value.isascii() or not value.isprintable() or value != value.strip():
+        raise ValueError("must be printable ASCII without blanks around it: a header carries it")
+    return value
+
+
 def _issuer(value: str) -> str:
     parts = urlsplit(value)
     if parts.scheme != "https" and parts.hostname not in {"localhost", "127.0.0.1"}:
@@ -74,6 +81,7 @@ GROUPS = ("Viewers", "Publishers", "Administrators")
 CommaSeparated = Annotated[list[str], NoDecode, BeforeValidator(_split)]
 Origin = Annotated[str, AfterValidator(_origin)]
 HttpUrl = Annotated[str, AfterValidator(_http_url)]
+HeaderValue = Annotated[str, AfterValidator(_header_value)]
 IssuerUrl = Annotated[HttpUrl, AfterValidator(_issuer)]
 DatabaseUrl = Annotated[str, AfterValidator(_database_url)]
 CacheUrl = Annotated[str, AfterValidator(_cache_url)]
@@ -122,7 +130,7 @@ class Environment(BaseSettings):
     api_calls_per_minute: int = Field(default=6_000, ge=1)
     """Of one key, at the API carried here."""
     service_url: HttpUrl | None = None
-    service_api_key: str | None = Field(default=None, repr=False)
+    service_api_key: HeaderValue | None = Field(default=None, repr=False)
     service_timeout_s: float = Field(default=30.0, gt=0, le=300)
 
     oidc_issuer: IssuerUrl | None = None

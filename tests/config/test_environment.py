@@ -61,6 +61,10 @@ def test_a_whole_environment_passes_djangos_deploy_check() -> None:
         (SERVICE | {"SERVICE_URL": "api.example"}, "SERVICE_URL"),
         (SERVICE | {"SERVICE_URL": "ftp://api.example"}, "SERVICE_URL"),
         (SERVICE | {"SERVICE_URL": "https://me:pw@api.example"}, "SERVICE_URL"),
+        *[
+            (SERVICE | {"SERVICE_API_KEY": key}, "SERVICE_API_KEY")
+            for key in ("é-very-secret-key", " k ", "a\tb", "secret-key\n", " ")
+        ],
         ({"SERVICE_TIMEOUT_S": "0"}, "SERVICE_TIMEOUT_S"),
         ({"SERVICE_TIMEOUT_S": "soon"}, "SERVICE_TIMEOUT_S"),
         ({"DATABASE_URL": "unheard-of://host/name"}, "DATABASE_URL"),
@@ -113,6 +117,7 @@ def test_each_value_of_the_providers_claim_gives_a_group(monkeypatch: pytest.Mon
 def test_no_sentence_and_no_repr_shows_the_service_key() -> None:
     run = start(**GOOD | SERVICE | {"SERVICE_URL": "nonsense"})
     assert "secret-key" not in run.stderr + run.stdout
+    assert "secret-key" not in sentence_on(**GOOD | SERVICE | {"SERVICE_API_KEY": "é-secret-key"})
     assert "secret-key" not in repr(Environment.model_construct(service_api_key="secret-key"))
 
 
