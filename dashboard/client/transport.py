@@ -16,6 +16,9 @@ from dashboard.client.network import LimitedBackend, pieces
 IDLE_S = 4.0
 """Many servers close an idle connection after 5 s."""
 
+_WITHOUT_BODY = (204, 304)
+"""Where HTTP knows of no body. One that is sent all the same stays unread on the connection."""
+
 
 class PooledTransport(httpx.BaseTransport):
     """Reads share connections. A write has one of its own.
@@ -41,7 +44,9 @@ class PooledTransport(httpx.BaseTransport):
                     extensions=request.extensions,
                 )
             )
-        done = partial(self._idle.give_back, connection) if is_read else connection.close
+        # What is left unread would be taken for the answer to the next call.
+        is_used_again = is_read and answer.status not in _WITHOUT_BODY
+        done = partial(self._idle.give_back, connection) if is_used_again else connection.close
         return httpx.Response(
             answer.status,
             headers=answer.headers,

@@ -12,6 +12,7 @@ import brotli
 import pytest
 
 from dashboard.client import (
+    APIError,
     Arrival,
     BadAnswerError,
     CallReport,
@@ -73,6 +74,14 @@ def test_an_answer_nobody_asked_for_is_not_taken_for_that_to_a_write() -> None:
     with facing(says(answer(PEOPLE) + answer(lie)), says(answer(truth))) as (client, _):
         client.people.list()
         assert client.audiences.publish("page_1", "aud_1", "ver_2").status == "queued"
+
+
+@pytest.mark.parametrize("status", ["204 No Content", "304 Not Modified"])
+def test_a_body_where_there_is_none_is_not_taken_for_the_next_answer(status: str) -> None:
+    lie = answer(json.dumps(wire.envelope(wire.person(name="Nobody"))).encode())
+    with facing(says(answer(lie, status=status)), says(answer(PEOPLE))) as (client, _):
+        raised(APIError, client.people.list)
+        assert client.people.list().items[0].name == "Ada Lovelace"
 
 
 def test_threads_share_a_client() -> None:
