@@ -1,5 +1,7 @@
 """What the body of a request must be: at most 1 MiB of JSON that can be kept as it is."""
 
+import json
+from collections import Counter
 from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
@@ -26,11 +28,13 @@ class JsonParser(Parser):
             detail = "Send the body as Content-Type: application/json."
             raise ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, detail)
         try:
-            value = from_json(request.body, allow_inf_nan=False)
+            from_json(request.body, allow_inf_nan=False)
+            # The strict reader keeps the last of two fields of one name; this one shows both.
+            value = json.loads(request.body, object_pairs_hook=_object)
         except ValueError as failure:
             detail = f"The body is not JSON: {failure}."
             raise ProblemError(HTTPStatus.BAD_REQUEST, detail) from None
-        if errors := list(unstorable(value)):
+        if errors := list(_not_accepted(value)):
             raise fields_not_accepted(errors)
         return value
 
@@ -42,21 +46,45 @@ def refuse_too_large(size: int) -> None:
         raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
 
 
-def unstorable(value: Any, *path: str) -> Iterator[FieldError]:
-    """Yield each place that holds what can't be kept, or what others could not read again.
+class _Ambiguous(dict[str, Any]):
+    """A JSON object that gives a name more than once; of such a name it holds the last value."""
 
-    That is a NUL, a number beyond what every reader of JSON holds exactly, and a nest too deep.
-    """
-    if isinstance(value, str) and "\0" in value:
-        yield FieldError(path=".".join(path), message="must not hold a NUL character")
-    elif isinstance(value, int | float) and not abs(value) <= MAX_SAFE_INTEGER:
-        yield FieldError(path=".".join(path), message="is too large a number")
-    elif isinstance(value, dict | list) and len(path) >= MAX_DEPTH:
-        yield FieldError(path=".".join(path), message="is nested too deeply")
+    repeated: frozenset[str]
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) == len(pairs):
+        return fields
+    counts = Counter(name for name, _ in pairs)
+    ambiguous = _Ambiguous(fields)
+    ambiguous.repeated = frozenset(name for name, count in counts.items() if count > 1)
+    return ambiguous
+
+
+def _not_accepted(value: Any, *path: str) -> Iterator[FieldError]:
+    """Yield each place that holds what can't be kept as it is, or could not be read again."""
+    if problem := _problem(value, levels_above=len(path)):
+        yield FieldError(path=".".join(path), message=problem)
     elif isinstance(value, dict):
         for name, inner in value.items():
-            yield from unstorable(name, *path, name.replace("\0", "\\0"))
-            yield from unstorable(inner, *path, name)
+            shown = (*path, name.replace("\0", "\\0"))
+            yield from _not_accepted(name, *shown)
+            yield from _not_accepted(inner, *shown)
+            if isinstance(value, _Ambiguous) and name in value.repeated:
+                yield FieldError(path=".".join(shown), message="is given more than once")
     elif isinstance(value, list):
         for index, inner in enumerate(value):
-            yield from unstorable(inner, *path, str(index))
+            yield from _not_accepted(inner, *path, str(index))
+
+
+def _problem(value: Any, *, levels_above: int) -> str:
+    """Return what is wrong with a value itself; "" where nothing is."""
+    if isinstance(value, str) and "\0" in value:
+        return "must not hold a NUL character"
+    # Beyond it not every reader of JSON has the same number.
+    if isinstance(value, int | float) and not abs(value) <= MAX_SAFE_INTEGER:
+        return "is too large a number"
+    if isinstance(value, dict | list) and levels_above >= MAX_DEPTH:
+        return "is nested too deeply"
+    return ""

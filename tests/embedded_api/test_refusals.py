@@ -98,6 +98,24 @@ def test_each_field_that_is_wrong_is_named_in_words_for_a_person(service: Client
     assert "brandId" in errors
 
 
+@pytest.mark.parametrize(
+    ("asked", "path"),
+    [
+        (("PATCH", "/v0/webhook_subscriptions/x", '{"active": true, "active": false}'), "active"),
+        (("PATCH", "/v0/webhook_subscriptions/x", '{"active": true, "active": true}'), "active"),
+        (("POST", "/v0/pages", '{"name": "a", "n\\u0061me": "b"}'), "name"),
+        (("POST", "/v0/pages", '{"metadata": {"title": "a", "title": "b"}}'), "metadata.title"),
+        (("POST", "/v0/pages", '{"scripts": [{"name": 1, "name": 2}]}'), "scripts.0.name"),
+    ],
+)
+def test_a_field_that_is_given_twice_is_refused(
+    service: Client, asked: tuple[str, str, str], path: str
+) -> None:
+    answer = service.generic(*asked, content_type=JSON)
+    errors = [(error.path, error.message) for error in refused(answer, 422).errors or []]
+    assert errors == [(path, "is given more than once")]
+
+
 @pytest.mark.parametrize(("limit", "size"), [("1", 1), ("2.9", 2), ("200", 200), ("1e6", 200)])
 def test_a_limit_is_any_number_from_one_on(service: Client, limit: str, size: int) -> None:
     for number in range(201):
