@@ -101,6 +101,22 @@ def test_optional_fields_that_were_not_sent_are_absent(service: Client) -> None:
     assert not {"headerActionId", "metadata"} & create(service).keys()
 
 
+def test_null_for_an_optional_field_is_the_same_as_leaving_it_out(service: Client) -> None:
+    link = {"text": "Home", "url": None, "id": "home"}
+    page = create(
+        service,
+        actionCardWidgets=[{"type": None, "logos": [{"image": {"url": None}}, {"image": None}]}],
+        footerLinks=[{"title": None, "id": "more", "links": [link]}],
+        headerActionId=None,
+        metadata={"title": None, "keywords": None, "robots": None},
+        scripts=[{"name": "n", "enabled": None}],
+    )
+    assert page["actionCardWidgets"] == [{"logos": [{"image": {}}, {}]}]
+    assert page["footerLinks"] == [{"id": "more", "links": [{"text": "Home", "id": "home"}]}]
+    assert (page["metadata"], page["scripts"]) == ({}, [{"name": "n"}])
+    assert service.get(f"/v0/pages/{page['pageId']}").json() == page
+
+
 @pytest.mark.parametrize(
     ("fields", "path"),
     [
