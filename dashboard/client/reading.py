@@ -37,7 +37,8 @@ def read_reply(text: str, *, status_code: int, reply: type[ReplyT]) -> ReplyT:
     Raises BadAnswerError, naming the path, where the text is no JSON or not what the spec says.
     """
     try:
-        return reply.model_validate(_read_answer(text))
+        # Our own names of fields are unknown to the wire.
+        return reply.model_validate(_read_answer(text), by_name=False)
     except ValidationError as failure:
         first = failure.errors(include_url=False, include_input=False, include_context=False)[0]
         where, problem = problem_path(first["loc"]), first["msg"]

@@ -57,7 +57,7 @@ def _read_one_by_one(items: list[Any], adapter: TypeAdapter[Any]) -> dict[str, l
             unreadable.append(item)
             continue
         try:
-            readable.append(adapter.validate_python(item))
+            readable.append(adapter.validate_python(item, by_name=False))
         except ValidationError as failure:
             unreadable.append(_unreadable(index, item, failure))
     return {"items": readable, "unreadable": unreadable}

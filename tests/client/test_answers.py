@@ -45,6 +45,21 @@ def test_one_unreadable_item_costs_itself_alone() -> None:
     assert (len(found.items), found.unreadable[0].path) == (1, "items.1")
 
 
+def test_our_own_names_of_fields_are_not_the_wire_s() -> None:
+    data = wire.envelope(wire.person())
+    with pytest.raises(BadAnswerError) as caught:
+        client_saying(200, json=data | {"has_more": data.pop("hasMore")}).people.list()
+    assert caught.value.path == "hasMore"
+
+
+@pytest.mark.parametrize("others", [[], [7]])
+def test_nor_are_they_in_an_item(others: list[int]) -> None:
+    ours = wire.page()
+    ours["page_id"] = ours.pop("pageId")
+    found = client_saying(200, json=wire.envelope(wire.page(), ours, *others)).pages.list()
+    assert (len(found.items), found.unreadable[0].path) == (1, "items.1.pageId")
+
+
 @pytest.mark.parametrize(
     ("odd", "path", "problem"),
     [
