@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from ninja import NinjaAPI
 
 from dashboard.embedded_api.keys import ServiceKey
@@ -9,20 +10,21 @@ from dashboard.embedded_api.parser import JsonParser
 from dashboard.embedded_api.problems import Problem, answer_with_problems
 from dashboard.embedded_api.routers import audiences, pages, people, webhooks
 
-DESCRIPTION = """\
+DESCRIPTION = f"""\
 Pages, audiences and their versions, the conversations in which audiences were written, people,
 and webhook subscriptions. Where the interface specification is silent, this service chose:
 
 - Dates are `accountlog_` and a UUIDv7 of the moment: they sort by time, and carry it.
 - Refusals are `application/problem+json` (RFC 9457): 400 malformed JSON or cursor, 401 missing,
   unknown or revoked key, 404 no such thing or another tenant's, 405, 409 conflict, 411 a body
-  without its length, 413 a body over 1 MiB, 415, and 422 with `errors: [{path, message}]`.
+  without its length, 413 a body over 1 MiB, 415, and 422 with `errors: [{{path, message}}]`.
   Unknown fields of a body, fields given twice and NUL characters are 422, so nothing that is sent
   is lost silently. So are numbers beyond 9,007,199,254,740,991 on either side of 0, which not
   every reader holds exactly, and more than 20 levels of nesting.
 - Lists come newest first by `createdAt`, then by id; people by name, then by id. Cursors are
   opaque and name the last item seen, so what is added or removed meanwhile shifts nothing.
-- A key belongs to one tenant.
+- A key belongs to one tenant, and may call {settings.EMBEDDED_API_CALLS_PER_MINUTE:,} times in a
+  minute of the clock. A further call is 429, with the seconds to wait in `Retry-After`.
 - An id in a path is percent-encoded and may hold any character but NUL.
 """
 

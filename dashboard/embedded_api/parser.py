@@ -11,7 +11,12 @@ from ninja.parser import Parser
 from pydantic_core import from_json
 
 from dashboard.contract.wire import MAX_SAFE_INTEGER
-from dashboard.embedded_api.problems import FieldError, ProblemError, fields_not_accepted
+from dashboard.embedded_api.problems import (
+    HOLDS_NUL,
+    FieldError,
+    ProblemError,
+    fields_not_accepted,
+)
 
 MAX_BODY_BYTES = 1 << 20
 MAX_DEPTH = 20
@@ -81,7 +86,7 @@ def _not_accepted(value: Any, *path: str) -> Iterator[FieldError]:
 def _problem(value: Any, *, levels_above: int) -> str:
     """Return what is wrong with a value itself; "" where nothing is."""
     if isinstance(value, str) and "\0" in value:
-        return "must not hold a NUL character"
+        return HOLDS_NUL
     # Beyond it not every reader of JSON has the same number.
     if isinstance(value, int | float) and not abs(value) <= MAX_SAFE_INTEGER:
         return "is too large a number"

@@ -15,6 +15,7 @@ from ninja.errors import AuthenticationError, HttpError, ValidationError
 from pydantic import BaseModel
 
 PROBLEM_TYPE = "application/problem+json"
+HOLDS_NUL = "must not hold a NUL character"
 _IN_OUR_WORDS = {"missing": "is required", "extra_forbidden": "is no field of this request"}
 logger = logging.getLogger(__name__)
 

@@ -55,6 +55,19 @@ def test_fields_are_named_as_on_the_wire(document: dict[str, object]) -> None:
     assert not [name for name in schemas["Page"]["properties"] if "_" in name]
 
 
+def test_every_parameter_of_a_query_is_described(document: dict[str, object]) -> None:
+    paths = document["paths"]
+    found = {
+        (path, parameter["name"]): parameter.get("description", "")
+        for path, methods in paths.items()  # type: ignore[attr-defined]
+        for operation in methods.values()
+        for parameter in operation["parameters"]
+        if parameter["in"] == "query"
+    }
+    assert "Absent or blank matches all" in found["/v0/persons/search", "query"]
+    assert all(found.values())
+
+
 @pytest.mark.django_db
 def test_the_page_shows_each_operation_without_scripts_or_other_hosts() -> None:
     answer = Client().get("/service/docs")
@@ -68,8 +81,12 @@ def test_the_page_shows_each_operation_without_scripts_or_other_hosts() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    "choice", ["RFC 9457", "Keys are kept for good", "above 200", "Every word"]
-)
+        "choice",
+    [
+        "RFC 9457", "Keys are kept for good", "above 200", "Every word of it",
+        "6,000 times in a minute", "429, with the seconds to wait", "9,007,199,254,740,991",
+    ],
+)  # fmt: skip
 def test_choices_where_the_spec_is_silent_are_stated(choice: str) -> None:
     page = " ".join(Client().get("/service/docs").content.decode().split())
     assert choice.lower() in page.lower()

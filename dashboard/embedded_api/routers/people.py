@@ -6,6 +6,7 @@ from ninja import Router
 from dashboard.contract import people as contract
 from dashboard.contract.envelope import ListEnvelope
 from dashboard.embedded_api.http import ServiceRequest, refusals
+from dashboard.embedded_api.problems import HOLDS_NUL, FieldError, fields_not_accepted
 from dashboard.embedded_api.requests import Cursor, Limit, SearchText
 from dashboard.embedded_api.search.people import people_found
 from dashboard.embedded_api.wire import answer_list, person
@@ -36,6 +37,8 @@ def search_people(
     request: ServiceRequest, query: SearchText = "", cursor: Cursor = "", limit: Limit = 50
 ) -> HttpResponse:
     """Who matches every word of `query`, in the order of the list: by name, then by id."""
+    if "\0" in query:
+        raise fields_not_accepted([FieldError(path="query", message=HOLDS_NUL)])
     return _answer_part(request, query, cursor, limit)
 
 
