@@ -1,5 +1,8 @@
 """The body of an answer: unpacked while it arrives, and never more of it than we bear."""
 
+from collections.abc import Iterator
+from contextlib import suppress
+
 import httpx
 
 from dashboard.client.errors import BadAnswerError
@@ -7,8 +10,8 @@ from dashboard.client.reading import WHOLE_ANSWER
 
 MAX_BODY = 32 * 1024 * 1024
 """Bytes of an answer once decompressed. Source: our choice (DESIGN.md)."""
-MAX_REFUSAL = 64 * 1024
-"""Bytes read of an answer outside 2xx: it is there for a sentence."""
+MAX_REFUSAL = 4 * 1024 * 1024
+"""Bytes read of an answer outside 2xx: a sentence, and each field that was not accepted."""
 
 _ENCODINGS = {"", "identity", "gzip", "deflate"}
 """What we ask for, one at a time: a pack in a pack grows a thousandfold twice."""
@@ -21,7 +24,7 @@ def whole_body(response: httpx.Response) -> bytes:
     """
     problem = f"larger than {MAX_BODY // 1024 // 1024} MiB"
     try:
-        body = _read(response, MAX_BODY)
+        body = b"".join(_pieces(response, MAX_BODY))
         if len(body) <= MAX_BODY:
             return body
     except httpx.DecodingError:
@@ -31,21 +34,21 @@ def whole_body(response: httpx.Response) -> bytes:
 
 def head_of_body(response: httpx.Response) -> bytes:
     """Return what can be had of a body: the status has been said, whatever becomes of the rest."""
-    try:
-        return _read(response, MAX_REFUSAL)
-    except (httpx.TransportError, httpx.DecodingError):
-        return b""
+    body = bytearray()
+    with suppress(httpx.TransportError, httpx.DecodingError):
+        for piece in _pieces(response, MAX_REFUSAL):
+            body += piece
+    return bytes(body)
 
 
-def _read(response: httpx.Response, limit: int) -> bytes:
-    """Return the decompressed body, or what was read when it had grown above `limit`."""
+def _pieces(response: httpx.Response, limit: int) -> Iterator[bytes]:
+    """Yield the decompressed body, or what was read when it had grown above `limit`."""
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in _ENCODINGS:
         raise httpx.DecodingError("an encoding that was not asked for")
-    pieces, size = [], 0
+    size = 0
     for piece in response.iter_bytes():
-        pieces.append(piece)
+        yield piece
         size += len(piece)
         if size > limit:
             break
-    return b"".join(pieces)

@@ -161,6 +161,23 @@ def test_a_status_counts_whatever_becomes_of_its_body(cut: str) -> None:
     assert (error.said, error.arrival) == ("Conflict", Arrival.NO)
 
 
+@pytest.mark.parametrize("packing", ["as it is", "gzip"])
+def test_the_words_of_a_long_refusal_are_read(packing: str) -> None:
+    errors = [{"path": f"actions.{n}.url", "message": "is required"} for n in range(20_000)]
+    body = json.dumps({"errors": errors, "detail": "Too many of them."}).encode()
+    packed = answer(gzip.compress(body), "Content-Encoding: gzip", status="409 Conflict")
+    whole = packed if packing == "gzip" else answer(body, status="409 Conflict")
+    with facing(says(whole)) as (client, _):
+        error = raised(ConflictError, client.people.list)
+    assert (error.said, error.problems[0].path) == ("Too many of them.", "actions.0.url")
+
+
+def test_of_a_refusal_that_breaks_off_what_came_is_kept() -> None:
+    head = b"HTTP/1.1 409 Conflict\r\nContent-Length: 100\r\n\r\n"
+    with facing(says_and_closes(head + b'{"detail": "No such br')) as (client, _):
+        assert raised(ConflictError, client.people.list).body == '{"detail": "No such br'
+
+
 def test_what_is_not_http_is_said_to_be_so() -> None:
     with facing(says_and_closes(b"SSH-2.0-OpenSSH_9.2\r\n\r\n")) as (client, _):
         error = raised(LostAnswerError, client.people.list)
