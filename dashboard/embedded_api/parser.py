@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from http import HTTPStatus
+from itertools import islice
 from typing import Any
 
 from django.http import HttpRequest
@@ -13,6 +14,7 @@ from pydantic_core import from_json
 from dashboard.contract.wire import MAX_SAFE_INTEGER
 from dashboard.embedded_api.problems import (
     HOLDS_NUL,
+    MAX_ERRORS,
     FieldError,
     ProblemError,
     fields_not_accepted,
@@ -39,7 +41,7 @@ class JsonParser(Parser):
         except ValueError as failure:
             detail = f"The body is not JSON: {failure}."
             raise ProblemError(HTTPStatus.BAD_REQUEST, detail) from None
-        if errors := list(_not_accepted(value)):
+        if errors := list(islice(_not_accepted(value), MAX_ERRORS)):
             raise fields_not_accepted(errors)
         return value
 

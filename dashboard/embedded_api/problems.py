@@ -4,8 +4,9 @@ Source: our choice (DESIGN.md); the spec shows no error status, code or body.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
+from itertools import islice
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
@@ -15,6 +16,8 @@ from ninja.errors import AuthenticationError, HttpError, ValidationError
 from pydantic import BaseModel
 
 PROBLEM_TYPE = "application/problem+json"
+MAX_ERRORS = 100
+"""Fields that one refusal names: a body of one mebibyte may have a hundred thousand wrong ones."""
 HOLDS_NUL = "must not hold a NUL character"
 _IN_OUR_WORDS = {"missing": "is required", "extra_forbidden": "is no field of this request"}
 logger = logging.getLogger(__name__)
@@ -75,8 +78,9 @@ def not_found(detail: str) -> ProblemError:
     return ProblemError(HTTPStatus.NOT_FOUND, detail)
 
 
-def fields_not_accepted(errors: Sequence[FieldError]) -> ProblemError:
-    """Return a 422 that names the fields."""
+def fields_not_accepted(errors: Iterable[FieldError]) -> ProblemError:
+    """Return a 422 that names the fields, the first hundred of them."""
+    errors = list(islice(errors, MAX_ERRORS))
     named = ", ".join(dict.fromkeys(error.path or "the body" for error in errors))
     status = HTTPStatus.UNPROCESSABLE_ENTITY
     return ProblemError(status, f"Not accepted: {named[:500]}.", errors=errors)
@@ -98,8 +102,7 @@ def _said(_request: HttpRequest, problem: Any) -> HttpResponse:
 
 
 def _validation_failed(_request: HttpRequest, failure: Any) -> HttpResponse:
-    errors = [_field_error(error) for error in failure.errors]
-    return fields_not_accepted(errors).to_response()
+    return fields_not_accepted(map(_field_error, failure.errors)).to_response()
 
 
 def _field_error(error: Mapping[str, Any]) -> FieldError:

@@ -7,7 +7,13 @@ import pytest
 from django.test import Client
 
 from dashboard.embedded_api.problems import Problem
-from tests.embedded_api.factories import make_audience, make_conversation, make_page, make_person
+from tests.embedded_api.factories import (
+    PAGE_BODY,
+    make_audience,
+    make_conversation,
+    make_page,
+    make_person,
+)
 
 JSON = "application/json"
 MIB = 1 << 20
@@ -114,6 +120,12 @@ def test_a_field_that_is_given_twice_is_refused(
     answer = service.generic(*asked, content_type=JSON)
     errors = [(error.path, error.message) for error in refused(answer, 422).errors or []]
     assert errors == [(path, "is given more than once")]
+
+
+@pytest.mark.parametrize("body", [{"robots": ["\0"] * 200}, {str(n): 1 for n in range(200)}])
+def test_of_many_fields_that_are_wrong_a_hundred_are_named(service: Client, body: Any) -> None:
+    answer = service.post("/v0/pages", {**PAGE_BODY, "metadata": body}, content_type=JSON)
+    assert len(refused(answer, 422).errors or []) == 100
 
 
 @pytest.mark.parametrize(("limit", "size"), [("1", 1), ("2.9", 2), ("200", 200), ("1e6", 200)])
