@@ -11,7 +11,9 @@ from dashboard.contract import audiences, metadata, pages, webhooks
 
 # Unknown fields are refused, and our own names of fields (`page_context`) are unknown to the wire.
 _CLOSED = ConfigDict(extra="forbid", populate_by_name=False)
-_URI = r"^[Hh][Tt][Tt][Pp][Ss]?://[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]+$"
+# RFC 3986: a percent sign is followed by two hexadecimal digits, and there is one fragment at most.
+_CHARACTER = r"(?:[A-Za-z0-9\-._~:/?@!$&'()*+,;=\[\]]|%[0-9A-Fa-f]{2})"
+_URI = rf"^[Hh][Tt][Tt][Pp][Ss]?://{_CHARACTER}+(?:#{_CHARACTER}*)?$"
 
 
 def _absent() -> Any:

@@ -43,6 +43,7 @@ def test_an_empty_body_reads_and_changes_nothing(
         {"active": False},
         {"url": "http://10.0.0.1:8080/hook?x=1"},
         {"url": "HTTPS://user:pass@[::1]/#here"},
+        {"url": "https://acme.example/a%2Fb?c=%C3%A9#"},
         {"events": []},
         {"events": [event.value for event in EventName]},
         {"events": ["form.enriched"], "active": False},
@@ -90,6 +91,7 @@ def test_null_events_stay_null_until_events_are_sent(service: Client) -> None:
                 "https://", "https:///x", "http://:80", "https://a b.example", "https://a.example:0",
                 "https://a.example:99999", "https://[::1", "javascript:alert(1)", "https://ü.example",
                 "https://a.example/\n", "https://user@", "https://?x", "https://#x",
+                "http://h/%zz", "http://h/%", "http://h/%2", "http://h/#a#b",
             )
         ],
     ],
