@@ -38,6 +38,13 @@ def issue(row: ApiKey) -> str:
     return key
 
 
+def named_by(text: str) -> QuerySet[ApiKey]:
+    """Return the key that a text names: by its first 12 characters, or by all of it."""
+    found = ApiKey.objects.filter(prefix=text[:PREFIX_LENGTH])
+    # Who gives more than that means that key and no other which begins alike.
+    return found if len(text) == PREFIX_LENGTH else found.filter(sha256=_hash(text))
+
+
 def revoke(keys: QuerySet[ApiKey]) -> int:
     """Revoke the keys that are not yet; return how many were. They stay on record."""
     return keys.filter(revoked_at=None).update(revoked_at=timezone.now())

@@ -83,6 +83,23 @@ def test_a_revocation_of_too_few_characters_takes_no_key_away() -> None:
 
 
 @pytest.mark.django_db
+def test_a_revocation_by_the_whole_key_takes_that_key_alone_away() -> None:
+    key = issue_by_command("--name", "One")
+    for other in (key[:-1], key[:-1] + "?", key + "x", key[:13]):
+        with pytest.raises(CommandError, match="is no key in use"):
+            issue_by_command("--revoke", other)
+    assert status_with(key) == 200
+    assert issue_by_command("--revoke", key) == f"Revoked {key[:12]}."
+    assert status_with(key) == 401
+
+
+@pytest.mark.django_db
+def test_a_revocation_of_nothing_is_refused() -> None:
+    with pytest.raises(CommandError, match="--revoke is empty"):
+        issue_by_command("--revoke", "")
+
+
+@pytest.mark.django_db
 def test_a_key_without_a_name_is_not_made() -> None:
     with pytest.raises(CommandError, match="--name is empty"):
         issue_by_command("--name", "  ")

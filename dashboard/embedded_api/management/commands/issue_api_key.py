@@ -17,11 +17,13 @@ class Command(BaseCommand):
         """Take one of --name and --revoke."""
         what = parser.add_mutually_exclusive_group(required=True)
         what.add_argument("--name", help="who or what will use the new key")
-        what.add_argument("--revoke", metavar="PREFIX", help="the first characters of a key")
+        what.add_argument(
+            "--revoke", metavar="PREFIX", help="the first 12 characters of a key, or all of it"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Do it. Raises CommandError when there is no such key to revoke."""
-        if options["revoke"]:
+        if options["revoke"] is not None:
             self._revoke(options["revoke"])
         elif name := options["name"].strip():
             self.stderr.write("Copy the key now, it is not shown again:")
@@ -29,8 +31,12 @@ class Command(BaseCommand):
         else:
             raise CommandError("--name is empty: say who or what will use the key.")
 
-    def _revoke(self, prefix: str) -> None:
-        # Whole prefixes alone: a part of one could stand for many keys.
-        if not keys.revoke(ApiKey.objects.filter(prefix=prefix[: keys.PREFIX_LENGTH])):
-            raise CommandError(f"No key in use begins with {prefix}.")
+    def _revoke(self, text: str) -> None:
+        if not text:
+            raise CommandError("--revoke is empty: give the first 12 characters of a key.")
+        prefix, rest = text[: keys.PREFIX_LENGTH], text[keys.PREFIX_LENGTH :]
+        if not keys.revoke(keys.named_by(text)):
+            # The rest is not repeated: it may be a key's but for a slip.
+            told = f"{prefix}… is no key in use" if rest else f"No key in use begins with {prefix}"
+            raise CommandError(f"{told}.")
         self.stdout.write(f"Revoked {prefix}.")
