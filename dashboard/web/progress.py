@@ -29,7 +29,7 @@ class Stage(StrEnum):
     REPLACED = "replaced"
     """It went live, and another did since."""
     OVERTAKEN = "overtaken"
-    """Another went live, and the service does not name this one any more."""
+    """Another was asked for later and is live, and the service does not name this one any more."""
     CANCELLED = "cancelled"
     ARCHIVED = "archived"
 
@@ -141,7 +141,7 @@ def _stage(
         return Stage.UNDER_WAY
     if live and live.version_id == version.version_id:
         return Stage.LIVE
-    is_overtaken = not is_named and live and _is_since(live.published_at, requested_at)
+    is_overtaken = not is_named and live and _is_since(_asked_at(live), requested_at)
     return _stage_of_one_not_live(version, live, requested_at) or (
         Stage.OVERTAKEN if is_overtaken else Stage.UNDER_WAY
     )
@@ -203,6 +203,14 @@ def _end(stage: Stage, version: AudienceVersion | None, requested_at: datetime) 
     name = "published" if stage in (Stage.LIVE, Stage.REPLACED) else stage.value
     end = read_date(getattr(version, f"{name}_at", None))
     return end if end and end >= requested_at else requested_at
+
+
+def _asked_at(live: AudienceVersion) -> str | None:
+    """Return when a live version was asked for, or else when it went live.
+
+    One that was asked for before this one goes live before it, and overtakes nothing.
+    """
+    return live.queued_at if read_date(live.queued_at) else live.published_at
 
 
 def _is_later(live: AudienceVersion | None, version: AudienceVersion) -> bool:

@@ -39,7 +39,9 @@ def progress(seen: AudienceVersion | None, **differs: Any) -> Progress:
 
 PUBLISHED = version(status="published", publishedAt=AFTER)
 OVER = version(status="archived", publishedAt=AFTER, archivedAt=LATER)
-OTHER_LATER = live(versionId="ver_3", versionNumber=3, publishedAt=LATER)
+OTHER_LATER = live(versionId="ver_3", versionNumber=3, queuedAt=AFTER, publishedAt=LATER)
+OTHER_BEFORE = live(versionId="ver_3", versionNumber=3, queuedAt=BEFORE, publishedAt=AFTER)
+OTHER_WITHOUT_ITS_QUEUE = live(versionId="ver_3", queuedAt="soon", publishedAt=LATER)
 
 
 @pytest.mark.parametrize(
@@ -58,6 +60,12 @@ OTHER_LATER = live(versionId="ver_3", versionNumber=3, publishedAt=LATER)
         (OVER, {"live": OTHER_LATER}, Stage.REPLACED),
         (version(status="queued"), {"live": OTHER_LATER}, Stage.UNDER_WAY),
         (version(status="queued"), {"live": OTHER_LATER, "is_named": False}, Stage.OVERTAKEN),
+        (version(status="queued"), {"live": OTHER_BEFORE, "is_named": False}, Stage.UNDER_WAY),
+        (
+            version(status="queued"),
+            {"live": OTHER_WITHOUT_ITS_QUEUE, "is_named": False},
+            Stage.OVERTAKEN,
+        ),
         (version(status="queued"), {"is_named": False}, Stage.UNDER_WAY),
         (version(status="cancelled", cancelledAt=AFTER), {}, Stage.CANCELLED),
         (version(status="archived", archivedAt=AFTER), {}, Stage.ARCHIVED),

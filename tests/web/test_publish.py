@@ -20,6 +20,7 @@ from tests.web.publishing_service import (
     answers,
     fails,
     garbage,
+    now,
 )
 
 ADDRESS = "/pages/page_1/audiences/aud_1/versions/ver_2/publish/"
@@ -450,6 +451,22 @@ def test_what_becomes_unknown_while_it_is_watched_changes_the_whole_dialog(
     answer = as_publisher.get(address, headers=PROGRESS)
     assert answer["HX-Retarget"] == "#dialogs"
     assert "<dialog" in answer.content.decode()
+
+
+def test_what_was_under_way_before_an_earlier_version_goes_live_first_and_overtakes_nothing(
+    as_publisher: Client, service: PublishingService
+) -> None:
+    shown(as_publisher)
+    service.live = wire.live_version(versionId="ver_0", versionNumber=0)
+    publish(as_publisher)
+    service.moves_on("processing")
+    page = publish(as_publisher, EARLIER, number="1")
+    service.moves_on("published")
+    part = shown(as_publisher, progress_address(page), **PROGRESS)
+    assert "Publishing version 1" in text(part)
+    assert progress_address(part)
+    service.live = wire.live_version(queuedAt=now(), publishedAt=now())
+    assert "Version 1 is live" in text(shown(as_publisher, progress_address(part), **PROGRESS))
 
 
 # The service is away
