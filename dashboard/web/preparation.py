@@ -1,5 +1,6 @@
 """Before a version is published: all that is known at the moment of asking, read at that moment."""
 
+import hashlib
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,7 +20,14 @@ from dashboard.ledger.queries.pages import page_last_known
 from dashboard.statements import Statement
 from dashboard.web.differences import TextDifference, compare_texts
 from dashboard.web.parallel import started
-from dashboard.web.preflight import Finding, Situation, asks_for_number, findings, is_off
+from dashboard.web.preflight import (
+    Finding,
+    Situation,
+    Weight,
+    asks_for_number,
+    findings,
+    is_off,
+)
 from dashboard.web.readings import (
     FoundAudience,
     Reading,
@@ -149,6 +157,16 @@ class Preparation:
         return asks_for_number(self.findings)
 
     @property
+    def shown(self) -> str:
+        """What a form carries to say what its reader saw: it changes with what bears on a yes.
+
+        Notes do not: what waits in the conversation is asked for before, and not again after.
+        """
+        headlines = [each.headline for each in self.findings if each.weight is not Weight.NOTE]
+        seen = repr((_words(self.live), _words(self.version), headlines))
+        return hashlib.sha256(seen.encode()).hexdigest()
+
+    @property
     def is_rollback(self) -> bool:
         """Whether an earlier version than the live one would go live."""
         version, live = self.version, self.live
@@ -218,6 +236,14 @@ def _named(audience: Audience, version_id: str) -> AudienceVersion | None:
 def _last_known(subject: Subject) -> AudienceVersion | None:
     record = version_last_known(*subject.ids)
     return record.version if record else None
+
+
+def _words(version: AudienceVersion | None) -> tuple[object, ...] | None:
+    """Return what a reader is told of a version, apart from its status: findings tell of that."""
+    if version is None:
+        return None
+    text = version.supplementary_context or ""
+    return version.version_id, version.version_number, text, version.is_new_page_agent
 
 
 def _page(page_id: str, asked: Callable[[], PageItem] | None) -> PageItem | None:

@@ -52,6 +52,14 @@ def operation_of(subject: Subject, operation_key: str) -> Operation | None:
     return operation if operation and subject.is_of(operation) else None
 
 
+def has_changed(preparation: Preparation, shown: str) -> bool:
+    """Tell whether what there is to read now is not what a form has shown.
+
+    A form without a word of it is an old one: it is shown again where there is a risk to read of.
+    """
+    return shown != preparation.shown if shown else preparation.asks_for_number
+
+
 def problem_with(preparation: Preparation, typed: str) -> str:
     """Return why a publish is not begun; empty where nothing stands against it."""
     if preparation.is_off or preparation.version is None:

@@ -82,8 +82,9 @@ def try_to_change(dashboard: Running) -> None:
         ):
             page = browser.get(address)
             form["csrfmiddlewaretoken"] = hidden(page, "csrfmiddlewaretoken")
-            if 'name="operation_key"' in page.text:
-                form["operation_key"] = hidden(page, "operation_key")
+            for name in ("operation_key", "shown"):
+                if f'name="{name}"' in page.text:
+                    form[name] = hidden(page, name)
             browser.post(address, data=form)
 
 

@@ -47,9 +47,16 @@ def key_in(html: str) -> str:
     return found[1]
 
 
+def form_in(html: str) -> dict[str, str]:
+    """Return the fields of the form that publishes, the number left empty."""
+    inputs = [e.attributes for e in elements(html, "input")]
+    names = ("operation_key", "shown", "number")
+    return {e["name"]: e["value"] for e in inputs if e.get("name") in names}
+
+
 def publish(client: Client, address: str = ADDRESS, **typed: str) -> str:
     """Open the form, send it and return the page that comes of it."""
-    form = {"operation_key": key_in(shown(client, address))} | typed
+    form = form_in(shown(client, address)) | typed
     return client.post(address, form, follow=True).content.decode()
 
 
@@ -169,6 +176,78 @@ def test_what_became_risky_after_the_form_was_opened_stops_it(
     assert answer.status_code == 422
     assert "Version 3 is newer." in text(answer.content.decode())
     assert service.keys == []
+
+
+def its_text(service: PublishingService) -> None:
+    assert service.latest
+    service.latest |= {"supplementaryContext": "Runs 93 trucks."}
+
+
+def its_agent(service: PublishingService) -> None:
+    assert service.latest
+    service.latest |= {"isNewPageAgent": False}
+
+
+def what_is_live(service: PublishingService) -> None:
+    service.live = wire.live_version(versionId="ver_0", versionNumber=0)
+
+
+def what_the_live_one_says(service: PublishingService) -> None:
+    service.live = wire.live_version(supplementaryContext="Runs 12 trucks.")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [its_text, its_agent, what_is_live, what_the_live_one_says],
+    ids=lambda one: one.__name__,
+)
+def test_what_changed_under_an_open_form_is_shown_before_anything_is_sent(
+    changes: Callable[[PublishingService], None],
+    as_publisher: Client,
+    service: PublishingService,
+) -> None:
+    form = form_in(shown(as_publisher))
+    changes(service)
+    answer = as_publisher.post(ADDRESS, form)
+    assert answer.status_code == 422
+    page = answer.content.decode()
+    assert "What you read has changed. Nothing was sent." in text(page)
+    assert (service.keys, outcomes()) == ([], [])
+    as_publisher.post(ADDRESS, form_in(page))
+    assert outcomes() == [Outcome.ACCEPTED]
+
+
+def test_a_number_typed_for_one_risk_does_not_stand_for_another(
+    as_publisher: Client, service: PublishingService
+) -> None:
+    service.page |= {"status": "archived"}
+    form = form_in(shown(as_publisher)) | {"number": "2"}
+    service.latest = wire.version(versionId="ver_3", versionNumber=3)
+    page = as_publisher.post(ADDRESS, form).content.decode()
+    assert "Version 3 is newer." in text(page)
+    assert form_in(page)["number"] == ""
+    assert service.keys == []
+
+
+def test_a_form_that_does_not_tell_what_it_has_shown_is_asked_again_where_there_is_a_risk(
+    as_publisher: Client, service: PublishingService
+) -> None:
+    service.page |= {"status": "archived"}
+    form = {"operation_key": key_in(shown(as_publisher)), "number": "2"}
+    answer = as_publisher.post(ADDRESS, form)
+    assert answer.status_code == 422
+    assert service.keys == []
+
+
+def test_what_waits_in_the_conversation_does_not_outdate_a_form(
+    as_publisher: Client, service: PublishingService
+) -> None:
+    form = form_in(shown(as_publisher))
+    service.conversation = httpx.Response(
+        200, json=wire.conversation(pendingChanges=[{"changeId": "1"}])
+    )
+    as_publisher.post(ADDRESS, form)
+    assert outcomes() == [Outcome.ACCEPTED]
 
 
 def test_a_version_never_seen_is_not_published(

@@ -22,6 +22,7 @@ from dashboard.web.preparation import Preparation, Subject, prepare
 from dashboard.web.progress import Stage
 from dashboard.web.publishing import (
     begin_publish,
+    has_changed,
     hold_back,
     is_not_over,
     operation_of,
@@ -32,6 +33,7 @@ from dashboard.web.publishing import (
 from dashboard.web.sending import send, sweep
 
 OUT_OF_DATE = "This form is out of date. Nothing was sent. Read it again, then publish."
+CHANGED = "What you read has changed. Nothing was sent."
 NOT_SENT_AGAIN = "Nothing was sent again. Read what was found first."
 
 
@@ -111,8 +113,11 @@ def _submit(request: Request, subject: Subject) -> HttpResponse:
         return _ask(request, preparation, problem=OUT_OF_DATE, status=422)
     if not preparation.reading.is_live:
         return _answer(request, hold_back(request, preparation), preparation)
-    if problem := problem_with(preparation, request.POST.get("number", "")):
-        return _ask(request, preparation, problem=problem, status=422)
+    if has_changed(preparation, request.POST.get("shown", "")):
+        return _ask(request, preparation, problem=CHANGED, status=422)
+    typed = request.POST.get("number", "")
+    if problem := problem_with(preparation, typed):
+        return _ask(request, preparation, problem=problem, typed=typed, status=422)
     operation, attempt = begin_publish(request, preparation)
     if attempt is not None:
         operation = send(operation, attempt).operation
@@ -144,6 +149,7 @@ def _ask(
     failed: Operation | None = None,
     is_again: bool = False,
     problem: str = "",
+    typed: str = "",
     status: int = 200,
 ) -> HttpResponse:
     subject = preparation.subject
@@ -155,7 +161,7 @@ def _ask(
         "failed_attempt": failed.attempts.last() if failed else None,
         "is_again": is_again,
         "problem": problem,
-        "typed": request.POST.get("number", ""),
+        "typed": typed,
         "head": SimpleLazyObject(lambda: head_of(*subject.of_audience, preparation.reading.value)),
     }
     return _render(request, subject, context, status=status)
