@@ -38,6 +38,12 @@ def version_before(version: AudienceVersion | None) -> dict[str, Any] | None:
     return {name: version.to_wire().get(name) for name in _TOLD_BY_VERSION} if version else None
 
 
+def shows_nothing_yet(before: Mapping[str, Any] | None, version: AudienceVersion) -> bool:
+    """Tell whether a version that publishing would have changed is still as it was before it."""
+    would_show = before is not None and before.get("status") in WOULD_SHOW
+    return would_show and version_before(version) == before
+
+
 def publish_verdict(
     *,
     number: int | None,

@@ -8,7 +8,7 @@ from dashboard.ledger.models.operations import Kind, Outcome
 from dashboard.ledger.operations import Ending, Target, begin, end
 from dashboard.ledger.queries.operations import operation_by_key
 from dashboard.ledger.queries.queue_times import UsualTimes, usual_times
-from dashboard.web.evidence import version_before
+from dashboard.web.evidence import shows_nothing_yet, version_before
 from dashboard.web.http import Request
 from dashboard.web.looks import Sighting
 from dashboard.web.preflight import ON_ITS_WAY
@@ -70,14 +70,27 @@ def problem_with(preparation: Preparation, typed: str) -> str:
     return ""
 
 
-def is_not_over(preparation: Preparation, last: Operation) -> bool:
-    """Tell whether the last publish of a version is still to be watched before any other."""
+def under_way(preparation: Preparation) -> Operation | None:
+    """Return the last publish of a version where it is to be watched before any other is begun."""
+    last = preparation.last
+    return last if last and _is_not_over(preparation, last) else None
+
+
+def _is_not_over(preparation: Preparation, last: Operation) -> bool:
     version = preparation.version
     if last.is_open or last.outcome != Outcome.ACCEPTED or version is None:
         return last.is_open
+    if shows_nothing_yet(last.before, version) and _is_just_settled(last):
+        # The list may lag behind the answer, which said that the request was taken.
+        return True
     # The service names the latest and the live version alone; one out of sight is watched in vain.
     is_in_sight = preparation.is_named or timezone.now() - last.requested_at < WATCHED
     return is_in_sight and version.status in ON_ITS_WAY
+
+
+def _is_just_settled(operation: Operation) -> bool:
+    settled_at = operation.settled_at or operation.requested_at
+    return timezone.now() - settled_at < WATCHED
 
 
 def progress_now(operation: Operation, sighting: Sighting) -> Progress:

@@ -68,6 +68,14 @@ def accepts(service: PublishingService, request: httpx.Request) -> httpx.Respons
     return httpx.Response(200, json=service.carry_out(request))
 
 
+def lags(service: PublishingService, request: httpx.Request) -> httpx.Response:
+    """Say that it is queued, and go on to list it as it was."""
+    listed = service.latest
+    queued = service.carry_out(request)
+    service.latest = listed
+    return httpx.Response(200, json=queued)
+
+
 def answers(status: int, said: str = "", *, carried_out: bool = False) -> Way:
     """Answer with that status, having carried it out or not."""
 

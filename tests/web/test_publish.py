@@ -7,9 +7,11 @@ from typing import Any
 import httpx
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import Outcome
+from dashboard.web.progress import WATCHED
 from tests import wire
 from tests.far_end import FarEnd
 from tests.web.html import elements, text
@@ -20,6 +22,7 @@ from tests.web.publishing_service import (
     answers,
     fails,
     garbage,
+    lags,
     now,
 )
 
@@ -326,6 +329,35 @@ def test_a_form_opened_before_the_publish_sends_nothing_after_it(
     page = as_publisher.post(ADDRESS, form, follow=True)
     assert "Version 2 is live" in text(page.content.decode())
     assert len(service.keys) == 1
+
+
+def test_what_the_service_took_is_watched_while_its_list_shows_nothing_of_it(
+    as_publisher: Client, service: PublishingService
+) -> None:
+    service.way = lags
+    publish(as_publisher)
+    page = shown(as_publisher)
+    assert "Publishing version 2" in text(page)
+    assert 'name="operation_key"' not in page
+
+
+def test_a_form_that_is_out_of_date_leads_to_what_is_watched(
+    as_publisher: Client, service: PublishingService
+) -> None:
+    service.way = lags
+    publish(as_publisher)
+    answer = as_publisher.post(ADDRESS, {"operation_key": "mine"}, follow=True)
+    assert "Publishing version 2" in text(answer.content.decode())
+
+
+def test_a_list_that_never_shows_it_is_believed_in_the_end(
+    as_publisher: Client, service: PublishingService
+) -> None:
+    service.way = lags
+    publish(as_publisher)
+    Operation.objects.update(settled_at=timezone.now() - WATCHED)
+    publish(as_publisher)
+    assert len(set(service.keys)) == 2
 
 
 def test_two_people_hold_the_same_key(

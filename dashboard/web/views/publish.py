@@ -24,10 +24,10 @@ from dashboard.web.publishing import (
     begin_publish,
     has_changed,
     hold_back,
-    is_not_over,
     operation_of,
     problem_with,
     progress_now,
+    under_way,
     usual_times_here,
 )
 from dashboard.web.sending import send, sweep
@@ -98,8 +98,8 @@ def publish_address(operation: Operation) -> str:
 @requires(PUBLISH)
 def _begin(request: Request, subject: Subject) -> HttpResponse:
     preparation = prepare(subject, with_conversation=True)
-    if preparation.last and is_not_over(preparation, preparation.last):
-        return show_publish(request, preparation.last)
+    if operation := under_way(preparation):
+        return show_publish(request, operation)
     return _ask(request, preparation)
 
 
@@ -107,7 +107,7 @@ def _begin(request: Request, subject: Subject) -> HttpResponse:
 def _submit(request: Request, subject: Subject) -> HttpResponse:
     preparation = prepare(subject, with_conversation=False)
     posted = request.POST.get("operation_key", "")
-    if on_record := operation_of(subject, posted):
+    if on_record := operation_of(subject, posted) or under_way(preparation):
         return _answer(request, on_record)
     if posted != preparation.operation_key:
         return _ask(request, preparation, problem=OUT_OF_DATE, status=422)
