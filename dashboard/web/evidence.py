@@ -121,9 +121,11 @@ def _went_on(
         # It goes live without us: being queued anew is the only sign of another request.
         queued_at = version.queued_at
         return before.get("queuedAt") != queued_at and _is_since(queued_at, requested_at)
-    dates = [version.queued_at, version.published_at]
-    if any(read_date(date) for date in dates):
-        return any(_is_since(date, requested_at) for date in dates)
+    dates = {"queuedAt": version.queued_at, "publishedAt": version.published_at}
+    if any(read_date(date) for date in dates.values()):
+        # A date that was there before is of an earlier request, however young.
+        new = [date for name, date in dates.items() if not before or before.get(name) != date]
+        return any(_is_since(date, requested_at) for date in new)
     # Without readable dates the status alone has to have moved.
     return before is not None and version.status in ON_ITS_WAY
 

@@ -23,6 +23,7 @@ def version(**differs: Any) -> AudienceVersion:
 DRAFT = version_before(version())
 WAS_LIVE = version(status="archived", queuedAt=BEFORE, publishedAt=BEFORE)
 JUST_LIVE = version(status="published", queuedAt=SLIGHTLY_BEFORE, publishedAt=SLIGHTLY_BEFORE)
+JUST_REPLACED = JUST_LIVE.model_copy(update={"status": "archived", "archived_at": AFTER})
 QUEUED = version_before(version(status="queued", queuedAt=BEFORE))
 WITHOUT_DATES = {"queuedAt": None, "publishedAt": None}
 
@@ -49,6 +50,7 @@ def verdict(before: Any, seen: AudienceVersion | None, *, is_refused: bool = Fal
         (DRAFT, version(status="queued", queuedAt="a date nobody can read")),
         (None, version(status="queued", queuedAt=AFTER)),
         (version_before(WAS_LIVE), version(status="queued", queuedAt=AFTER)),
+        (version_before(JUST_LIVE), version(status="published", queuedAt=AFTER, publishedAt=AFTER)),
         (QUEUED, version(status="published", queuedAt=AFTER, publishedAt=AFTER)),
     ],
 )
@@ -70,6 +72,7 @@ def test_what_was_queued_or_published_since_was_carried_out(
         (None, version()),
         (version_before(WAS_LIVE), WAS_LIVE),
         (version_before(JUST_LIVE), JUST_LIVE),
+        (version_before(JUST_LIVE), JUST_REPLACED),
         (DRAFT, version(status="napping")),
         (QUEUED, version(status="published", queuedAt=BEFORE, publishedAt=AFTER)),
         (QUEUED, version(status="processing", queuedAt=BEFORE)),
