@@ -82,7 +82,7 @@ def page_verdict(
 ) -> tuple[Verdict, PageItem | None]:
     """Say whether a page among the newest was made by a request, and which.
 
-    `newest` holds only pages that were not known before the request.
+    `newest` holds only pages that were not known before the request, and that no other made.
     """
     for page in newest:
         if _is_made_from(page, body_sent) and _is_since(page.created_at, requested_at):

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 
 from django.utils import timezone
 
@@ -104,17 +105,25 @@ def _look_for_page(operation: Operation) -> Operation:
         found = read_pages().items
     except APIError as error:
         return _not_seen(operation, error)
-    known = PageRecord.objects.filter(
-        page_id__in=[page.page_id for page in found], first_seen_at__lt=operation.requested_at
-    )
-    known_before = set(known.values_list("page_id", flat=True))
+    accounted_for = _accounted_for(operation, [page.page_id for page in found])
     verdict, page = page_verdict(
         body_sent=operation.body_sent or {},
-        newest=[page for page in found if page.page_id not in known_before],
+        newest=[page for page in found if page.page_id not in accounted_for],
         requested_at=operation.requested_at,
     )
     page_id = page.page_id if page else ""
     return settle(operation, verdict.outcome, found=verdict.found, page_id=page_id)
+
+
+def _accounted_for(operation: Operation, page_ids: list[str]) -> set[str]:
+    """Return those pages that were known before the operation, or that another one created."""
+    known = PageRecord.objects.filter(
+        page_id__in=page_ids, first_seen_at__lt=operation.requested_at
+    )
+    creations = Operation.objects.filter(kind=Kind.CREATE_PAGE, page_id__in=page_ids)
+    of_others = creations.exclude(pk=operation.pk)
+    ids = (seen.values_list("page_id", flat=True) for seen in (known, of_others))
+    return set(chain.from_iterable(ids))
 
 
 def _look_at_subscription(operation: Operation) -> Operation:

@@ -8,6 +8,7 @@ import httpx
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from django.utils import timezone
 
 from dashboard.contract.pages import Page
 from dashboard.ledger.models import Operation
@@ -278,6 +279,23 @@ def test_after_an_unknown_outcome_a_look_comes_before_a_second_try(
     assert len(bodies(far_end)) == 1
     assert as_publisher.post(NEW, second | {"looked": "1"}).status_code == 302
     assert len(bodies(far_end)) == 2
+
+
+def test_the_page_that_another_request_made_settles_no_lost_one(
+    as_publisher: Client, far_end: FarEnd
+) -> None:
+    far_end.fails(httpx.ReadError)
+    lost = typed()
+    as_publisher.post(NEW, lost)
+    sent = {name: SENT[name] for name in ("name", "brandId", "pageContext")}
+    made = wire.page(pageId="page_new", createdAt=timezone.now().isoformat(), **sent)
+    far_end.answers(201, json=made)
+    as_publisher.post(NEW, typed())
+    far_end.answers(200, json=wire.envelope(made))
+    as_publisher.post(f"/activity/{lost['operation_key']}/check/")
+    outcomes = dict(Operation.objects.values_list("operation_key", "outcome"))
+    assert sorted(outcomes.values()) == [Outcome.ACCEPTED, Outcome.UNKNOWN]
+    assert outcomes[lost["operation_key"]] == Outcome.UNKNOWN
 
 
 def test_a_reload_after_an_unknown_outcome_sends_nothing(
