@@ -12,7 +12,7 @@ from dashboard.contract.conversations import Conversation
 from dashboard.contract.pages import PageItem
 from dashboard.ledger import recording
 from dashboard.ledger.models import Operation
-from dashboard.ledger.models.operations import Kind, Outcome
+from dashboard.ledger.models.operations import Kind
 from dashboard.ledger.operations import OPEN, publish_key
 from dashboard.ledger.queries.audiences import version_last_known
 from dashboard.ledger.queries.operations import publishes_of
@@ -28,6 +28,7 @@ from dashboard.web.preflight import (
     findings,
     is_off,
 )
+from dashboard.web.publishers import publish_behind
 from dashboard.web.readings import (
     FoundAudience,
     Reading,
@@ -38,7 +39,15 @@ from dashboard.web.service import publishing_client
 
 _PUBLISHES = Statement(
     lambda page_id, audience_id: publishes_of(page_id, audience_id).values_list(
-        "pk", "version_id", "version_number", "outcome", "actor_name", named=True
+        "pk",
+        "version_id",
+        "version_number",
+        "outcome",
+        "actor_name",
+        "requested_at",
+        "settled_at",
+        "before",
+        named=True,
     )
 )
 
@@ -95,7 +104,7 @@ class OnRecord:
 
     def that_brought(self, version: AudienceVersion | None) -> Any:
         """Return the publish by which a version went live, or None."""
-        return next((each for each in self.publishes if version and _brought(each, version)), None)
+        return publish_behind(version, self.publishes) if version else None
 
 
 @dataclass(frozen=True)
@@ -273,7 +282,3 @@ def _waiting(asked: Callable[[], Conversation] | None) -> Waiting:
 
 def _is_open(publish: Any) -> bool:
     return publish.outcome in OPEN
-
-
-def _brought(publish: Any, version: AudienceVersion) -> bool:
-    return bool(publish.version_id == version.version_id and publish.outcome == Outcome.ACCEPTED)

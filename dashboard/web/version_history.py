@@ -15,6 +15,7 @@ from dashboard.ledger.queries.operations import publishes_of
 from dashboard.web.audience_head import AudienceHead
 from dashboard.web.differences import compare_texts
 from dashboard.web.lifecycles import Gap, Life, SeenVersion, gap_between, life_of
+from dashboard.web.publishers import publish_behind
 
 PART = 50
 COUNTED_CHARACTERS = 12_000
@@ -63,7 +64,9 @@ class HistoryRow:
 
     @cached_property
     def published_by(self) -> Operation | None:
-        """The last request from here that was accepted."""
+        """The request from here by which it went live, or that it be published; the last one."""
+        if self.version.published_at:
+            return publish_behind(self.version, self.publishes)
         accepted = (one for one in self.publishes if one.outcome == Outcome.ACCEPTED)
         return next(accepted, None)
 

@@ -100,8 +100,10 @@ def test_numbers_never_seen_are_a_gap_between_two_looks(far_end: FarEnd, as_view
 def test_who_published_it_here_and_what_failed_are_told(
     far_end: FarEnd, as_viewer: Client, paula: User
 ) -> None:
-    serve(far_end, wire.audience())
     published_from_here(paula, "ver_1", Ending(Outcome.ACCEPTED))
+    now = datetime.now(UTC).isoformat()
+    live = wire.live_version(queuedAt=now, publishedAt=now)
+    serve(far_end, wire.audience(publishedVersion=live))
     refused = Ending(Outcome.REJECTED, "The service answered 409: Busy", 409)
     published_from_here(paula, "ver_2", refused, key="key-2")
     lost = Ending(Outcome.UNKNOWN, "No answer in time.")

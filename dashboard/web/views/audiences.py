@@ -6,13 +6,13 @@ from django.views.decorators.http import require_GET
 from dashboard.client import APIError
 from dashboard.contract.pages import PageItem
 from dashboard.ledger.models import Operation
-from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.queries.operations import publishes_of
 from dashboard.ledger.queries.pages import page_last_known
 from dashboard.ledger.receiver import last_reported_publish
 from dashboard.web.audience_fields import metadata_rows, override_rows
 from dashboard.web.audience_head import AudienceHead, head_of
 from dashboard.web.http import Request, render_part
+from dashboard.web.publishers import publish_behind
 from dashboard.web.readings import read_audience, read_page
 
 METADATA_VIEWS = ("set", "differs", "all")
@@ -62,4 +62,4 @@ def _published_by(head: AudienceHead) -> Operation | None:
     if head.live is None:
         return None
     publishes = publishes_of(head.page_id, head.audience_id)
-    return publishes.filter(version_id=head.live.version_id, outcome=Outcome.ACCEPTED).first()
+    return publish_behind(head.live, publishes.filter(version_id=head.live.version_id))
