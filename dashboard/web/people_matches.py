@@ -75,6 +75,11 @@ def words_of(query: str) -> list[str]:
 
 def fold(text: str) -> str:
     """Return a text as it is compared: without case, in one form of each letter."""
+    # Twice: a letter may lie in parts without case ("ΐ"), which its capital is put together from.
+    return _without_case(_without_case(text))
+
+
+def _without_case(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 

@@ -11,7 +11,12 @@ def fold(text: str) -> str:
 
     A NUL, which no query may hold, becomes a space: databases and indexes end a text there.
     """
-    return unicodedata.normalize("NFKC", text).casefold().replace("\0", " ")
+    # Twice: a letter may lie in parts without case ("ΐ"), which its capital is put together from.
+    return _without_case(_without_case(text)).replace("\0", " ")
+
+
+def _without_case(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
 
 
 def words_of(query: str) -> tuple[str, ...]:
