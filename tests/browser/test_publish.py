@@ -228,6 +228,34 @@ def test_an_unknown_outcome_is_checked_and_then_sent_again_with_the_same_key(
     assert len(set(service.keys)) == 1
 
 
+@pytest.mark.parametrize("is_in_the_dialog", [True, False])
+def test_sending_again_what_a_newer_version_has_replaced_asks_for_the_number(
+    is_in_the_dialog: bool, opened: Opened, service: PublishingService, at: Places
+) -> None:
+    service.way = answers(500)
+    page = opened(at.publish)
+    press(page, "Publish version 2")
+    expect(headline(page)).to_have_text("We don’t know if version 2 was published")
+    expect(dialog(page)).to_contain_text("version 2 is still draft, live version 1")
+    service.way = accepts
+    service.latest = service.live = wire.live_version(versionId="ver_3", versionNumber=3)
+    if is_in_the_dialog:
+        press(page, "Send again, same key")
+    else:
+        dialog(page).get_by_role("link", name="Activity").click()
+        page.get_by_role("button", name="Send again, same key").click()
+    expect(headline(page)).to_have_text("Roll back to version 2?")
+    expect(dialog(page)).to_contain_text("Version 3 is newer.")
+    expect(dialog(page).get_by_label("Type 2 to send again")).to_be_focused()
+    assert barriers(page) == []
+    assert len(service.keys) == 1
+    dialog(page).get_by_label("Type 2 to send again").fill("2")
+    press(page, "Send again, same key")
+    expect(headline(page)).to_contain_text("Publishing version")
+    assert len(service.keys) == 2
+    assert len(set(service.keys)) == 1
+
+
 def test_an_unknown_outcome_settles_itself_once_the_truth_is_seen(
     opened: Opened, service: PublishingService, at: Places
 ) -> None:
