@@ -1,7 +1,8 @@
 """The cache in Redis that processes share, without which the dashboard still works.
 
-Nothing that must not be lost is kept in it: sessions stand in the database too. So where Redis is
-away, what is asked for was not kept, and what is given is not kept; `/health/ready` says so.
+Nothing that must not be lost is kept in it, and nothing that must not come back: sessions stand in
+the database alone. So where Redis is away, what is asked for was not kept, and what is given is not
+kept; `/health/ready` says so.
 """
 
 import logging

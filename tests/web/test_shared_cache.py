@@ -1,6 +1,7 @@
 """A Redis that is away costs speed, and nothing else."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,8 +10,12 @@ from django.core.cache import cache
 from django.test import Client
 
 from tests.conftest import logged_in
+from tests.dashboards import Dashboard, hidden, over_http
+from tests.dashboards import logged_in as logged_in_at
+from tests.redis import own_gate
 from tests.web.factors import STEP, code_of, set_up_app, sign_in
 from tests.web.html import text
+from tests.web.publishing_service import PublishingService
 
 NOWHERE = "redis://127.0.0.1:9"
 
@@ -20,7 +25,6 @@ def _redis_is_away(settings: Any) -> None:
     settings.CACHES = {
         "default": {"BACKEND": "dashboard.web.shared_cache.SharedCache", "LOCATION": NOWHERE}
     }
-    settings.SESSION_ENGINE = "django.contrib.sessions.backends.cached_db"
 
 
 @pytest.mark.django_db
@@ -66,3 +70,17 @@ def test_it_is_as_if_nothing_was_ever_kept() -> None:
     cache.delete_many(["k"])
     with pytest.raises(ValueError, match="not found"):
         cache.incr("k")
+
+
+def test_who_signed_out_while_it_was_silent_stays_out(tmp_path: Path) -> None:
+    with own_gate() as gate, over_http(PublishingService()) as service_url:
+        dashboard = Dashboard(tmp_path, service_url, cache_url=gate.url)
+        dashboard.prepare()
+        with dashboard.started() as running, logged_in_at(running) as browser:
+            cookies = dict(browser.cookies)
+            token = hidden(browser.get("/activity/"), "csrfmiddlewaretoken")
+            gate.is_silent = True
+            browser.post("/accounts/logout/", data={"csrfmiddlewaretoken": token})
+            gate.is_silent = False
+            browser.cookies.update(cookies)
+            assert browser.get("/activity/").url.path == "/accounts/login/"
