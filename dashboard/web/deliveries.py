@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from dashboard.contract.webhooks import EventName
 from dashboard.ledger.models import Delivery
+from dashboard.web.hook_addresses import without_secret
 
 LARGEST_BODY = 256 * 1024
 """Bytes."""
@@ -22,7 +23,6 @@ MOST_A_MINUTE = 120
 _KEPT_HEADERS, _KEPT_VALUE = 60, 500
 _LOOKED_AT = 2_000
 """Values of a body that are looked at for an event and an audience."""
-_ADDRESS = re.compile(r"/hooks/[^/\s?#]+")
 _EVENTS = frozenset(EventName)
 _SECRET = re.compile(r"auth|cookie|token|secret|key|password|signature|session", re.IGNORECASE)
 
@@ -82,7 +82,7 @@ def _masked(headers: Mapping[str, str]) -> dict[str, str]:
     return {
         _clean(name)[:200]: f"masked, {len(value)} characters"
         if _SECRET.search(name)
-        else _ADDRESS.sub("/hooks/…", _clean(value))[:_KEPT_VALUE]
+        else without_secret(_clean(value))[:_KEPT_VALUE]
         for name, value in islice(sorted(headers.items()), _KEPT_HEADERS)
         if value
     }

@@ -17,6 +17,7 @@ from django.db import OperationalError
 from django.template import TemplateDoesNotExist
 from redis.exceptions import RedisError
 
+from dashboard.web.hook_addresses import without_secret
 from dashboard.web.request_notes import current_notes
 from dashboard.web.tracing import trace_ids
 
@@ -57,7 +58,8 @@ def _fields(record: logging.LogRecord) -> dict[str, Any]:
         "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
         "level": record.levelname,
         "logger": record.name,
-        "message": record.getMessage(),
+        # Django's own lines tell the path of a request, as gunicorn's do.
+        "message": without_secret(record.getMessage()),
     }
     if notes := current_notes():
         about = {

@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.utils.encoding import escape_uri_path
 
 from dashboard.web import metrics
+from dashboard.web.hook_addresses import without_secret
 from dashboard.web.middleware import Handler
 from dashboard.web.request_notes import (
     REQUEST_ID_HEADER,
@@ -53,7 +54,7 @@ def _tell(request: HttpRequest, response: HttpResponse, notes: RequestNotes, too
     view = (request.resolver_match and request.resolver_match.view_name) or "none"
     metrics.count_request(request.method or "", view, response.status_code, took_s)
     # Without the query: whom a person searches for is nobody else's business.
-    path = escape_uri_path(request.path)
+    path = without_secret(escape_uri_path(request.path))
     if view in MACHINES:
         forget_span(notes)
     tell_span(request, notes, view=view, path=path, status=response.status_code)

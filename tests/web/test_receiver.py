@@ -15,6 +15,7 @@ from tests import wire
 from tests.far_end import FarEnd
 from tests.web.html import elements, text
 from tests.web.publishing_service import PublishingService
+from tests.web.written_log import written_log
 
 PAGE = "/hooks/"
 PUBLISHED = {"type": "page.version.published", "data": {"audienceId": "aud_1"}}
@@ -323,3 +324,33 @@ def test_the_secret_is_in_no_log(
     told = [f"{record.getMessage()} {vars(record)}" for record in caplog.records]
     assert Receiver.objects.get().secret not in " ".join(told)
     assert any("/hooks/" in line for line in told)
+
+
+@pytest.mark.parametrize(
+    ("address", "host", "status"),
+    [
+        ("/hooks/{}/", "testserver", 200),
+        ("/hooks/{}", "testserver", 301),
+        ("/hooks/{}/", "elsewhere.example", 400),
+        ("/hooks/{}/x/", "testserver", 404),
+        ("http://testserver//hooks/{}/", "testserver", 404),
+        ("/hooks//{}/", "testserver", 404),
+        ("/HOOKS/{}/", "testserver", 404),
+    ],
+)
+def test_the_secret_is_in_no_line_however_its_address_is_mistaken(
+    as_administrator: Client, address: str, host: str, status: int
+) -> None:
+    switched_on(as_administrator)
+    secret = Receiver.objects.get().secret
+    with written_log() as log:
+        assert arrive(address.format(secret), Host=host).status_code == status
+    assert secret not in log.getvalue()
+    assert [line["view"] for line in log.lines("dashboard.requests")]
+
+
+def test_what_arrived_is_told_with_its_number(as_administrator: Client) -> None:
+    with written_log() as log:
+        as_administrator.get("/hooks/deliveries/7/")
+    (line,) = log.lines("dashboard.requests")
+    assert line["path"] == "/hooks/deliveries/7/"

@@ -1,6 +1,5 @@
 """Every request has an id: in its log line, in the answer, at the service, on an error page."""
 
-import io
 import json
 import logging
 from collections.abc import Iterator
@@ -18,28 +17,16 @@ from tests import wire
 from tests.far_end import FarEnd
 from tests.web.html import elements, text
 from tests.web.publishing_service import PublishingService
+from tests.web.written_log import Log, written_log
 
 PUBLISH = "/pages/page_1/audiences/aud_1/versions/ver_2/publish/"
 
 
-class Log(io.StringIO):
-    """What a server writes to its log."""
-
-    def lines(self, logger: str = "") -> list[dict[str, Any]]:
-        """Return the lines of a logger, or all."""
-        lines = [json.loads(line) for line in self.getvalue().splitlines()]
-        return [line for line in lines if logger in ("", line["logger"])]
-
-
 @pytest.fixture
 def log() -> Iterator[Log]:
-    """Everything that is logged, as a server with LOG_FORMAT=json writes it."""
-    written = Log()
-    handler = logging.StreamHandler(written)
-    handler.setFormatter(JsonLine())
-    logging.getLogger().addHandler(handler)
-    yield written
-    logging.getLogger().removeHandler(handler)
+    """Everything that is logged."""
+    with written_log() as log:
+        yield log
 
 
 def test_a_request_is_one_line_with_who_what_and_how_long(
