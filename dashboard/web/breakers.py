@@ -4,6 +4,7 @@ Where processes share a cache they share what they learnt. A tally may be lost b
 then a breaker opens one silence later. Without a cache nothing is held back.
 """
 
+import logging
 import time
 from collections import defaultdict
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from redis.exceptions import RedisError
 
 from dashboard.client import APIError, Call, NoAnswerError, NotReachedError
 from dashboard.web.breaker import Line, is_hanging, silent_s
+from dashboard.web.metrics import count_held_back
 
 READS = (
     "List pages",
@@ -28,6 +30,8 @@ READS = (
 )
 """The last one by its empty change, which is how a subscription is read."""
 KEPT_S = 10 * 60
+
+_logger = logging.getLogger("dashboard.breakers")
 
 _waiting: dict[str, list[float]] = defaultdict(list)
 """When each call of this process that is under way began, on the monotonic clock."""
@@ -42,7 +46,9 @@ def guarded(call: Call) -> Iterator[None]:
     if not call.is_read:
         yield
         return
-    _let_pass(call.operation)
+    if reason := _reason_to_hold_back(call.operation):
+        _tell(call.operation)
+        raise NotReachedError(f"The service was not asked: {reason}")
     try:
         with _counted(call.operation):
             yield
@@ -64,20 +70,22 @@ def broken_lines() -> list[str]:
     return [each for each in READS if kept.get(_key(each), Line()).is_broken]
 
 
-def _let_pass(operation: str) -> None:
+def _reason_to_hold_back(operation: str) -> str:
+    """Return why a call is not made, as a sentence goes on; nothing where it is."""
     line, now = _line(operation), time.time()
     if line.is_broken:
         rest_s = line.rest_s(now)
         if rest_s or not _is_first_to_look(operation):
             again = f"in {rest_s:.0f} s" if rest_s >= 1 else "in a moment"
-            raise NotReachedError(
-                f"The service was not asked: it gave no answer {line.silences} times in a row. "
-                f"It is asked again {again}."
-            )
+            return f"it gave no answer {line.silences} times in a row. It is asked again {again}."
     elif is_hanging(_silent_s(operation), time_limit_s=settings.SERVICE_TIMEOUT_S):
-        raise NotReachedError(
-            "The service was not asked: others have been waiting for its answer for a while."
-        )
+        return "others have been waiting for its answer for a while."
+    return ""
+
+
+def _tell(operation: str) -> None:
+    count_held_back(operation)
+    _logger.warning("Held back: %s", operation, extra={"facts": {"operation": operation}})
 
 
 def _note_silence(operation: str) -> None:

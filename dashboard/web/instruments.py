@@ -14,6 +14,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from dashboard.ledger.queries.operations import count_open
+from dashboard.web.breakers import READS, broken_lines
 from dashboard.web.server_hooks import SHARED_FOLDER
 from dashboard.web.service_health import health_now
 
@@ -29,7 +30,10 @@ class Instruments:
         self.requests = self._counter("requests", "Requests answered", "method", "view", "status")
         self.request_seconds = self._seconds("request_seconds", "Time to the answer", "view")
         self.calls = self._counter(
-            "service_calls", "Calls of the service, retries included", "operation", "outcome"
+            "service_calls",
+            "Calls of the service, retries included, and those held back",
+            "operation",
+            "outcome",
         )
         self.call_seconds = self._seconds(
             "service_call_seconds", "Time to the service's answer", "operation"
@@ -67,13 +71,23 @@ class _Now(Collector):
     """What is not counted but read when somebody asks."""
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Return operations without an outcome yet, and whether the service answers."""
+        """Return operations without an outcome yet, and how the service does."""
         said = "Operations without an outcome yet"
         waiting = GaugeMetricFamily("pressroom_operations_open", said, labels=["outcome"])
         for outcome, count in count_open().items():
             waiting.add_metric([outcome], count)
         yield waiting
+        yield _held_back()
         is_answering = health_now().is_answering
         if is_answering is not None:
             said = "Whether the last call of the service was answered"
             yield GaugeMetricFamily("pressroom_service_answering", said, value=is_answering)
+
+
+def _held_back() -> GaugeMetricFamily:
+    said = "Whether an operation is left alone, as nobody answered"
+    gauge = GaugeMetricFamily("pressroom_service_held_back", said, labels=["operation"])
+    broken = broken_lines()
+    for operation in READS:
+        gauge.add_metric([operation], operation in broken)
+    return gauge

@@ -36,6 +36,15 @@ def count_call(report: CallReport) -> None:
     instruments().call_seconds.labels(report.operation).observe(report.duration_ms / 1000)
 
 
+def count_held_back(operation: str) -> None:
+    """Count a call that was not made, as nobody would have answered."""
+    if not settings.METRICS_TOKEN:
+        return
+    from dashboard.web.instruments import instruments
+
+    instruments().calls.labels(operation, "held_back").inc()
+
+
 def count_attempt(kind: str, outcome: str) -> None:
     """Count an attempt at an operation that ended."""
     if not settings.METRICS_TOKEN:

@@ -10,6 +10,7 @@ from django.test import Client
 
 from dashboard.ledger.models.operations import Kind
 from dashboard.ledger.operations import Target, begin
+from dashboard.web.breaker import SILENCES
 from dashboard.web.instruments import instruments
 from tests.far_end import FarEnd
 from tests.web.html import elements
@@ -86,6 +87,19 @@ def test_calls_of_the_service_are_counted_by_operation_and_outcome(
     assert found[calls] == 1
     assert found['pressroom_service_call_seconds_count{operation="List people"}'] == 1
     assert found["pressroom_service_answering"] == (outcome not in {"failed", "no_answer"})
+
+
+def test_what_is_held_back_is_counted_and_can_be_watched(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.fails(httpx.ReadTimeout)
+    for _ in range(SILENCES + 2):
+        as_viewer.get("/people/")
+    found = counted()
+    calls = 'pressroom_service_calls_total{operation="List people",outcome='
+    assert (found[f'{calls}"no_answer"}}'], found[f'{calls}"held_back"}}']) == (SILENCES, 2)
+    assert found['pressroom_service_held_back{operation="List people"}'] == 1
+    assert found['pressroom_service_held_back{operation="List pages"}'] == 0
 
 
 @pytest.mark.django_db

@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.db import OperationalError, connection
 from django.test import Client
 
+from dashboard.web.breaker import SILENCES
 from dashboard.web.logs import JsonLine, TextLine
 from dashboard.web.request_notes import RequestNotes, noting
 from tests import wire
@@ -143,6 +144,16 @@ def test_no_person_and_no_key_is_in_the_log(
     assert log.lines("dashboard.requests")
     assert "lovelace" not in log.getvalue().lower()
     assert "far-end-key" not in log.getvalue()
+
+
+def test_what_is_held_back_is_told(as_viewer: Client, far_end: FarEnd, log: Log) -> None:
+    far_end.fails(httpx.ReadTimeout)
+    for _ in range(SILENCES):
+        as_viewer.get("/people/")
+    assert log.lines("dashboard.breakers") == []
+    as_viewer.get("/people/")
+    (line,) = log.lines("dashboard.breakers")
+    assert (line["operation"], line["level"], line["person"]) == ("List people", "WARNING", "vera")
 
 
 def a_record(*, said: str = "It failed", error: Exception | None = None) -> logging.LogRecord:
