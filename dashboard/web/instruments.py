@@ -6,8 +6,10 @@ loaded, so in a server of several processes that happens in a worker, never befo
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 
+from django.db import Error
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -72,16 +74,23 @@ class _Now(Collector):
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """Return operations without an outcome yet, and how the service does."""
-        said = "Operations without an outcome yet"
-        waiting = GaugeMetricFamily("pressroom_operations_open", said, labels=["outcome"])
-        for outcome, count in count_open().items():
-            waiting.add_metric([outcome], count)
-        yield waiting
+        # Without a database nobody knows the first; the rest is wanted most of all then.
+        with suppress(Error):
+            yield _open_operations()
         yield _held_back()
         is_answering = health_now().is_answering
         if is_answering is not None:
             said = "Whether the last call of the service was answered"
             yield GaugeMetricFamily("pressroom_service_answering", said, value=is_answering)
+
+
+def _open_operations() -> GaugeMetricFamily:
+    """Raises django.db.Error without a database."""
+    said = "Operations without an outcome yet"
+    gauge = GaugeMetricFamily("pressroom_operations_open", said, labels=["outcome"])
+    for outcome, count in count_open().items():
+        gauge.add_metric([outcome], count)
+    return gauge
 
 
 def _held_back() -> GaugeMetricFamily:

@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 import pytest
 from django.contrib.auth.models import User
+from django.db import OperationalError, connection
 from django.test import Client
 
 from dashboard.ledger.models.operations import Kind
@@ -118,3 +119,16 @@ def test_operations_without_an_outcome_can_be_watched(paula: User) -> None:
     found = counted()
     assert found['pressroom_operations_open{outcome="sending"}'] == 1
     assert found['pressroom_operations_open{outcome="unknown"}'] == 0
+
+
+@pytest.mark.django_db
+def test_what_is_counted_can_be_read_without_a_database() -> None:
+    Client().get("/health/live")
+
+    def gone(*_: Any) -> None:
+        raise OperationalError("the connection was closed")
+
+    with connection.execute_wrapper(gone):
+        found = counted()
+    assert found['pressroom_requests_total{method="GET",status="200",view="health-live"}'] == 1
+    assert not [name for name in found if name.startswith("pressroom_operations_open")]
