@@ -53,6 +53,8 @@ class Gate(ThreadingTCPServer):
 
     daemon_threads = True
     is_silent = False
+    unheard = 0
+    """How much was said to it while it was silent."""
 
     def __init__(self, cache_url: str) -> None:
         self._before = urlsplit(cache_url)
@@ -71,7 +73,9 @@ class Gate(ThreadingTCPServer):
         """Pass on what comes until no more does, and say so."""
         with suppress(OSError):
             while piece := source.recv(65_536):
-                if not self.is_silent:
+                if self.is_silent:
+                    self.unheard += 1
+                else:
                     target.sendall(piece)
         with suppress(OSError):
             target.shutdown(socket.SHUT_WR)

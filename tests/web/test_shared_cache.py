@@ -1,6 +1,8 @@
 """A Redis that is away costs speed, and nothing else."""
 
 import json
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +11,11 @@ from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.test import Client
 
+from dashboard.web.shared_cache import REST_S
 from tests.conftest import logged_in
 from tests.dashboards import Dashboard, hidden, over_http
 from tests.dashboards import logged_in as logged_in_at
-from tests.redis import own_gate
+from tests.redis import Gate, own_gate
 from tests.web.factors import STEP, code_of, set_up_app, sign_in
 from tests.web.html import text
 from tests.web.publishing_service import PublishingService
@@ -72,6 +75,38 @@ def test_it_is_as_if_nothing_was_ever_kept() -> None:
         cache.incr("k")
 
 
+@pytest.fixture
+def gate(settings: Any) -> Iterator[Gate]:
+    """Before the Redis that is the cache."""
+    with own_gate() as gate:
+        settings.CACHES = {
+            "default": {
+                "BACKEND": "dashboard.web.shared_cache.SharedCache",
+                "LOCATION": gate.url,
+                "OPTIONS": {"socket_connect_timeout": 0.5, "socket_timeout": 0.5},
+            }
+        }
+        yield gate
+
+
+def test_one_that_is_silent_is_waited_for_once(as_viewer: Client, gate: Gate) -> None:
+    as_viewer.get("/")
+    gate.is_silent = True
+    assert [as_viewer.get("/").status_code for _ in range(3)] == [200] * 3
+    assert gate.unheard == 1
+
+
+def test_one_that_was_silent_is_asked_again_by_itself(gate: Gate) -> None:
+    gate.is_silent = True
+    cache.set("k", 1)
+    gate.is_silent = False
+    cache.set("k", 2)
+    assert cache.get("k") is None
+    time.sleep(REST_S)
+    cache.set("k", 3)
+    assert cache.get("k") == 3
+
+
 def test_who_signed_out_while_it_was_silent_stays_out(tmp_path: Path) -> None:
     with own_gate() as gate, over_http(PublishingService()) as service_url:
         dashboard = Dashboard(tmp_path, service_url, cache_url=gate.url)
@@ -82,5 +117,7 @@ def test_who_signed_out_while_it_was_silent_stays_out(tmp_path: Path) -> None:
             gate.is_silent = True
             browser.post("/accounts/logout/", data={"csrfmiddlewaretoken": token})
             gate.is_silent = False
+            while browser.get("/health/ready").status_code != 200:
+                time.sleep(0.1)
             browser.cookies.update(cookies)
             assert browser.get("/activity/").url.path == "/accounts/login/"
