@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from dashboard.client.calls import Call
-from dashboard.client.errors import APIError, BadAnswerError, StatusError
+from dashboard.client.errors import APIError, BadAnswerError, NoAnswerError, StatusError
 from dashboard.contract.wire import WireModel
 
 _logger = logging.getLogger("dashboard.client")
+_NO_ANSWER = "%(method)s %(path)s no answer %(upstream_ms).0f ms: %(error)s"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,16 +83,20 @@ class Reporter:
 
     def _tell(self, report: CallReport) -> None:
         # A path holds only what percent-encoding leaves, so no line break can forge a log line.
-        facts = {
+        facts: dict[str, object] = {
             "operation": report.operation,
             "method": report.method,
             "path": report.path,
-            "status": report.status_code or "no answer",
+            "status": report.status_code,
             "upstream_ms": round(report.duration_ms, 1),
             "attempts": report.attempts,
         }
-        line = "%(method)s %(path)s %(status)s %(upstream_ms).0f ms"
-        _logger.info(line, facts, extra={"facts": facts})
+        level, line = logging.INFO, "%(method)s %(path)s %(status)s %(upstream_ms).0f ms"
+        if isinstance(report.error, NoAnswerError):
+            # Its words are our own: what an answer says is not for the log.
+            facts["error"] = str(report.error)
+            level, line = logging.WARNING, _NO_ANSWER
+        _logger.log(level, line, facts, extra={"facts": facts})
         if self._on_call is None:
             return
         try:

@@ -18,7 +18,7 @@ from django.template import TemplateDoesNotExist
 from redis.exceptions import RedisError
 
 from dashboard.web.hook_addresses import without_secret
-from dashboard.web.request_notes import current_notes
+from dashboard.web.request_notes import RequestNotes, current_notes
 from dashboard.web.tracing import trace_ids
 
 ABOUT_THE_MACHINE = (
@@ -61,17 +61,23 @@ def _fields(record: logging.LogRecord) -> dict[str, Any]:
         # Django's own lines tell the path of a request, as gunicorn's do.
         "message": without_secret(record.getMessage()),
     }
-    if notes := current_notes():
+    if notes := current_notes() or _notes_brought_by(record):
         about = {
             "request_id": notes.request_id,
             "person": notes.person,
             "operation_key": notes.operation_key,
         }
-        fields |= {name: value for name, value in about.items() if value} | trace_ids()
+        fields |= {name: value for name, value in about.items() if value} | trace_ids(notes)
     fields |= getattr(record, "facts", {})
     if record.exc_info and record.exc_info[1]:
         fields["exceptions"] = [_exception(each) for each in _chain(record.exc_info[1])]
     return fields
+
+
+def _notes_brought_by(record: logging.LogRecord) -> RequestNotes | None:
+    """Return the notes of the request that a line names itself, as Django's do."""
+    notes: RequestNotes | None = getattr(getattr(record, "request", None), "notes", None)
+    return notes
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

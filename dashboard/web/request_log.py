@@ -31,6 +31,8 @@ def noted_requests(get_response: Handler) -> Handler:
 
     def middleware(request: HttpRequest) -> HttpResponse:
         notes = RequestNotes(request_id_from(_sent_id(request)))
+        # Django logs an answer of 4xx or 5xx when all of this is over, and brings the request.
+        request.notes = notes  # type: ignore[attr-defined]  # ours
         start = time.monotonic()
         begin_span(request, notes)
         with noting(notes):

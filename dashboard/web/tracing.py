@@ -97,10 +97,9 @@ def trace_headers() -> dict[str, str]:
     return spans.headers_of(span)
 
 
-def trace_ids() -> dict[str, str]:
+def trace_ids(notes: RequestNotes) -> dict[str, str]:
     """Return, for a line in the log, the ids of the span that this thread works for."""
-    notes = current_notes()
-    span = _of_call.get() or (notes.span if notes else None)
+    span = _of_call.get() or notes.span
     if not span:
         return {}
     context = span.get_span_context()

@@ -13,10 +13,19 @@ from dashboard.client import (
     CallReport,
     LostAnswerError,
     NotFoundError,
+    NotReachedError,
     PublishingClient,
 )
 from tests import wire
-from tests.client.clients import KEY, READS, WRITES, client_answering, client_saying
+from tests.client.clients import (
+    KEY,
+    PAGE_REQUEST,
+    READS,
+    WRITES,
+    client_answering,
+    client_of,
+    client_saying,
+)
 
 OPERATIONS = READS | WRITES
 
@@ -91,6 +100,34 @@ def test_a_call_is_logged_on_one_line(caplog: pytest.LogCaptureFixture) -> None:
     line = record.getMessage()
     assert line.startswith("GET /v0/pages/a%0D%0AGET%20%2Fforged%1B%5B31m%E2%80%A8 404 ")
     assert line.isprintable()
+
+
+def logged(caplog: pytest.LogCaptureFixture) -> tuple[str, str, object, object]:
+    """Return the level, the words, the status and the error of the only line about a call."""
+    (record,) = [each for each in caplog.records if each.name == "dashboard.client"]
+    facts = vars(record)["facts"]
+    return record.levelname, record.getMessage(), facts["status"], facts.get("error")
+
+
+def test_why_nobody_answered_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "dashboard.client")
+    with client_of("http://pressroom.invalid") as client, pytest.raises(NotReachedError):
+        client.pages.create(PAGE_REQUEST)
+    level, words, status, error = logged(caplog)
+    why = "The service could not be reached: the name pressroom.invalid is not known."
+    assert (level, status, error) == ("WARNING", None, why)
+    assert words.startswith("POST /v0/pages no answer ")
+    assert words.endswith(why)
+
+
+def test_what_the_service_answered_is_in_the_log_as_a_number(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, "dashboard.client")
+    with pytest.raises(NotFoundError):
+        client_saying(404).pages.get("page_1")
+    level, _, status, error = logged(caplog)
+    assert (level, status, error) == ("INFO", 404, None)
 
 
 def fails(error: type[httpx.TransportError]) -> Callable[[httpx.Request], httpx.Response]:

@@ -146,6 +146,16 @@ def test_no_person_and_no_key_is_in_the_log(
     assert "far-end-key" not in log.getvalue()
 
 
+@pytest.mark.parametrize("status", [404, 500])
+def test_django_s_own_line_is_of_its_request_too(
+    as_viewer: Client, far_end: FarEnd, log: Log, status: int
+) -> None:
+    far_end.answers(status)
+    answer = as_viewer.get("/pages/page_1/")
+    (line,) = log.lines("django.request")
+    assert (line["request_id"], line["person"]) == (answer.headers["X-Request-ID"], "vera")
+
+
 def test_what_is_held_back_is_told(as_viewer: Client, far_end: FarEnd, log: Log) -> None:
     far_end.fails(httpx.ReadTimeout)
     for _ in range(SILENCES):
