@@ -10,6 +10,7 @@ from typing import Any
 from django.core.cache import cache
 from django.http import HttpRequest
 from django.utils import timezone
+from gunicorn.http.errors import ParseException
 
 from dashboard.contract.webhooks import EventName
 from dashboard.ledger.models import Delivery
@@ -31,8 +32,13 @@ class BodyTooLargeError(Exception):
     """The body is over LARGEST_BODY."""
 
 
+class BodyBrokeOffError(Exception):
+    """Less of the body came than was told, or a piece of it that can't be told from the next."""
+
+
 def read_body(request: HttpRequest) -> bytes:
-    """Return the body. Raises BodyTooLargeError before more than LARGEST_BODY is read."""
+    """Return the body. Raises BodyBrokeOffError, and BodyTooLargeError before more than
+    LARGEST_BODY is read."""
     told = request.META.get("CONTENT_LENGTH") or ""
     if told.isdecimal() and int(told) > LARGEST_BODY:
         raise BodyTooLargeError
@@ -40,9 +46,14 @@ def read_body(request: HttpRequest) -> bytes:
     is_chunked = "chunked" in request.headers.get("Transfer-Encoding", "").lower()
     ends_itself = is_chunked and request.META.get("wsgi.input_terminated")
     source = request.META["wsgi.input"] if ends_itself else request
-    body: bytes = source.read(LARGEST_BODY + 1)
+    try:
+        body: bytes = source.read(LARGEST_BODY + 1)
+    except (OSError, ParseException) as error:
+        raise BodyBrokeOffError from error
     if len(body) > LARGEST_BODY:
         raise BodyTooLargeError
+    if not ends_itself and told.isdecimal() and len(body) < int(told):
+        raise BodyBrokeOffError
     return body
 
 

@@ -1,6 +1,8 @@
 """The receiver: off until switched on, writes down what arrives, trusts and does nothing of it."""
 
 import json
+import socket
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,7 +14,9 @@ from django.utils import timezone
 
 from dashboard.ledger.models import Delivery, Receiver
 from tests import wire
+from tests.dashboards import Dashboard, hidden, logged_in, over_http
 from tests.far_end import FarEnd
+from tests.processes import Running
 from tests.web.html import elements, text
 from tests.web.publishing_service import PublishingService
 from tests.web.written_log import written_log
@@ -28,7 +32,10 @@ def switched_on(administrator: Client) -> str:
 
 
 def shown_address(administrator: Client) -> str:
-    html = administrator.get(PAGE).content.decode()
+    return address_on(administrator.get(PAGE).content.decode())
+
+
+def address_on(html: str) -> str:
     [address] = [
         tag.attributes["data-copy"]
         for tag in elements(html, "button")
@@ -145,6 +152,46 @@ def test_a_body_too_large_is_refused_before_it_is_read(as_administrator: Client)
     assert answer.status_code == 413
     assert sum(read) <= 256 * 1024 + 1
     assert Delivery.objects.count() == 0
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A real one: how a body breaks off is a matter of its sockets."""
+    with over_http(PublishingService()) as service_url:
+        dashboard = Dashboard(tmp_path_factory.mktemp("receiver"), service_url)
+        dashboard.prepare()
+        with dashboard.started() as running:
+            yield running
+
+
+def said_to(server: Running, address: str, rest: bytes) -> bytes:
+    """Send the head of a delivery and the rest, end there, and return what is answered."""
+    place = urlsplit(server.url)
+    with socket.create_connection((place.hostname, place.port), timeout=60) as sender:
+        head = f"POST {address} HTTP/1.1\r\nHost: {place.netloc}\r\nConnection: close\r\n"
+        sender.sendall(head.encode() + rest)
+        sender.shutdown(socket.SHUT_WR)
+        return sender.makefile("rb").read()
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        b"Content-Length: 100\r\n\r\nabc",
+        b"Transfer-Encoding: chunked\r\n\r\n5\r\nab",
+        b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc no chunk\r\n",
+        b"Transfer-Encoding: chunked\r\n\r\nno size\r\nabc\r\n",
+        b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nno trailer\r\n\r\n",
+    ],
+)
+def test_nothing_is_kept_of_a_body_that_breaks_off(server: Running, rest: bytes) -> None:
+    with logged_in(server) as browser:
+        token = hidden(browser.get(PAGE), "csrfmiddlewaretoken")
+        page = browser.post(PAGE, data={"do": "on", "csrfmiddlewaretoken": token}).text
+        answer = said_to(server, address_on(page), rest)
+        assert answer.startswith(b"HTTP/1.1 400 ")
+        assert b"The body broke off. Nothing of it was kept." in answer
+        assert "Nothing arrived yet" in text(browser.get(PAGE).text)
 
 
 def test_the_largest_body_is_taken_and_its_beginning_kept(as_administrator: Client) -> None:

@@ -13,7 +13,6 @@ from django.http import (
     HttpRequest,
     HttpResponse,
     HttpResponseNotAllowed,
-    UnreadablePostError,
 )
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -35,6 +34,7 @@ from dashboard.ledger.receiver import (
 from dashboard.web.deliveries import (
     LARGEST_BODY,
     MOST_A_MINUTE,
+    BodyBrokeOffError,
     BodyTooLargeError,
     delivery_of,
     read_body,
@@ -64,7 +64,7 @@ def hook(request: HttpRequest, secret: str) -> HttpResponse:
         body = read_body(request)
     except BodyTooLargeError:
         return _said(f"Over {LARGEST_BODY} bytes. Nothing of it was kept.", 413)
-    except (UnreadablePostError, OSError):
+    except BodyBrokeOffError:
         return _said("The body broke off. Nothing of it was kept.", 400)
     record_delivery(delivery_of(request.headers, body))
     return _said("Received.", 200)
