@@ -2,7 +2,7 @@
 
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.template.loader import render_to_string
+from django.shortcuts import render
 from django.urls import get_script_prefix
 from django.views.decorators.http import require_safe
 
@@ -28,4 +28,4 @@ def docs(request: HttpRequest) -> HttpResponse:
         "operations": list(operations(document)),
         "schemas": list(schemas(document)),
     }
-    return HttpResponse(render_to_string("service/docs.html", context))
+    return render(request, "service/docs.html", context)

@@ -6,6 +6,7 @@ from typing import Any
 from allauth.account.admin import EmailAddress
 from allauth.mfa.admin import Authenticator
 from allauth.socialaccount.admin import SocialAccount, SocialApp, SocialToken
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import User
@@ -34,7 +35,7 @@ def has_permission(request: HttpRequest) -> bool:
     return may_enter(request) and not lacks_second_factor(request)
 
 
-admin.site.site_header = "Pressroom"
+admin.site.site_header = f"Pressroom · {settings.ENVIRONMENT_NAME}"
 admin.site.site_title = "Pressroom"
 admin.site.index_title = "Users, groups and keys"
 may_enter = admin.site.has_permission

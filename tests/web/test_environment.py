@@ -27,6 +27,14 @@ def test_the_log_in_page_and_the_shell_name_the_environment_in_its_colour(
         assert set(pills(page)) == {"warn"}
 
 
+@pytest.mark.django_db
+def test_the_admin_and_the_description_of_the_api_name_it_too(admin_client: Client) -> None:
+    assert "Pressroom · Tests" in text(admin_client.get("/admin/").content.decode())
+    page = Client().get("/service/docs").content.decode()
+    assert "Tests" in text(page)
+    assert pills(page) == ["plain"]
+
+
 def test_two_colours_are_two_tones() -> None:
     assert len(set(TONES.values())) == len(TONES) == 6
 
