@@ -8,12 +8,11 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from threading import Lock
 
 from django.conf import settings
 from django.core.cache import cache
-from redis.exceptions import RedisError
 
 from dashboard.client import APIError, Call, NoAnswerError, NotReachedError
 from dashboard.web.breaker import Line, is_hanging, silent_s
@@ -63,10 +62,7 @@ def guarded(call: Call) -> Iterator[None]:
 
 def broken_lines() -> list[str]:
     """Return the operations that are held back now."""
-    try:
-        kept = cache.get_many([_key(operation) for operation in READS])
-    except RedisError:
-        return []
+    kept = cache.get_many([_key(operation) for operation in READS])
     return [each for each in READS if kept.get(_key(each), Line()).is_broken]
 
 
@@ -89,32 +85,24 @@ def _tell(operation: str) -> None:
 
 
 def _note_silence(operation: str) -> None:
-    with suppress(RedisError):
-        line = _line(operation).after_silence(time.time())
-        cache.set(_key(operation), line, timeout=KEPT_S)
-        cache.delete(_look(operation))
+    line = _line(operation).after_silence(time.time())
+    cache.set(_key(operation), line, timeout=KEPT_S)
+    cache.delete(_look(operation))
 
 
 def _note_answer(operation: str) -> None:
     _answered[operation] = time.monotonic()
-    with suppress(RedisError):
-        if cache.get(_key(operation)):
-            cache.delete_many([_key(operation), _look(operation)])
+    if cache.get(_key(operation)):
+        cache.delete_many([_key(operation), _look(operation)])
 
 
 def _is_first_to_look(operation: str) -> bool:
     # Forgotten after a while, as a process that was killed never says how its look ended.
-    try:
-        return bool(cache.add(_look(operation), 1, timeout=settings.SERVICE_TIMEOUT_S + 5))
-    except RedisError:
-        return True
+    return bool(cache.add(_look(operation), 1, timeout=settings.SERVICE_TIMEOUT_S + 5))
 
 
 def _line(operation: str) -> Line:
-    try:
-        return cache.get(_key(operation)) or Line()
-    except RedisError:
-        return Line()
+    return cache.get(_key(operation)) or Line()
 
 
 def _silent_s(operation: str) -> list[float]:

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from django.core.cache import cache
 from django.utils import timezone
-from redis.exceptions import RedisError
 
 from dashboard.client import CallReport, NoAnswerError, ServiceFaultError
 
@@ -78,11 +77,7 @@ def health_now() -> Health:
     """Return how the service answered in the last hour."""
     now = timezone.now().astimezone(UTC)
     before = now - timedelta(hours=1)
-    try:
-        found = cache.get_many([_key(before), _key(now)])
-    except RedisError:
-        # The pages go on without a cache; /health/ready tells of it.
-        found = {}
+    found = cache.get_many([_key(before), _key(now)])
     earlier, tallies = found.get(_key(before), {}), found.get(_key(now), {})
     minutes: list[Minute | None] = [
         *(earlier.get(minute) for minute in range(now.minute + 1, MINUTES)),

@@ -53,7 +53,7 @@ def test_a_missing_migration_makes_it_unready(client: Client) -> None:
 def test_a_cache_that_keeps_nothing_makes_it_unready(client: Client, settings: Any) -> None:
     settings.CACHES = {
         "default": {
-            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "BACKEND": "dashboard.web.shared_cache.SharedCache",
             "LOCATION": "redis://127.0.0.1:9",
         }
     }

@@ -14,7 +14,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views import defaults
 from django_htmx.http import HttpResponseClientRedirect
-from redis.exceptions import RedisError
 
 from dashboard.client import (
     APIError,
@@ -202,6 +201,6 @@ def _show(request: HttpRequest, failure: Failure) -> HttpResponse:
     }
     try:
         return render(request, template, context, status=failure.status)
-    except (DatabaseError, RedisError):
+    except DatabaseError:
         # What failed may be what the shell stands on: who is here, and how the service does.
         return HttpResponse(render_to_string("errors/bare.html", context), status=failure.status)
