@@ -1,5 +1,7 @@
 """Publishing a version: whether to, putting it on record or holding it back, how far it is."""
 
+from datetime import timedelta
+
 from django.core.cache import cache
 from django.utils import timezone
 
@@ -16,6 +18,10 @@ from dashboard.web.preparation import Preparation, Subject
 from dashboard.web.progress import WATCHED, Progress, progress_of
 
 USUAL_TIMES_KEPT_S = 60
+
+LISTS_LAG = timedelta(minutes=1)
+"""How long the service's list may lag behind the answer that a publish was taken. Our choice: a
+version that is as it was for longer was put back, and may be published again."""
 
 
 def begin_publish(request: Request, preparation: Preparation) -> tuple[Operation, Attempt | None]:
@@ -81,7 +87,6 @@ def _is_not_over(preparation: Preparation, last: Operation) -> bool:
     if last.is_open or last.outcome != Outcome.ACCEPTED or version is None:
         return last.is_open
     if shows_nothing_yet(last.before, version) and _is_just_settled(last):
-        # The list may lag behind the answer, which said that the request was taken.
         return True
     # The service names the latest and the live version alone; one out of sight is watched in vain.
     is_in_sight = preparation.is_named or timezone.now() - last.requested_at < WATCHED
@@ -90,7 +95,7 @@ def _is_not_over(preparation: Preparation, last: Operation) -> bool:
 
 def _is_just_settled(operation: Operation) -> bool:
     settled_at = operation.settled_at or operation.requested_at
-    return timezone.now() - settled_at < WATCHED
+    return timezone.now() - settled_at < LISTS_LAG
 
 
 def progress_now(operation: Operation, sighting: Sighting) -> Progress:

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import Outcome
-from dashboard.web.progress import WATCHED
+from dashboard.web.publishing import LISTS_LAG
 from tests import wire
 from tests.far_end import FarEnd
 from tests.web.html import elements, text
@@ -355,7 +355,7 @@ def test_a_list_that_never_shows_it_is_believed_in_the_end(
 ) -> None:
     service.way = lags
     publish(as_publisher)
-    Operation.objects.update(settled_at=timezone.now() - WATCHED)
+    Operation.objects.update(settled_at=timezone.now() - LISTS_LAG)
     publish(as_publisher)
     assert len(set(service.keys)) == 2
 

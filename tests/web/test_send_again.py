@@ -16,6 +16,7 @@ from tests.web import webhook_service
 from tests.web.html import elements, text
 from tests.web.publishing_service import PublishingService, accepts, answers, fails
 from tests.web.remembering import know_subscription
+from tests.web.test_publish import form_in
 from tests.web.webhook_service import WebhookService, cut
 
 DIALOG = {"HX-Request": "true", "HX-Target": "dialogs"}
@@ -71,9 +72,10 @@ def test_the_number_typed_sends_it_with_its_own_key(
     again = f"/activity/{lost}/send-again/"
     page = as_publisher.post(again).content.decode()
     assert again in [form.attributes.get("action") for form in elements(page, "form")]
-    wrong = as_publisher.post(again, {"from": "publish", "number": "3"})
+    form = form_in(page) | {"from": "publish"}
+    wrong = as_publisher.post(again, form | {"number": "3"})
     assert (wrong.status_code, lost in service.keys) == (422, False)
-    right = as_publisher.post(again, {"from": "publish", "number": "2"})
+    right = as_publisher.post(again, form | {"number": "2"})
     assert right.headers["Location"].endswith(f"/publish/?operation={lost}")
     assert service.keys[-1] == lost
 

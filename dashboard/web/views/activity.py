@@ -18,7 +18,7 @@ from dashboard.web.csv_export import csv_response
 from dashboard.web.http import Request, render_part
 from dashboard.web.looks import look
 from dashboard.web.permissions import CREATE_PAGE, PUBLISH, UPDATE_SUBSCRIPTION, demand, may
-from dashboard.web.publishing import problem_with
+from dashboard.web.publishing import has_changed, problem_with
 from dashboard.web.sending import sweep
 from dashboard.web.sending_again import prepare_again, send_again, update_again
 from dashboard.web.views.publish import ask_again, publish_address, show_publish
@@ -110,7 +110,9 @@ def operation_send_again(request: Request, operation_key: str) -> HttpResponse:
 def _publish_again(request: Request, operation: Operation) -> HttpResponse:
     """Send a publish again; ask first where it may undo what went live since."""
     operation, preparation = prepare_again(operation)
-    if operation.is_open and problem_with(preparation, request.POST.get("number", "")):
+    shown, typed = request.POST.get("shown", ""), request.POST.get("number", "")
+    is_asked = has_changed(preparation, shown) or problem_with(preparation, typed)
+    if operation.is_open and is_asked:
         return ask_again(request, preparation)
     return _settled(request, send_again(operation, actor=request.user))
 
