@@ -1,20 +1,18 @@
 """The production server: gunicorn on `config.wsgi`, started from our own command line."""
 
-import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from math import ceil
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.contrib.staticfiles.finders import get_finders
 from django.core import checks
 from django.core.files import locks
 from django.core.management import call_command
 from django.db import connections
-from django.utils.module_loading import import_string
 from gunicorn.app.base import BaseApplication
 
+from dashboard.web.collecting import is_collected
 from dashboard.web.readiness import pending_migrations
 from dashboard.web.sending import longest_sending
 from dashboard.web.server_hooks import (
@@ -120,31 +118,15 @@ def deployment_warnings() -> list[str]:
 
 
 def collect_static() -> None:
-    """Collect static files where the collected ones are missing or older than their sources.
+    """Collect static files where the collected ones are missing or made of other sources.
 
     One process at a time: two at once would take each other's files away.
     """
-    if _is_collected():
+    if is_collected():
         # In a container nothing may be writable, not even a lock.
         return
     with Path(f"{settings.STATIC_ROOT}.lock").open("w") as lock:
         locks.lock(lock, locks.LOCK_EX)
-        if _is_collected():
+        if is_collected():
             return
         call_command("collectstatic", interactive=False, verbosity=0)
-
-
-def _is_collected() -> bool:
-    manifest = Path(settings.STATIC_ROOT) / "staticfiles.json"
-    collected_at = manifest.stat().st_mtime if manifest.exists() else 0.0
-    return all(source.stat().st_mtime <= collected_at for source in _static_sources())
-
-
-def _static_sources() -> Iterator[Path]:
-    # What makes the collected files of them is a source, too.
-    # It is not made here: one that is made reads the names of the files, and there are none yet
-    # where this process waits for another to collect them.
-    yield Path(inspect.getfile(import_string(settings.STORAGES["staticfiles"]["BACKEND"])))
-    for finder in get_finders():
-        for path, storage in finder.list([]):
-            yield Path(storage.path(path))

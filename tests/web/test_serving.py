@@ -21,6 +21,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.templatetags.static import static
 
 from config.environment import BASE_DIR
+from dashboard.web.collecting import digest_of_sources, note_collected
 from dashboard.web.serving import collect_static, deployment_warnings
 from tests.processes import free_port
 
@@ -52,18 +53,71 @@ def source(settings: Any, tmp_path: Path) -> Path:
     return source
 
 
-def test_static_files_are_collected_when_missing_or_older(source: Path, tmp_path: Path) -> None:
+def test_static_files_are_collected_when_missing_or_changed(source: Path, tmp_path: Path) -> None:
     manifest = tmp_path / "collected" / "staticfiles.json"
 
     collect_static()
     first = manifest.read_text()
-    later = manifest.stat().st_mtime + 5
     (source / "new.css").write_text("p {color: red}")
-    os.utime(source / "new.css", (later, later))
     collect_static()
 
     assert "new." in first
     assert manifest.read_text() != first
+
+
+def test_a_source_that_is_new_and_has_an_old_time_is_collected(
+    source: Path, tmp_path: Path
+) -> None:
+    manifest = tmp_path / "collected" / "staticfiles.json"
+    collect_static()
+    (source / "newer.css").write_text("p {color: red}")
+    os.utime(source / "newer.css", (1, 1))
+    collect_static()
+    assert "newer.css" in manifest.read_text()
+
+
+def test_what_is_collected_already_is_left_alone(source: Path, tmp_path: Path) -> None:
+    collect_static()
+    (tmp_path / "collected" / "staticfiles.json").write_text("kept")
+    os.utime(source / "new.css")
+    collect_static()
+    assert (tmp_path / "collected" / "staticfiles.json").read_text() == "kept"
+
+
+def test_what_the_command_collected_needs_no_writing(source: Path, tmp_path: Path) -> None:
+    call_command("collectstatic", interactive=False, verbosity=0)
+    os.utime(source / "new.css", (1, 1))
+    collect_static()
+    assert not (tmp_path / "collected.lock").exists()
+
+
+CUT_OFF = """
+from whitenoise.storage import CompressedManifestStaticFilesStorage
+
+class CutOff(CompressedManifestStaticFilesStorage):
+    is_first = True
+
+    def compress_files(self, paths):
+        if self.is_first:
+            self.is_first = False
+            raise KeyboardInterrupt
+        return super().compress_files(paths)
+"""
+"""A storage that is stopped the first time, as soon as it has written the manifest."""
+
+
+def test_what_was_cut_off_while_compressing_is_collected_again(
+    source: Path, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cut_off.py").write_text(CUT_OFF)
+    monkeypatch.syspath_prepend(tmp_path)
+    settings.STORAGES = {"staticfiles": {"BACKEND": "cut_off.CutOff"}}
+    (source / "new.css").write_text("p {color: red}" * 100)
+    with pytest.raises(KeyboardInterrupt):
+        collect_static()
+    assert (tmp_path / "collected" / "staticfiles.json").exists()
+    collect_static()
+    assert [*(tmp_path / "collected").glob("new.*.css.gz")]
 
 
 @pytest.mark.usefixtures("source")
@@ -77,6 +131,7 @@ def test_who_waited_for_another_to_collect_knows_the_files(tmp_path: Path) -> No
         another = ManifestStaticFilesStorage(location=tmp_path / "collected")
         collected = another.save("new.css", ContentFile("p {}"))
         [*another.post_process({collected: (another, collected)})]
+        note_collected(digest_of_sources())
     waiting.join()
 
     assert re.fullmatch(r"/?static/new\.\w+\.css", static("new.css"))
@@ -89,7 +144,7 @@ def is_waited_for(lock: int) -> bool:
     return any("->" in one and of_lock in one for one in locks)
 
 
-def test_static_files_are_collected_when_what_makes_them_is_newer(
+def test_static_files_are_collected_when_what_makes_them_was_changed(
     settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made_by, manifest = tmp_path / "made_by.py", tmp_path / "collected" / "staticfiles.json"
@@ -103,11 +158,10 @@ def test_static_files_are_collected_when_what_makes_them_is_newer(
     settings.STORAGES = {"staticfiles": {"BACKEND": "made_by.Made"}}
     collect_static()
 
-    os.utime(made_by, (1, 1))
     os.utime(manifest, (2, 2))
     collect_static()
     kept = manifest.stat().st_mtime
-    os.utime(made_by, (3, 3))
+    made_by.write_text(made_by.read_text() + "# Changed.")
     collect_static()
 
     assert kept == 2
