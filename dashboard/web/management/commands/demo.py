@@ -18,6 +18,7 @@ from dashboard.web.demo.accounts import GROUPS
 from dashboard.web.demo.database import forget_everything, prepared, refuse_foreign_data
 from dashboard.web.demo.filling import fill
 from dashboard.web.demo.service import SampleService, sample_service
+from dashboard.web.server_options import count, port
 from dashboard.web.serving import collect_static, serve
 
 HOST = "127.0.0.1"
@@ -41,8 +42,8 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Take the port and the size of the sample."""
-        parser.add_argument("--port", type=int, default=8000)
-        parser.add_argument("--people", type=int, default=5_000, help="how many people to make")
+        parser.add_argument("--port", type=port, default=8000)
+        parser.add_argument("--people", type=count, default=5_000, help="how many people to make")
         parser.add_argument("--fresh", action="store_true", help="start over with new data")
 
     def handle(self, *, port: int, people: int, fresh: bool, **options: Any) -> None:
@@ -102,6 +103,6 @@ def _refuse_a_port_in_use(port: int) -> None:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, port))
-        except (OSError, OverflowError):
+        except OSError:
             said = f"Port {port} can't be used: choose another with --port, or free it."
             raise CommandError(said) from None

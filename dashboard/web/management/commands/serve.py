@@ -4,6 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from dashboard.web.server_options import count, host, port
 from dashboard.web.serving import deployment_warnings, reasons_not_to_start, serve
 
 
@@ -16,10 +17,10 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Take the address and the size of the server."""
-        parser.add_argument("--host", default="127.0.0.1")
-        parser.add_argument("--port", type=int, default=8000)
-        parser.add_argument("--processes", type=int, default=2)
-        parser.add_argument("--threads", type=int, default=8, help="of each process")
+        parser.add_argument("--host", type=host, default="127.0.0.1")
+        parser.add_argument("--port", type=port, default=8000)
+        parser.add_argument("--processes", type=count, default=2)
+        parser.add_argument("--threads", type=count, default=8, help="of each process")
 
     def handle(self, *, host: str, port: int, processes: int, threads: int, **options: Any) -> None:
         """Refuse to start on what would fail later; warn of what is merely unwise."""
