@@ -10,6 +10,8 @@ from config.environment import use_demo_environment
 def main() -> None:
     """Run the command named on the command line."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    # Gunicorn reads it while it is loaded, and fails where it is no number; --processes says it.
+    os.environ.pop("WEB_CONCURRENCY", None)
     if sys.argv[1:2] == ["demo"]:
         use_demo_environment()
 

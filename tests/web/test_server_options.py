@@ -1,8 +1,13 @@
 """What `serve` and `demo` are told on the command line."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 from django.core.management import CommandError, call_command
 
+from config.environment import BASE_DIR
 from dashboard.web.management.commands.serve import Command
 
 
@@ -46,3 +51,17 @@ def test_a_wrong_option_is_told_by_its_name(
 def test_a_host_is_bound_and_announced_as_addresses_are_written(given: str, bound: str) -> None:
     parser = Command().create_parser("manage.py", "serve")
     assert parser.parse_args(["--host", given]).host == bound
+
+
+@pytest.mark.parametrize("value", ["abc", ""])
+def test_gunicorns_own_number_of_processes_does_not_matter(value: str) -> None:
+    run = subprocess.run(
+        [sys.executable, "manage.py", "serve", "--help"],
+        cwd=BASE_DIR,
+        env={**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", "WEB_CONCURRENCY": value},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (run.returncode, run.stderr) == (0, "")
