@@ -1,15 +1,16 @@
 """The environment: each variable read once, typed and checked. A wrong one stops the start."""
 
 import os
+import re
 import secrets
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal, Self
-from urllib.parse import urlsplit
 
-import dj_database_url
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from config import addresses
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = BASE_DIR / "var"
@@ -22,26 +23,10 @@ def _split(value: object) -> object:
     return value
 
 
-def _http_url(value: str) -> str:
-    parts = urlsplit(value)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ValueError("must be an absolute http or https address")
-    if parts.query or parts.fragment or parts.username:
-        raise ValueError("must hold no log-in, query or fragment")
-    return value.rstrip("/")
-
-
 def _header_value(value: str) -> str:
     # As the client asks of it, which is made when the first page is asked for.
     if not value.isascii() or not value.isprintable() or value != value.strip():
         raise ValueError("must be printable ASCII without blanks around it: a header carries it")
-    return value
-
-
-def _issuer(value: str) -> str:
-    parts = urlsplit(value)
-    if parts.scheme != "https" and parts.hostname not in {"localhost", "127.0.0.1"}:
-        raise ValueError("must begin with https://")
     return value
 
 
@@ -53,25 +38,21 @@ def _group(value: str) -> tuple[str, str]:
     return theirs, ours
 
 
-def _origin(value: str) -> str:
-    if urlsplit(value).scheme not in {"http", "https"}:
-        raise ValueError(f"{value} must begin with http:// or https://")
+def _label(value: str) -> str:
+    if not value.strip():
+        raise ValueError("must hold more than blanks")
+    return value.strip()
+
+
+def _header_name(value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9-]*", value):
+        raise ValueError("must be the name of a header, such as X-Request-ID")
     return value
 
 
-def _database_url(value: str) -> str:
-    try:
-        known = dj_database_url.parse(value)
-    except ValueError:
-        raise ValueError("must be an address such as postgres://user@host:5432/name") from None
-    if not known.get("NAME"):
-        raise ValueError("must name a database, such as postgres://user@host:5432/name")
-    return value
-
-
-def _cache_url(value: str) -> str:
-    if urlsplit(value).scheme not in {"redis", "rediss"}:
-        raise ValueError("must be an address such as redis://host:6379/0")
+def _token(value: str) -> str:
+    if not re.fullmatch(r"[!-~]{16,}", value):
+        raise ValueError("must be 16 or more letters, digits and signs, without blanks")
     return value
 
 
@@ -79,12 +60,16 @@ GROUPS = ("Viewers", "Publishers", "Administrators")
 """Those a migration makes. Source: DESIGN.md, Rights."""
 
 CommaSeparated = Annotated[list[str], NoDecode, BeforeValidator(_split)]
-Origin = Annotated[str, AfterValidator(_origin)]
-HttpUrl = Annotated[str, AfterValidator(_http_url)]
+Host = Annotated[str, AfterValidator(addresses.answered_host)]
+Origin = Annotated[str, AfterValidator(addresses.origin)]
+HttpUrl = Annotated[str, AfterValidator(addresses.http_url)]
+IssuerUrl = Annotated[HttpUrl, AfterValidator(addresses.issuer)]
+DatabaseUrl = Annotated[str, AfterValidator(addresses.database_url)]
+CacheUrl = Annotated[str, AfterValidator(addresses.cache_url)]
 HeaderValue = Annotated[str, AfterValidator(_header_value)]
-IssuerUrl = Annotated[HttpUrl, AfterValidator(_issuer)]
-DatabaseUrl = Annotated[str, AfterValidator(_database_url)]
-CacheUrl = Annotated[str, AfterValidator(_cache_url)]
+Label = Annotated[str, AfterValidator(_label)]
+HeaderName = Annotated[str, AfterValidator(_header_name)]
+Token = Annotated[str, AfterValidator(_token)]
 GivenGroups = Annotated[
     list[Annotated[tuple[str, str], BeforeValidator(_group)]], NoDecode, BeforeValidator(_split)
 ]
@@ -99,7 +84,7 @@ class Environment(BaseSettings):
     """Signs sessions and forms; at least 50 characters, the same on every machine."""
     secret_key_fallbacks: Annotated[CommaSeparated, Field(repr=False)] = []
     """Keys that were used before: what they signed still holds, nothing new is signed."""
-    allowed_hosts: CommaSeparated = []
+    allowed_hosts: Annotated[list[Host], NoDecode, BeforeValidator(_split)] = []
     csrf_trusted_origins: Annotated[list[Origin], NoDecode, BeforeValidator(_split)] = []
     database_url: DatabaseUrl = f"sqlite:///{VAR_DIR / 'pressroom.sqlite3'}"
     cache_url: CacheUrl | None = None
@@ -109,16 +94,14 @@ class Environment(BaseSettings):
     """Cookies over https alone, http redirected to https. Off in the demo, which speaks http."""
     behind_proxy: bool = False
     """A proxy in front sets X-Forwarded-Proto itself and lets no client set it."""
-    environment_name: str = Field(default="Production", max_length=20)
+    environment_name: Label = Field(default="Production", max_length=20)
     environment_colour: Literal["grey", "blue", "purple", "green", "amber", "red"] = "grey"
     """Stands behind the name on every page, so that one environment is not taken for another."""
     log_format: Literal["json", "line"] | None = None
     """How the log is written; unset, as lines on a terminal and as JSON everywhere else."""
-    request_id_header: str | None = Field(default=None, pattern=r"^[A-Za-z][A-Za-z0-9-]*$")
+    request_id_header: HeaderName | None = None
     """A header, such as X-Request-ID, that the proxy in front sets and lets no client set."""
-    metrics_token: Annotated[str, Field(min_length=16, pattern=r"^[!-~]+$")] | None = Field(
-        default=None, repr=False
-    )
+    metrics_token: Token | None = Field(default=None, repr=False)
     """What `/metrics` is asked with; without it there is no such address."""
     otel_exporter_otlp_endpoint: HttpUrl | None = None
     otel_exporter_otlp_traces_endpoint: HttpUrl | None = None
@@ -137,7 +120,7 @@ class Environment(BaseSettings):
     """The organisation's OpenID Connect provider; without it people sign in by password alone."""
     oidc_client_id: str | None = None
     oidc_client_secret: str | None = Field(default=None, repr=False)
-    oidc_name: str = Field(default="your organisation", max_length=40)
+    oidc_name: Label = Field(default="your organisation", max_length=40)
     """Stands on the button of the log-in page."""
     oidc_scopes: CommaSeparated = ["openid", "profile"]
     oidc_groups_claim: str = "groups"

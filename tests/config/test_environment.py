@@ -69,9 +69,15 @@ def test_a_whole_environment_passes_djangos_deploy_check() -> None:
         ({"SERVICE_TIMEOUT_S": "soon"}, "SERVICE_TIMEOUT_S"),
         ({"DATABASE_URL": "unheard-of://host/name"}, "DATABASE_URL"),
         ({"DATABASE_URL": "postgres://host:5432"}, "DATABASE_URL"),
+        ({"DATABASE_URL": "mysql://user@host/name"}, "DATABASE_URL"),
+        ({"DATABASE_URL": "oracle://user@host/name"}, "DATABASE_URL"),
+        ({"DATABASE_URL": "mssql://user@host/name"}, "DATABASE_URL"),
+        ({"DATABASE_URL": "spatialite:///name"}, "DATABASE_URL"),
         ({"CACHE_URL": "memcached://x"}, "CACHE_URL"),
         ({"CSRF_TRUSTED_ORIGINS": "desk.example"}, "CSRF_TRUSTED_ORIGINS"),
         ({"LOG_FORMAT": "xml"}, "LOG_FORMAT"),
+        ({"ENVIRONMENT_NAME": "   "}, "ENVIRONMENT_NAME"),
+        (PROVIDER | {"OIDC_NAME": "   "}, "OIDC_NAME"),
         ({"ENVIRONMENT_NAME": "x" * 21}, "ENVIRONMENT_NAME"),
         ({"ENVIRONMENT_COLOUR": "mauve"}, "ENVIRONMENT_COLOUR"),
         ({"REQUEST_ID_HEADER": "X Request"}, "REQUEST_ID_HEADER"),
@@ -92,6 +98,70 @@ def test_a_wrong_value_is_told_in_one_sentence(variables: dict[str, str], named:
     sentence = sentence_on(**GOOD | variables)
     assert named in sentence
     assert len(sentence.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("CACHE_URL", "redis://127.0.0.1:abc/0", "must name a port from 1 to 65535, or none"),
+        ("CACHE_URL", "redis://127.0.0.1:99999/0", "must name a port from 1 to 65535, or none"),
+        ("CACHE_URL", "redis://127.0.0.1:0/0", "must name a port from 1 to 65535, or none"),
+        ("CACHE_URL", "redis://a,b", "must name one host"),
+        ("CACHE_URL", "redis://[::1/0", "must be an address"),
+        ("CACHE_URL", "redis://h/9?foo=1", "must hold no option that the Redis client"),
+        ("CACHE_URL", "redis://h/9?socket_timeout=x", "must hold no option that the Redis client"),
+        ("CACHE_URL", "redis://127.0.0.1:6379/x", "must end in the number of a database"),
+        ("CACHE_URL", "redis://127.0.0.1:6379/1/2", "must end in the number of a database"),
+        ("SERVICE_URL", "http://host:abc", "must name a port from 1 to 65535, or none"),
+        ("SERVICE_URL", "http://host:99999", "must name a port from 1 to 65535, or none"),
+        ("SERVICE_URL", "http://x y", "must hold no blanks"),
+        ("SERVICE_URL", "http://a..b", "must name one host"),
+        ("ALLOWED_HOSTS", "https://127.0.0.1", "https://127.0.0.1 must be a host alone"),
+        ("ALLOWED_HOSTS", "x.example.com:8000", "x.example.com:8000 must be a host alone"),
+        ("ALLOWED_HOSTS", "a.example, *.b.example", "*.b.example must be a host alone"),
+        ("CSRF_TRUSTED_ORIGINS", "https://", "must name one host"),
+        ("CSRF_TRUSTED_ORIGINS", "https://a.example/x", "must end with the host or its port"),
+        ("REQUEST_ID_HEADER", "X Request", "must be the name of a header"),
+        ("METRICS_TOKEN", "short", "must be 16 or more letters"),
+    ],
+)
+def test_what_is_wrong_is_said_in_words(name: str, value: str, said: str) -> None:
+    sentence = sentence_on(**GOOD | SERVICE | {name: value})
+    assert sentence.startswith(f"{name}: ")
+    assert said in sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("CACHE_URL", "redis://host"),
+        ("CACHE_URL", "redis://:p%40ss@host:6379/0"),
+        ("CACHE_URL", "rediss://[::1]:6379/3?ssl_cert_reqs=none"),
+        ("SERVICE_URL", "http://localhost:8000"),
+        ("SERVICE_URL", "https://[::1]:8443/base"),
+        ("SERVICE_URL", "https://bücher.example"),
+        ("ALLOWED_HOSTS", "*"),
+        ("ALLOWED_HOSTS", ".example.com, 127.0.0.1, [::1]"),
+    ],
+)
+def test_a_right_value_is_taken_as_it_is(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for each, its in (GOOD | SERVICE | {name: value}).items():
+        monkeypatch.setenv(each, its)
+    taken = getattr(read_environment(), name.lower())
+    assert taken == (value.split(", ") if name == "ALLOWED_HOSTS" else value)
+
+
+def test_an_origin_is_trusted_as_a_browser_sends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = "https://Desk.example/, https://*.a.example, http://127.0.0.1:8000"
+    for name, value in (GOOD | {"CSRF_TRUSTED_ORIGINS": written}).items():
+        monkeypatch.setenv(name, value)
+    assert read_environment().csrf_trusted_origins == [
+        "https://desk.example",
+        "https://*.a.example",
+        "http://127.0.0.1:8000",
+    ]
 
 
 def test_a_wrong_value_stops_the_start_with_that_sentence() -> None:
