@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core import checks
 from django.core.files import locks
 from django.core.management import call_command
-from django.db import connections
+from django.db import Error, connections
 from gunicorn.app.base import BaseApplication
 
 from dashboard.web.collecting import is_collected
@@ -106,9 +106,18 @@ def grace_s() -> int:
 def reasons_not_to_start() -> list[str]:
     """Return what stands in the way of serving, each in one sentence; empty where nothing does."""
     wrong = [str(found.msg) for found in checks.run_checks() if found.is_serious()]
-    if pending := pending_migrations():
-        wrong.append(f"Migrations are not applied ({pending}): run `manage.py migrate` first.")
-    return wrong
+    return [*wrong, *_wrong_with_the_database()]
+
+
+def _wrong_with_the_database() -> list[str]:
+    try:
+        pending = pending_migrations()
+    except Error as failure:
+        # Drivers write several lines, the last of which may be a question.
+        return [f"DATABASE_URL: the database does not answer ({' '.join(str(failure).split())})."]
+    if pending:
+        return [f"Migrations are not applied ({pending}): run `manage.py migrate` first."]
+    return []
 
 
 def deployment_warnings() -> list[str]:

@@ -33,6 +33,24 @@ def test_a_missing_migration_stops_the_start_in_one_sentence() -> None:
         call_command("serve")
 
 
+@pytest.mark.parametrize(
+    "address", ["postgres://postgres@127.0.0.1:1/x", "sqlite:////nowhere/at/all.sqlite3"]
+)
+def test_a_database_that_does_not_answer_stops_the_start_in_one_sentence(address: str) -> None:
+    run = subprocess.run(
+        [sys.executable, "manage.py", "serve", f"--port={free_port()}"],
+        cwd=BASE_DIR,
+        env={**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", "DATABASE_URL": address},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert run.returncode == 1
+    assert run.stderr.startswith("CommandError: DATABASE_URL: the database does not answer (")
+    assert len(run.stderr.splitlines()) == 1
+
+
 def test_a_setting_that_is_unwise_is_named_in_one_sentence(settings: Any) -> None:
     settings.SESSION_COOKIE_SECURE = False
     (said,) = [said for said in deployment_warnings() if "SESSION_COOKIE_SECURE" in said]
