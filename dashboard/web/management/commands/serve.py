@@ -1,11 +1,14 @@
 """`manage.py serve`: the production server, after a look at settings and migrations."""
 
+import logging
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from dashboard.web.server_options import count, host, port
 from dashboard.web.serving import deployment_warnings, reasons_not_to_start, serve
+
+_logger = logging.getLogger(__name__)
 
 
 class Command(BaseCommand):
@@ -27,7 +30,7 @@ class Command(BaseCommand):
         if reasons := reasons_not_to_start():
             raise CommandError(" ".join(reasons))
         for warning in deployment_warnings():
-            self.stderr.write(self.style.WARNING(warning))
+            _logger.warning("%s", warning)
 
         def announce() -> None:
             self.stdout.write(f"Pressroom answers on http://{host}:{port}/ until Ctrl+C.")
