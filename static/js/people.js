@@ -3,7 +3,9 @@
 
 const panel = () => document.getElementById("person");
 const rowLinks = () => [...document.querySelectorAll("#rows a[hx-get]")];
-let addressBefore = null;
+// The list a person was opened over. Back leads to it: while it stands there, nothing is asked for.
+let listBefore = null;
+const isOverList = () => listBefore !== null && listBefore.rows === document.getElementById("rows");
 
 // The row of the person who is open is marked; nothing else of the list is drawn anew.
 function markRow() {
@@ -17,10 +19,19 @@ function markRow() {
   }
 }
 
+// What was opened here is closed by going back; a link within the page was a step of its own.
 function closePerson() {
-  const link = rowLinks().find((one) => one.getAttribute("href") === panel().dataset.address);
+  if (isOverList() && !location.hash) {
+    history.back();
+    return;
+  }
   const way = panel().querySelector("[data-close-person]");
-  history.replaceState(history.state, "", addressBefore ?? way.href);
+  history.replaceState(history.state, "", isOverList() ? listBefore.address : way.href);
+  hidePerson();
+}
+
+function hidePerson() {
+  const link = rowLinks().find((one) => one.getAttribute("href") === panel().dataset.address);
   panel().hidden = true;
   delete panel().dataset.address;
   panel().replaceChildren();
@@ -36,7 +47,15 @@ function showAddress() {
 }
 
 document.addEventListener("htmx:beforeRequest", (event) => {
-  if (event.detail.target?.id === "person" && panel().hidden) addressBefore = location.href;
+  if (event.detail.target?.id !== "person" || !panel().hidden) return;
+  listBefore = { address: location.href, rows: document.getElementById("rows") };
+});
+// Back leads here before the page is asked for anew.
+document.addEventListener("htmx:historyCacheMiss", (event) => {
+  if (!panel() || panel().hidden || !isOverList()) return;
+  if (location.href !== listBefore.address) return;
+  event.preventDefault();
+  hidePerson();
 });
 document.addEventListener("htmx:afterSettle", markRow);
 for (const moved of ["htmx:pushedIntoHistory", "htmx:replacedInHistory"]) {

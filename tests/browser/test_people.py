@@ -87,6 +87,73 @@ def test_a_person_is_opened_and_left_by_keyboard(page: Page) -> None:
     expect(page.locator("#person")).to_be_hidden()
 
 
+def test_back_closes_a_person_and_the_search_is_there_as_it_was(page: Page) -> None:
+    log_in(page, to="/people/")
+    search_for(page, "bright")
+    page.get_by_role("link", name="Load 50 more").press("Enter")
+    link = page.locator("#rows tr").nth(60).locator("a")
+    link.click()
+    expect(page.locator("#person h2")).to_have_text(link.inner_text())
+    page.locator("#person-next").click()
+    expect(page.locator("#rows tr").nth(61)).to_have_class("on")
+    page.go_back()
+    expect(page.locator("#person")).to_be_hidden()
+    expect(page).to_have_url(re.compile(r"/people/\?q=bright$"))
+    expect(page.locator("#rows tr")).to_have_count(100)
+    expect(page.locator("#rows tr.on")).to_have_count(0)
+    expect(page.locator("#rows tr").nth(61).locator("a")).to_be_focused()
+    page.go_forward()
+    expect(page.locator("#person")).to_be_visible()
+    page.go_back()
+    expect(page.locator("#person")).to_be_hidden()
+    expect(page.locator("#people-count")).to_contain_text("match “bright”")
+    page.go_back()
+    expect(page.locator("#people-count")).to_have_text("5,000 people")
+
+
+def test_back_from_a_person_on_a_phone_stays_among_people(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    log_in(page)
+    page.goto("/people/?q=bright")
+    page.locator("#rows a").first.click()
+    expect(page.locator("#person h2")).to_be_visible()
+    page.go_back()
+    expect(page.locator("#person")).to_be_hidden()
+    expect(page).to_have_url(re.compile(r"/people/\?q=bright$"))
+    expect(page.locator("#rows tr")).to_have_count(50)
+
+
+def test_back_from_an_audience_of_a_person_leads_to_them_and_then_to_the_search(
+    page: Page,
+) -> None:
+    log_in(page, to="/people/?q=bright")
+    page.get_by_role("link", name="Load 50 more").press("Enter")
+    page.locator("#rows tr").nth(60).locator("a").click()
+    heading = page.locator("#person h2")
+    expect(heading).to_be_focused()
+    name = heading.inner_text()
+    page.goto("/activity/")
+    page.go_back()
+    expect(heading).to_have_text(name)
+    expect(page.locator("#list-foot")).to_contain_text("51 to 100 of")
+    page.go_back()
+    expect(page.locator("#person")).to_be_hidden()
+    expect(page.locator("#list-foot")).to_contain_text("50 of")
+    expect(page.locator("#rows tr")).to_have_count(50)
+
+
+def test_a_person_who_was_closed_leaves_no_step_behind(page: Page) -> None:
+    log_in(page, to="/people/?q=bright")
+    steps = page.evaluate("history.length")
+    for _ in range(2):
+        page.locator("#rows a").first.click()
+        expect(page.locator("#person h2")).to_be_focused()
+        page.get_by_role("link", name="Close").click()
+        expect(page.locator("#person")).to_be_hidden()
+    assert page.evaluate("history.length") == steps + 1
+    expect(page).to_have_url(re.compile(r"/people/\?q=bright$"))
+
+
 def test_the_arrows_lead_from_person_to_person(page: Page) -> None:
     log_in(page, to="/people/?q=bright")
     names = page.locator("#rows a").all_inner_texts()

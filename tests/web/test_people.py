@@ -139,6 +139,27 @@ def test_back_undoes_a_search_and_not_a_letter(
     assert len({"HX-Push-Url", "HX-Replace-Url"} & {*response.headers}) == 1
 
 
+@pytest.mark.parametrize(
+    ("shown", "kept"),
+    [
+        ("/people/?q=person", "HX-Push-Url"),
+        ("/people/?q=person&person=prospect_2", "HX-Replace-Url"),
+        ("/people/?q=person&row=3", "HX-Replace-Url"),
+    ],
+)
+@pytest.mark.parametrize("status", [200, 500])
+def test_back_closes_a_person_and_goes_through_no_others(
+    as_viewer: Client, far_end: FarEnd, shown: str, kept: str, status: int
+) -> None:
+    far_end.answers(status, json=wire.envelope(numbered(1), numbered(2)))
+    address = "/people/?q=person&person=prospect_1"
+    headers = {"HX-Request": "true", "HX-Target": "person"}
+    headers["HX-Current-URL"] = f"http://testserver{shown}"
+    response = as_viewer.get(address, headers=headers)
+    assert response[kept] == address
+    assert len({"HX-Push-Url", "HX-Replace-Url"} & {*response.headers}) == 1
+
+
 def test_a_restored_page_is_whole(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answer = part_of_120
     headers = {"HX-History-Restore-Request": "true"}

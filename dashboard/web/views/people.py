@@ -4,9 +4,9 @@ They are other people's personal data: read anew each time, kept in no cache and
 """
 
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse, QueryDict, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
@@ -46,7 +46,8 @@ def people_list(request: Request) -> HttpResponse:
         "keeps_focus": _keeps_focus(request, opened),
     }
     if part.is_restarted and request.htmx.target in ("rows", "person"):
-        return _show_in(request, "results", context | {"brings_all": True})
+        response = _show_in(request, "results", context | {"brings_all": True})
+        return _put_on_record(request, part.query, response)
     context["brings_all"] = request.htmx.target == "results"
     return _put_on_record(request, query, render_part(request, LIST, context, parts=PARTS))
 
@@ -83,13 +84,18 @@ def _show_in(request: Request, part: str, context: dict[str, Any], **options: An
 
 
 def _put_on_record(request: Request, query: PeopleQuery, response: HttpResponse) -> HttpResponse:
-    """Let the browser's address hold the search: Back undoes all of it, not letter by letter."""
-    if request.htmx.target != "results":
+    """Let the browser's address hold what is shown.
+
+    Back undoes all of a search, not letter by letter, and closes whoever is open, not one by one.
+    """
+    shown = PeopleQuery.of(QueryDict(urlsplit(request.htmx.current_url_abs_path or "").query))
+    is_step = {
+        "results": bool(shown.words) != bool(query.words),
+        "person": not shown.is_open,
+    }.get(request.htmx.target or "")
+    if is_step is None:
         return response
-    shown = urlsplit(request.htmx.current_url_abs_path or "")
-    was_searching = bool(parse_qs(shown.query).get("q"))
-    keep = replace_url if was_searching == bool(query.words) else push_url
-    return keep(response, query.address)
+    return (push_url if is_step else replace_url)(response, query.address)
 
 
 def _keeps_focus(request: Request, opened: OpenPerson | None) -> bool:
