@@ -27,17 +27,62 @@ from dashboard.ledger.queries.pages import (
     pages_coverage,
     tally_pages,
 )
-from dashboard.web.asked import kept, words_in
+from dashboard.web.asked import count_in, kept, words_in
 from dashboard.web.list_headings import Heading, heading
 from dashboard.web.readings import Reading, read_pages
 from dashboard.web.unread import Unread, unread
 
 PART = 50
 """Rows a part of the list has."""
+MOST_SHOWN = 200
+"""Rows that one address shows at most, all of them asked for at once."""
 READ_PART = 200
 """Pages asked for at once when the rest is read."""
 FILTERS = {"status": "statuses", "type": "types", "standing": "standings"}
 """What an address narrows by, and the field of PageQuery that has it."""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Which rows of a list of pages an address shows: `?cursor= after= show=`."""
+
+    cursor: str = ""
+    """Where they begin in the service's own list; empty at its start."""
+    before: int = 0
+    """How many rows come before them."""
+    size: int = PART
+    """How many they are at most."""
+
+    @classmethod
+    def of(cls, address: QueryDict) -> "Stretch":
+        """Read it; a size is PART at least and MOST_SHOWN at most."""
+        return cls(
+            cursor=address.get("cursor", ""),
+            before=count_in(address.get("after", "")),
+            size=min(max(count_in(address.get("show", "")), PART), MOST_SHOWN),
+        )
+
+    @property
+    def is_first_part(self) -> bool:
+        """Whether it is what any service gives: one that refuses this refuses the list."""
+        return not self.cursor and self.size == PART
+
+    def grown(self, more: "Stretch", end: int) -> "Stretch":
+        """Return this with the part that was added below it, up to the row of number `end`.
+
+        Where that is more than one address shows, it is the added part alone.
+        """
+        size = end - self.before
+        return replace(self, size=max(size, PART)) if size <= MOST_SHOWN else more
+
+    @property
+    def said(self) -> dict[str, str | int]:
+        """What an address says of it; what is so anyway is left empty."""
+        return {
+            "cursor": self.cursor,
+            "after": self.before or "",
+            "show": self.size if self.size > PART else "",
+        }
 
 
 @dataclass(frozen=True)
@@ -240,39 +285,40 @@ def rows_as_listed(found: ListEnvelope[PageItem], *, before: int) -> PageRows:
     )
 
 
-def rows_as_seen(query: PageQuery, *, before: int, total: int) -> PageRows:
-    """Return one part of the `total` pages seen here that match; one query."""
+def rows_as_seen(query: PageQuery, stretch: Stretch, *, total: int) -> PageRows:
+    """Return a stretch of the `total` pages seen here that match; one query."""
     bodies = bodies_of_pages(
         words=query.words,
         statuses=query.statuses,
         types=query.types,
         standings=query.standings,
         sort=query.sort,
-        start=before,
-        size=PART,
+        start=stretch.before,
+        size=stretch.size,
         total=total,
     )
-    rows = PageRows(items=[page_in(body) for body in bodies], total=total, before=before)
+    rows = PageRows(items=[page_in(body) for body in bodies], total=total, before=stretch.before)
     if rows.shown >= rows.total or not rows.items:
         return rows
     return replace(rows, next_address=query.address(after=rows.shown))
 
 
-def listed(cursor: str, *, before: int) -> Reading[PageRows]:
-    """Return one part of the service's list, or the pages last known where it does not answer.
+def listed(stretch: Stretch) -> Reading[PageRows]:
+    """Return a stretch of the service's list, or the pages last known where it does not answer.
 
-    Raises APIError where nothing was ever seen, and where the service refuses the cursor.
+    Raises APIError where nothing was ever seen, and where the service refuses the cursor or the
+    number of rows.
     """
     try:
-        found = read_pages(cursor=cursor or None, limit=PART)
-        return Reading(rows_as_listed(found, before=before), timezone.now())
+        found = read_pages(cursor=stretch.cursor or None, limit=stretch.size)
+        return Reading(rows_as_listed(found, before=stretch.before), timezone.now())
     except APIError as error:
         seen = pages_coverage()
-        is_refused = cursor and isinstance(error, InvalidRequestError | NotFoundError)
-        if seen.as_of is None or is_refused:
+        is_refused = isinstance(error, InvalidRequestError | NotFoundError)
+        if seen.as_of is None or (is_refused and not stretch.is_first_part):
             raise
         query = PageQuery(sort=DEFAULT_PAGE_SORT)
-        return Reading(rows_as_seen(query, before=before, total=seen.known), seen.as_of, error)
+        return Reading(rows_as_seen(query, stretch, total=seen.known), seen.as_of, error)
 
 
 @dataclass(frozen=True)

@@ -110,6 +110,20 @@ def test_the_list_finds_while_typing_and_goes_on_where_it_was(page: Page) -> Non
     expect(rows).to_have_count(50)
 
 
+def test_a_row_that_was_loaded_is_there_on_the_way_back_from_it(page: Page) -> None:
+    log_in(page, to="/pages/")
+    rows = page.locator("#rows tr")
+    expect(rows).to_have_count(50)
+    page.locator("#load-more").click()
+    link = rows.nth(52).locator("th a")
+    name = link.inner_text()
+    link.click()
+    expect(page.locator("main").get_by_role("heading", level=1)).to_have_text(name)
+    page.go_back()
+    expect(rows.nth(52).locator("th a")).to_have_text(name)
+    expect(page.locator("#list-foot")).not_to_contain_text("From the start")
+
+
 @pytest.mark.parametrize("words", ["transport", "gmbh"])
 def test_audiences_are_filtered_in_place(page: Page, words: str) -> None:
     log_in(page, to="/pages/?sort=-audiences")

@@ -83,6 +83,81 @@ def test_load_more_goes_on_where_the_part_before_ended(as_viewer: Client, far_en
     assert "<h1" not in rows
 
 
+def load_more(client: Client, shown: str, address: str) -> str:
+    """Add the rows of an address to those shown; return the address that the browser then has."""
+    headers = {"HX-Request": "true", "HX-Target": "rows"}
+    headers["HX-Current-URL"] = f"http://testserver{shown}"
+    return client.get(address, headers=headers)["HX-Replace-Url"]
+
+
+def names_in(html: str) -> list[str]:
+    links = [e.attributes.get("href", "") for e in elements(html, "a")]
+    return [link.split("/")[2] for link in links if link.startswith("/pages/page_")]
+
+
+@pytest.mark.parametrize(
+    ("shown", "more", "first"),
+    [
+        ("/pages/", "/pages/?cursor=50&after=50", 0),
+        ("/pages/?cursor=10&after=10", "/pages/?cursor=60&after=60", 10),
+    ],
+)
+def test_what_was_loaded_is_there_on_the_way_back(
+    as_viewer: Client, far_end: FarEnd, shown: str, more: str, first: int
+) -> None:
+    far_end.answer = part_of_120
+    html = get(as_viewer, load_more(as_viewer, shown, more))
+    assert names_in(html) == [f"page_{number}" for number in range(first, first + 100)]
+    assert len(far_end.sent) == 2
+
+
+def test_matches_that_were_loaded_are_there_on_the_way_back(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    remember(*[numbered(number) for number in range(70)])
+    address = load_more(
+        as_viewer, "/pages/?q=number&sort=name", "/pages/?q=number&sort=name&after=50"
+    )
+    assert address == "/pages/?q=number&sort=name&show=70"
+    assert len(names_in(get(as_viewer, address))) == 70
+    assert far_end.sent == []
+
+
+def test_of_more_than_an_address_shows_the_last_part_is_there_and_says_so(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    remember(*[numbered(number) for number in range(260)])
+    address = load_more(as_viewer, "/pages/?q=number&show=200", "/pages/?q=number&after=200")
+    assert address == "/pages/?q=number&after=200"
+    assert "201 to 250 of 260 that match" in text(get(as_viewer, address))
+
+
+@pytest.mark.parametrize(
+    ("show", "asked"), [("100", "100"), ("9", "50"), ("x", "50"), ("999999", "200")]
+)
+def test_no_address_shows_more_than_two_hundred_rows(
+    as_viewer: Client, far_end: FarEnd, show: str, asked: str
+) -> None:
+    far_end.answer = part_of_120
+    get(as_viewer, f"/pages/?show={show}")
+    assert far_end.sent[0].url.params["limit"] == asked
+
+
+def test_a_service_that_gives_no_more_than_a_part_at_once_starts_again_and_says_so(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.params["limit"] != "50":
+            return httpx.Response(422, json={"detail": "What a limit"})
+        return part_of_120(request)
+
+    far_end.answer = answer
+    for _ in range(2):
+        html = get(as_viewer, "/pages/?show=100")
+        assert "This is the list from its start" in text(html)
+        assert "50 of 120 pages" in text(html)
+
+
 def test_a_part_by_itself_is_a_page_that_says_where_it_is(
     as_viewer: Client, far_end: FarEnd
 ) -> None:

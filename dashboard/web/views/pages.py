@@ -1,9 +1,10 @@
 """Pages: the list, and one page with its audiences."""
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -17,6 +18,7 @@ from dashboard.contract.pages import PageItem
 from dashboard.itself import Itself
 from dashboard.ledger.queries.operations import publishes_of_page
 from dashboard.ledger.queries.pages import Coverage, Tally, everything_counted, pages_coverage
+from dashboard.web.addresses import address_of
 from dashboard.web.asked import count_in
 from dashboard.web.audience_rows import (
     AudienceQuery,
@@ -30,6 +32,7 @@ from dashboard.web.page_lists import (
     PageQuery,
     PageRows,
     Progress,
+    Stretch,
     drawable,
     listed,
     read_on,
@@ -46,22 +49,24 @@ LIST = "pages/list.html"
 
 @require_GET
 def page_list(request: Request) -> HttpResponse:
-    """List pages: live by `?cursor=`, or those seen here by `?q= status= type= standing= sort=`."""
-    query = PageQuery.of(request.GET)
+    """List pages: live by `?cursor=`, or those seen here by `?q= status= type= standing= sort=`.
+
+    `show=` is how many rows, where more than a part of them were shown before.
+    """
+    query, stretch = PageQuery.of(request.GET), Stretch.of(request.GET)
     if request.htmx.target == "f-standing":
         counts = {"filters": {"standings": standing_choices(query, counted=True)}}
         return render_part(request, LIST, counts, parts=("f-standing",))
     if "read" in request.GET:
         return _read_the_rest(request, query)
     if not query.is_plain:
-        return _show(request, _seen(query, before=count_in(request.GET.get("after", ""))))
-    cursor = request.GET.get("cursor", "")
+        return _show(request, _seen(query, stretch))
     try:
-        reading = listed(cursor, before=count_in(request.GET.get("after", "")))
+        reading = listed(stretch)
     except (InvalidRequestError, NotFoundError):
-        if not cursor:
+        if stretch.is_first_part:
             raise
-        start = _context(query, listed("", before=0), restarted=True)
+        start = _context(query, listed(Stretch()), restarted=True)
         return _show_all_results(request, start) if request.htmx else _show(request, start)
     return _show(request, _context(query, reading))
 
@@ -70,7 +75,7 @@ def _read_the_rest(request: Request, query: PageQuery) -> HttpResponse:
     """Read one more part of the whole list; the page asks on until all of it is known."""
     progress = read_on(request.GET.get("cursor", ""), done=count_in(request.GET.get("read", "")))
     is_done = not (progress.goes_on or progress.error)
-    context = _seen(query, progress=None if is_done else progress)
+    context = _seen(query, Stretch(), progress=None if is_done else progress)
     if not is_done:
         return _show(request, context)
     return (
@@ -78,12 +83,14 @@ def _read_the_rest(request: Request, query: PageQuery) -> HttpResponse:
     )
 
 
-def _seen(query: PageQuery, *, before: int = 0, progress: Progress | None = None) -> dict[str, Any]:
+def _seen(
+    query: PageQuery, stretch: Stretch, *, progress: Progress | None = None
+) -> dict[str, Any]:
     """Return the context of a list answered from what was seen here."""
     tally = query.tally()
     coverage = pages_coverage()
     total = tally.total(query.statuses, query.types)
-    rows = rows_as_seen(query, before=before, total=total)
+    rows = rows_as_seen(query, stretch, total=total)
     reading = Reading(rows, coverage.as_of or timezone.now())
     return _context(query, reading, counted=(tally, coverage), progress=progress)
 
@@ -120,7 +127,16 @@ def _show(request: Request, context: dict[str, Any]) -> HttpResponse:
     if request.htmx.target == "results":
         # A form sends its empty fields too; the address is to be one worth keeping.
         return replace_url(response, context["whole_address"])
+    if request.htmx.target == "rows":
+        return replace_url(response, _address_of_all_shown(request, context))
     return response
+
+
+def _address_of_all_shown(request: Request, context: dict[str, Any]) -> str:
+    """Return the address that shows the rows there were and those added: Back leads to them."""
+    shown = urlsplit(request.htmx.current_url_abs_path or "").query
+    stretch = Stretch.of(QueryDict(shown)).grown(Stretch.of(request.GET), context["rows"].shown)
+    return f"{address_of('page-list')}{context['query'].address(**stretch.said)}"
 
 
 def _show_all_results(request: Request, context: dict[str, Any]) -> HttpResponse:
