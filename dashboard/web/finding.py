@@ -5,6 +5,7 @@ All of it comes from the ledger; people alone are asked for, in a part of their 
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 from django.urls import reverse
 from django.utils.http import urlencode
@@ -26,7 +27,12 @@ PLACES = (
     ("people", "People", "people-list"),
     ("webhook", "Webhooks", "subscription-list"),
     ("activity", "Activity", "operation-list"),
+    ("theme", "Settings", "settings"),
 )
+VERB_FROM = 3
+"""Characters of a verb that are enough to be taken for it."""
+NAMED_AFTER_A_VERB = 50
+"""Among how many audiences of a name those are looked for with which it can be done."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +63,11 @@ class Rights:
     publish: bool
     create_page: bool
 
+    @property
+    def verbs(self) -> tuple[str, ...]:
+        """What can be done with an audience's latest version."""
+        return ("publish", "compare") if self.publish else ("compare",)
+
 
 def exact_hits(identifier: str) -> list[Hit]:
     """Return everything seen here with exactly this id."""
@@ -70,16 +81,23 @@ def exact_hits(identifier: str) -> list[Hit]:
     ]
 
 
-def found_groups(words: str, exact: list[Hit], rights: Rights) -> list[Group]:
-    """Return what is found by words; `exact` is what has them for its id."""
+def found_groups(words: str, exact: list[Hit], visits: list[Visit], rights: Rights) -> list[Group]:
+    """Return what is found by words; `exact` is what has them for its id.
+
+    A verb with nothing behind it is about what was visited.
+    """
     audiences = find.audiences_named(words, A_GROUP)
+    actions = [
+        *_asked_for(words, visits, rights.verbs),
+        *_actions(audiences[:ACTED_ON], rights.verbs),
+    ]
     groups = [
         Group("With exactly this id", exact),
         Group("Go to", _places(words, rights)),
         Group("Audiences", _audience_hits(audiences)),
         Group("Pages", [page_hit(record, words) for record in find.pages_named(words, A_GROUP)]),
         Group("Webhooks", _subscription_hits(words)),
-        Group("Commands", [*_actions(audiences[:ACTED_ON], rights), *_searches(words)]),
+        Group("Commands", [*dict.fromkeys(actions), *_searches(words)]),
     ]
     seen = {hit.address for hit in exact}
     rest = [Group(g.label, [h for h in g.hits if h.address not in seen]) for g in groups[1:]]
@@ -184,16 +202,33 @@ def _begins_a_word(name: str, words: str) -> bool:
     return f" {name.casefold()}".find(f" {words.casefold()}") >= 0 if words else True
 
 
-def _actions(audiences: list[AudienceRecord], rights: Rights) -> Iterable[Hit]:
+def _asked_for(words: str, visits: list[Visit], verbs: tuple[str, ...]) -> list[Hit]:
+    """Return what words such as "publish acme" or "pub" ask for; nothing without a verb."""
+    first, _, named = words.partition(" ")
+    begun = first.casefold().rstrip(".…")
+    asked = tuple(verb for verb in verbs if len(begun) >= VERB_FROM and verb.startswith(begun))
+    if not asked:
+        return []
+    audiences = find.audiences_named(named, NAMED_AFTER_A_VERB) if named else _visited(visits)
+    return list(islice(_actions(audiences, asked), A_GROUP))
+
+
+def _visited(visits: list[Visit]) -> list[AudienceRecord]:
+    """Return the audiences among what was visited, in that order; one query at most."""
+    found = find.audiences_with([visit for visit in visits if visit[1]])
+    return [found[visit] for visit in visits if visit in found]
+
+
+def _actions(audiences: list[AudienceRecord], verbs: tuple[str, ...]) -> Iterable[Hit]:
     for record in audiences:
         ids = (record.page_id, record.audience_id)
         if not record.latest_version_id or record.latest_version_id == record.live_version_id:
             continue
-        if rights.publish and record.latest_status not in (*IN_FLIGHT, "cancelled"):
+        if "publish" in verbs and record.latest_status not in (*IN_FLIGHT, "cancelled"):
             address = reverse("version-publish", args=[*ids, record.latest_version_id])
             name = f"Publish version {record.latest_version_number} of {record}…"
             yield Hit("publish", name, address, note="Asks first")
-        if record.live_version_id:
+        if "compare" in verbs and record.live_version_id:
             numbers = f"{record.live_version_number} with {record.latest_version_number}"
             chosen = {"from": record.live_version_id, "to": record.latest_version_id}
             address = f"{reverse('version-compare', args=ids)}?{urlencode(chosen)}"

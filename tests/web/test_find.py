@@ -173,9 +173,88 @@ def test_a_publisher_is_offered_to_publish_and_to_create(as_publisher: Client) -
     assert palette(as_publisher, "create")[0] == "/pages/new/"
 
 
+PUBLISH = f"{AUDIENCE}versions/ver_2/publish/"
+COMPARE = f"{AUDIENCE}versions/compare/?from=ver_1&to=ver_2"
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("publish brightwater", PUBLISH),
+        ("pub BRIGHT foods", PUBLISH),
+        ("Publish… bright", PUBLISH),
+        ("publish aud_1", PUBLISH),
+        ("compare bright", COMPARE),
+        ("com bright", COMPARE),
+    ],
+)
+def test_a_verb_before_a_name_is_what_comes_first(
+    words: str, offered: str, as_publisher: Client
+) -> None:
+    know_things()
+    found = palette(as_publisher, words)
+    assert found[0] == offered
+    assert [address.split("?")[0] for address in found[1:]] == ["/pages/", "/people/"]
+
+
+@pytest.mark.parametrize("words", ["pu bright", "publisher bright", "publish zebra", "publish"])
+def test_what_is_no_verb_or_names_nothing_asks_for_nothing(
+    words: str, as_publisher: Client
+) -> None:
+    know_things()
+    assert not any("/versions/" in address for address in palette(as_publisher, words))
+
+
+def test_a_verb_alone_is_about_what_was_visited_and_can_be_published(
+    as_publisher: Client, far_end: FarEnd
+) -> None:
+    live = wire.live_version()
+    for audience in (
+        wire.audience(audienceId="aud_9", latestVersion=live, publishedVersion=live),
+        wire.audience(),
+    ):
+        serve(far_end, audience)
+        know_audiences(audience)
+        as_publisher.get(f"/pages/page_1/audiences/{audience['audienceId']}/")
+    assert palette(as_publisher, "publish")[0] == PUBLISH
+    assert palette(as_publisher, "comp")[0] == COMPARE
+    assert not any("aud_9" in address for address in palette(as_publisher, "pub"))
+
+
+def test_one_that_can_be_published_is_found_among_others_of_its_name(as_publisher: Client) -> None:
+    live = wire.live_version()
+    others = [
+        wire.audience(
+            audienceId=f"a_{number}",
+            effectiveName=f"Bright {number}",
+            latestVersion=live,
+            publishedVersion=live,
+        )
+        for number in range(20)
+    ]
+    know_audiences(*others, wire.audience())
+    assert PUBLISH not in palette(as_publisher, "bright")
+    assert palette(as_publisher, "publish bright")[0] == PUBLISH
+
+
+def test_a_verb_takes_few_queries_more(
+    as_publisher: Client, django_assert_max_num_queries: Any
+) -> None:
+    for number in range(30):
+        know_pages(wire.page(pageId=f"page_{number}"))
+        know_audiences(wire.audience(audienceId=f"aud_{number}"), page_id=f"page_{number}")
+    with django_assert_max_num_queries(20):
+        assert len(palette(as_publisher, "publish bright")) == 8
+
+
+def test_the_settings_are_found(as_viewer: Client) -> None:
+    assert palette(as_viewer, "setti")[0] == "/accounts/settings/"
+
+
 def test_a_viewer_is_not(as_viewer: Client) -> None:
     know_things()
-    assert not any("publish" in address for address in palette(as_viewer, "bright"))
+    assert not any("publish/" in address for address in palette(as_viewer, "bright"))
+    assert not any("publish/" in address for address in palette(as_viewer, "publish bright"))
     assert "/pages/new/" not in palette(as_viewer, "create")
     assert "/pages/new/" not in palette(as_viewer)
 

@@ -61,10 +61,11 @@ def find(request: Request) -> HttpResponse:
     is_whole = not wants_part(request, PARTS)
     search = started(_search(words)) if is_whole and asks_people and is_quick() else None
     rights = Rights(may(request, PUBLISH), may(request, CREATE_PAGE))
+    visits = recent_visits(request)
     groups = (
-        found_groups(words, exact, rights)
+        found_groups(words, exact, visits, rights)
         if words
-        else groups_to_begin_with(preferences_of(request.user).pins, recent_visits(request), rights)
+        else groups_to_begin_with(preferences_of(request.user).pins, visits, rights)
     )
     context = {
         "words": words,
