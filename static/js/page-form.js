@@ -21,6 +21,72 @@ document.addEventListener("htmx:afterSwap", ({ detail }) => {
   field.setAttribute("aria-describedby", isWrong ? `${hint} ${detail.elt.id}`.trim() : hint);
 });
 
+// What is typed while rows are asked for is not in the answer, which replaces the form: it is put
+// back, where its row then is, and whoever typed stays there.
+const TYPED_IN = "input:not([type=hidden]), select, textarea";
+let since = null;
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  const form = document.querySelector("form[data-page-form]");
+  const asked = detail.requestConfig?.formData;
+  since = null;
+  if (!form || !asked?.has("rows")) return;
+  const replaced = [...form.elements].filter((each) => detail.target.contains(each) && each.matches(TYPED_IN));
+  const focused = replaced.find((each) => each === document.activeElement);
+  since = { command: asked.get("rows"), fields: replaced.filter((each) => differs(each, asked)), focused };
+});
+document.addEventListener("htmx:afterSwap", ({ detail }) => {
+  const form = document.querySelector("form[data-page-form]");
+  if (!since || !form) return;
+  const { command, fields, focused } = since;
+  since = null;
+  for (const field of fields) putBack(field, sameField(form, field, command));
+  const place = focused && sameField(form, focused, command);
+  if (place) stayAt(place, focused, form);
+  // Once the form is listened to again: what was put back is saved.
+  const save = () => form.dispatchEvent(new Event("input", { bubbles: true }));
+  if (fields.length) detail.elt.addEventListener("htmx:afterSettle", save, { once: true });
+});
+function differs(field, asked) {
+  if (!isTicked(field)) return field.value !== asked.get(field.name);
+  return field.checked !== asked.getAll(field.name).includes(field.value);
+}
+function isTicked(field) {
+  return ["checkbox", "radio"].includes(field.type);
+}
+function putBack(field, place) {
+  if (!place) return;
+  if (isTicked(field)) place.checked = field.checked;
+  else place.value = field.value;
+  place.closest("details")?.setAttribute("open", "");
+}
+function stayAt(place, focused, form) {
+  form.querySelector("[data-autofocus]")?.removeAttribute("data-autofocus");
+  place.focus({ preventScroll: true });
+  if (focused.selectionStart !== null) place.setSelectionRange?.(focused.selectionStart, focused.selectionEnd);
+}
+function sameField(form, field, command) {
+  const named = (name) => (each) => each.name === name && (each.type !== "radio" || each.value === field.value);
+  const name = nameAfter(field.name, command);
+  const fields = [...form.elements];
+  // The first row can't go up, nor the last one down.
+  return name && (fields.find(named(name)) ?? fields.find(named(field.name)));
+}
+
+// The name of a field once a command of forms/rows.py is carried out; null where its row is gone.
+function nameAfter(name, command) {
+  const [verb, path = ""] = command.split(" ");
+  const [, list, row] = path.match(/^(.*\.)(\d+)$/) ?? [];
+  if (!list || !name.startsWith(list)) return name;
+  const [was] = name.slice(list.length).split(".");
+  const is = rowAfter(Number(was), verb, Number(row));
+  return is === null ? null : `${list}${is}${name.slice(list.length + was.length)}`;
+}
+function rowAfter(was, verb, row) {
+  if (verb === "remove") return was === row ? null : was - Number(was > row);
+  const other = verb === "up" ? row - 1 : row + 1;
+  return { [row]: other, [other]: row }[was] ?? was;
+}
+
 // What is typed while a save is under way is not in it: how often was typed, and what of it is sent
 // and kept.
 let typed = 0;

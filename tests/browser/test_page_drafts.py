@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, expect
 
 from tests.browser.conftest import log_in, open_page, until
 from tests.browser.whole_page import (
@@ -54,6 +55,26 @@ def create(page: Page, name: str) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text(name)
     page.wait_for_load_state()
     assert_holds_all(page, name)
+
+
+def ask_for_rows(page: Page, button: str) -> Route:
+    """Press a button of the rows, and return its request, kept from its answer."""
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        if not held and "rows=" in (route.request.post_data or ""):
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route(f"**{NEW}", hold)
+    page.get_by_role("button", name=button, exact=True).first.press("Enter")
+    until(page, lambda: bool(held))
+    return held[0]
+
+
+def field(page: Page, field_id: str) -> Locator:
+    return page.locator(f"[id='{field_id}']")
 
 
 def sign_in_again(page: Page, name: str = "demo") -> None:
@@ -173,3 +194,57 @@ def test_lengths_and_previews_follow_the_typing(page: Page) -> None:
     type_at(page, "metadata.title", "Eight ch")
     expect(page.locator("#previews")).to_contain_text("title 8, description 0 characters")
     expect(page.locator("[id='metadata.title']")).to_be_focused()
+
+
+def test_what_is_typed_while_a_row_is_added_stays_and_so_does_the_focus(page: Page) -> None:
+    log_in(page, to=NEW)
+    added = ask_for_rows(page, "Add another action")
+    page.get_by_role("radio").last.check()
+    field(page, "actions.0.buttonTitle").press_sequentially("Book a call")
+    page.keyboard.press("Home")
+    added.continue_()
+    expect(field(page, "actions.1.buttonTitle")).to_be_visible()
+    expect(field(page, "actions.0.buttonTitle")).to_have_value("Book a call")
+    expect(page.get_by_role("radio").last).to_be_checked()
+    expect(field(page, "actions.0.buttonTitle")).to_be_focused()
+    page.keyboard.type("Please: ")
+    expect(field(page, "actions.0.buttonTitle")).to_have_value("Please: Book a call")
+
+
+def test_what_is_typed_while_a_row_is_added_is_kept_as_a_draft(page: Page) -> None:
+    log_in(page, to=NEW)
+    added = ask_for_rows(page, "Add another action")
+    field(page, "metadata.ogTitle").evaluate("(it) => it.closest('details').open = true")
+    field(page, "metadata.ogTitle").press_sequentially("Shared")
+    with page.expect_request("**/draft/") as kept:
+        added.continue_()
+    assert "metadata.ogTitle=Shared" in (kept.value.post_data or "")
+    expect(field(page, "metadata.ogTitle")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("button", "stands"),
+    [
+        ("Move action 2 up", ["in 2", "in 1"]),
+        ("Move action 1 down", ["in 2", "in 1"]),
+        ("Move action 1 up", ["in 1", "in 2"]),
+        ("Remove action 1", ["in 2"]),
+        ("Remove action 2", ["in 1"]),
+    ],
+)
+def test_what_is_typed_while_rows_move_goes_where_its_row_goes(
+    page: Page, button: str, stands: list[str]
+) -> None:
+    log_in(page, to=NEW)
+    page.get_by_role("button", name="Add another action").press("Enter")
+    expect(field(page, "actions.1.purpose")).to_be_visible()
+    asked = ask_for_rows(page, button)
+    field(page, "actions.0.purpose").press_sequentially("in 1")
+    field(page, "actions.1.purpose").press_sequentially("in 2")
+    with page.expect_request("**/draft/"):
+        asked.continue_()
+    expect(page.locator("[id$='.purpose']")).to_have_count(len(stands))
+    for row, words in enumerate(stands):
+        expect(field(page, f"actions.{row}.purpose")).to_have_value(words)
+    if "in 2" in stands:
+        expect(field(page, f"actions.{stands.index('in 2')}.purpose")).to_be_focused()
