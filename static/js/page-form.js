@@ -1,5 +1,5 @@
-// "Create page" beyond plain HTML: a field is checked when it is left, and the last words typed
-// before the tab goes are kept.
+// "Create page" beyond plain HTML: a field is checked when it is left, and what is typed stays,
+// whatever is under way and though the tab or the connection goes.
 
 const formOf = (element) => element.closest?.("form[data-page-form]");
 
@@ -43,8 +43,8 @@ document.addEventListener("htmx:afterSwap", ({ detail }) => {
   const place = focused && sameField(form, focused, command);
   if (place) stayAt(place, focused, form);
   // Once the form is listened to again: what was put back is saved.
-  const save = () => form.dispatchEvent(new Event("input", { bubbles: true }));
-  if (fields.length) detail.elt.addEventListener("htmx:afterSettle", save, { once: true });
+  const typeAgain = () => form.dispatchEvent(new Event("input", { bubbles: true }));
+  if (fields.length) detail.elt.addEventListener("htmx:afterSettle", typeAgain, { once: true });
 });
 function differs(field, asked) {
   if (!isTicked(field)) return field.value !== asked.get(field.name);
@@ -87,25 +87,59 @@ function rowAfter(was, verb, row) {
   return { [row]: other, [other]: row }[was] ?? was;
 }
 
-// What is typed while a save is under way is not in it: how often was typed, and what of it is sent
-// and kept.
+// What is typed while a request is under way is not in it: how often was typed, what of it each
+// request takes along, and what is kept. Asking for rows keeps what is typed as a save does.
 let typed = 0;
-let sent = 0;
 let kept = 0;
+const takenAlong = new WeakMap();
 document.addEventListener("input", ({ target }) => {
   if (formOf(target)) typed += 1;
 });
-document.addEventListener("submit", ({ target }) => {
-  if (formOf(target)) kept = typed;
-});
-document.addEventListener("htmx:beforeRequest", ({ detail }) => {
-  if (detail.elt.id === "kept") sent = typed;
-});
+document.addEventListener("htmx:beforeRequest", ({ detail }) => takenAlong.set(detail.xhr, typed));
 document.addEventListener("htmx:afterRequest", ({ detail }) => {
-  if (detail.elt.id === "kept" && detail.successful) kept = sent;
+  if (!detail.successful || !(isSave(detail) || detail.requestConfig.target.id === "page-form")) return;
+  kept = Math.max(kept, takenAlong.get(detail.xhr));
+  if (kept === typed) submitHeld();
 });
 document.addEventListener("visibilitychange", () => {
   const form = document.querySelector("form[data-page-form]");
   if (!document.hidden || kept === typed || !form) return;
   navigator.sendBeacon(document.getElementById("kept").getAttribute("hx-post"), new FormData(form));
+});
+function isSave({ requestConfig }) {
+  return requestConfig.elt.id === "kept";
+}
+function save() {
+  htmx.trigger("#kept", "again");
+}
+
+// Where nobody answers, the browser puts a page of its own in place of the form: what is typed last
+// is kept before anything is sent, and where it can't be, the form stays.
+let held = null;
+document.addEventListener("submit", (event) => {
+  if (!formOf(event.target) || kept === typed) return;
+  save();
+  event.preventDefault();
+  held = { form: event.target, button: event.submitter };
+});
+function submitHeld() {
+  if (held?.form.isConnected) held.form.requestSubmit(held.button);
+  held = null;
+}
+for (const failure of ["htmx:sendError", "htmx:timeout", "htmx:responseError"]) {
+  document.addEventListener(failure, ({ detail }) => {
+    if (isSave(detail)) sayNotKept(failure === "htmx:responseError" ? "the dashboard failed" : "no connection");
+  });
+}
+function sayNotKept(why) {
+  const said = document.createElement("span");
+  said.textContent = `Not kept: ${why}.${held ? " Nothing was sent." : ""}`;
+  // Said aloud to who pressed a button, and not to who is typing.
+  if (held) said.setAttribute("role", "alert");
+  document.getElementById("kept")?.replaceChildren(said);
+  held?.button?.removeAttribute("aria-busy");
+  held = null;
+}
+addEventListener("online", () => {
+  if (kept !== typed && document.getElementById("kept")) save();
 });

@@ -248,3 +248,50 @@ def test_what_is_typed_while_rows_move_goes_where_its_row_goes(
         expect(field(page, f"actions.{row}.purpose")).to_have_value(words)
     if "in 2" in stands:
         expect(field(page, f"actions.{stands.index('in 2')}.purpose")).to_be_focused()
+
+
+def test_without_a_connection_nothing_is_sent_and_all_that_was_typed_stays(
+    page: Page, context: BrowserContext, troubles: list[str]
+) -> None:
+    log_in(page, to=NEW)
+    line = page.locator("#kept")
+    field(page, "name").press_sequentially("Typed on the train")
+    expect(line).to_contain_text("Draft kept")
+    context.set_offline(True)
+    field(page, "metadata.title").press_sequentially("Tunnel")
+    expect(line).to_have_text("Not kept: no connection.")
+    create = page.get_by_role("button", name="Create page")
+    create.press("Enter")
+    expect(line).to_have_text("Not kept: no connection. Nothing was sent.")
+    expect(create).not_to_have_attribute("aria-busy", "true")
+    expect(field(page, "metadata.title")).to_have_value("Tunnel")
+    with page.expect_request("**/draft/") as kept:
+        context.set_offline(False)
+    assert "metadata.title=Tunnel" in (kept.value.post_data or "")
+    expect(line).to_contain_text("Draft kept")
+    troubles.clear()
+
+
+def test_a_form_sent_right_after_typing_is_sent_once_its_last_words_are_kept(page: Page) -> None:
+    log_in(page, to=NEW)
+    asked: list[str] = []
+    page.on("request", lambda it: asked.append(it.url) if it.method == "POST" else None)
+    field(page, "pageContext").fill("All of it")
+    field(page, "name").fill("Sent at once")
+    page.get_by_role("button", name="Create page").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Sent at once")
+    page.goto(NEW)
+    expect(page.get_by_text("Sent at once")).to_have_count(0)
+    assert [url for url in asked if url.endswith("/draft/")]
+
+
+def test_a_save_the_dashboard_fails_at_is_said_and_made_up_for_at_the_next_letter(
+    page: Page, troubles: list[str]
+) -> None:
+    log_in(page, to=NEW)
+    page.route("**/draft/", lambda route: route.fulfill(status=503), times=1)
+    field(page, "name").press_sequentially("Typed")
+    expect(page.locator("#kept")).to_have_text("Not kept: the dashboard failed.")
+    field(page, "name").press_sequentially(" on")
+    expect(page.locator("#kept")).to_contain_text("Draft kept")
+    troubles.clear()
