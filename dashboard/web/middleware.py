@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.contrib import messages
 from django.contrib.auth import logout
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.contrib.auth.views import redirect_to_login
@@ -30,6 +31,7 @@ from dashboard.web.views.errors import service_error
 
 Handler = Callable[[HttpRequest], HttpResponse]
 
+SIGNED_OUT = "Nothing was sent: you were signed out. Make the change again."
 WORTH_COMPRESSING = 200
 """Bytes; as Django has it."""
 PADDING_HEADER = "X-Padding"
@@ -58,12 +60,15 @@ class LoginRequired(LoginRequiredMiddleware):
     ) -> HttpResponse:
         """Send the whole page to the log-in; htmx would put it into a part of the page.
 
-        What was typed into a form that has a draft is kept, and is there after the log-in.
+        What was typed into a form that has a draft is kept, and is there after the log-in. What
+        any other form asked for is lost, and is said to be so there.
         """
         htmx = getattr(request, "htmx", None)
         ticket = keep_what_was_posted(request)
         if ticket and asks_quietly(request):
             return HttpResponse(status=204)
+        if request.method == "POST" and not ticket:
+            messages.warning(request, SIGNED_OUT)
         page = ticket.address if ticket else _page_of(request)
         login = redirect_to_login(page, resolve_url(settings.LOGIN_URL))
         return HttpResponseClientRedirect(login.url) if htmx else login

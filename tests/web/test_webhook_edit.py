@@ -601,3 +601,34 @@ def test_two_people_with_two_forms_both_get_through(
     editor.post(PAGE, fields(answer.text) | {"operation_key": str(uuid4())})
     assert service.held["url"] == NEW
     assert service.held["events"] == []
+
+
+WORDS_OF_LOSS = "Nothing was sent: you were signed out. Make the change again."
+
+
+@pytest.mark.parametrize(
+    "asked_on",
+    [
+        {"Referer": f"http://testserver{PAGE}"},
+        {"HX-Request": "true", "HX-Current-URL": f"http://testserver{PAGE}"},
+    ],
+    ids=["by the button", "while typing"],
+)
+def test_a_change_that_comes_after_the_session_ended_is_said_to_be_lost_after_the_log_in(
+    editor: Client, service: WebhookService, asked_on: dict[str, str]
+) -> None:
+    form = typed(editor, url=NEW)
+    editor.logout()
+    answer = editor.post(PAGE, form, headers=asked_on)
+    login = answer.headers.get("HX-Redirect") or answer["Location"]
+    back = editor.post(login, {"username": "ada", "password": "ada"})
+    assert text(editor.get(back["Location"]).text).count(WORDS_OF_LOSS) == 1
+    assert service.changes == []
+
+
+def test_a_page_opened_after_the_session_ended_is_not_said_to_have_lost_anything(
+    editor: Client,
+) -> None:
+    editor.logout()
+    editor.post(editor.get(PAGE)["Location"], {"username": "ada", "password": "ada"})
+    assert WORDS_OF_LOSS not in text(editor.get(PAGE).text)
