@@ -5,6 +5,7 @@
 // of its own: so none may import or export anything, or declare a var. webauthn-json.js is of
 // django-allauth's.
 import "./shell.js";
+import "./copy.js";
 import "./palette.js";
 import "./keys.js";
 import "./ages.js";

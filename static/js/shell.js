@@ -6,10 +6,9 @@ if (!document.cookie.split("; ").includes(`timezone=${zone}`)) {
   document.cookie = `timezone=${zone}; path=/; max-age=31536000; samesite=lax`;
 }
 
-document.addEventListener("click", async (event) => {
+document.addEventListener("click", (event) => {
   const button = event.target.closest("button, a");
   if (button?.hasAttribute("data-dismiss")) button.closest(".note").remove();
-  if (button?.dataset.copy !== undefined) await copy(button);
   if (button?.dataset.closes) close(event, button);
 });
 
@@ -30,18 +29,6 @@ document.addEventListener("keydown", (event) => {
   if (document.querySelector(":modal, :popover-open")) return;
   document.querySelector(".app[inert] ~ #dialogs > dialog[open] a[data-closes]")?.click();
 });
-
-async function copy(button) {
-  await navigator.clipboard.writeText(button.dataset.copy);
-  const label = button.dataset.label ?? button.getAttribute("aria-label");
-  button.dataset.label = label;
-  button.setAttribute("aria-label", "Copied");
-  button.setAttribute("title", "Copied");
-  setTimeout(() => {
-    button.setAttribute("aria-label", label);
-    button.removeAttribute("title");
-  }, 2000);
-}
 
 document.addEventListener("change", (event) => {
   event.target.closest("form[data-submit-on-change]")?.requestSubmit();

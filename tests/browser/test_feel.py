@@ -2,11 +2,13 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.conftest import best, log_in, open_page, until
 from tests.processes import Running
 
+NO_CLIPBOARD = "delete Navigator.prototype.clipboard"
 LIVE_WITHIN_MS = 30_000
 NOTE_BUSY = """document.addEventListener("submit", (event) => {
   sessionStorage.busy = event.submitter.getAttribute("aria-busy");
@@ -41,6 +43,38 @@ def test_a_button_of_a_part_is_busy_until_the_answer_and_keeps_the_focus(page: P
     expect(page.locator("#pins")).to_have_text(f"Pinned {name}")
     button.press("Enter")
     expect(page.locator("#pins")).to_have_text("")
+
+
+@pytest.mark.parametrize(
+    ("clipboard", "said", "icon"),
+    [(";", "Copied", "#check"), (NO_CLIPBOARD, "Not copied", "#x")],
+    ids=["with a clipboard", "without one"],
+)
+def test_what_came_of_copying_is_seen_and_said_for_a_while(
+    page: Page, clipboard: str, said: str, icon: str
+) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.add_init_script(clipboard)
+    a_page_with_audiences(page)
+    button = page.locator("main .id button").first
+    name, drawn = button.get_attribute("aria-label"), button.locator("use").get_attribute("href")
+    button.press("Enter")
+    expect(button).to_have_attribute("aria-label", said)
+    expect(button.locator("use")).to_have_attribute("href", re.compile(f"{icon}$"))
+    expect(page.get_by_role("status").filter(has_text=said)).to_have_text(said)
+    expect(button).to_have_attribute("aria-label", name or "")
+    expect(button.locator("use")).to_have_attribute("href", drawn or "")
+    expect(page.get_by_role("status").filter(has_text=said)).to_have_count(0)
+
+
+def test_a_button_with_words_of_its_own_keeps_them_once_it_has_copied(page: Page) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    a_page_with_audiences(page)
+    page.get_by_text("The page as JSON").click()
+    button = page.get_by_text("Copy the JSON")
+    button.press("Enter")
+    expect(button).to_have_accessible_name("Copied")
+    expect(button).to_have_accessible_name("Copy the JSON")
 
 
 def test_a_button_of_a_form_is_busy_until_the_page_is_there(page: Page) -> None:
