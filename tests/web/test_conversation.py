@@ -19,6 +19,8 @@ pytestmark = pytest.mark.same_on_any_database
 
 URL = "/pages/page_1/audiences/aud_1/conversation/"
 FOUND = {"HX-Request": "true", "HX-Target": "found"}
+COUNTING = ("tabs", "filters", "standing")
+"""The parts of the page that count its messages."""
 
 
 @pytest.fixture
@@ -478,6 +480,24 @@ def test_new_messages_are_added_to_the_thread_and_counted(
     second = as_viewer.get(look_of(first)).content.decode()
     assert "2 new messages." in text(second)
     assert visible(second) == ["m3"]
+
+
+def test_new_messages_are_counted_wherever_the_page_counts(
+    as_viewer: Client, said: dict[str, Any]
+) -> None:
+    said["conversation"] = {"publishedMessageId": "msg_1"}
+    said["messages"] = [message()]
+    look = look_of(read(as_viewer))
+    said["messages"] = [message(), message(messageId="b", changes=[{"newValue": "x"}])]
+    page = {"HX-Request": "true", "HX-Current-URL": f"http://testserver{URL}?show=changes&q=a"}
+    html = as_viewer.get(look, headers=page).content.decode()
+    parts = {name: html.split(f'hx-swap-oob="morph:#{name}"')[1] for name in COUNTING}
+    assert "Conversation 2, 1 after publishing" in text(parts["tabs"])
+    assert "All 2 Errors 0 Changes 1" in text(parts["filters"])
+    assert "1 message and 1 change after what was published." in text(parts["standing"])
+    [chosen] = [e for e in elements(parts["filters"], "a") if "aria-current" in e.attributes]
+    assert chosen.attributes["data-show"] == "changes"
+    assert 'href="?q=a"' in parts["filters"]
 
 
 def test_messages_that_changed_above_are_said_and_looking_ends(

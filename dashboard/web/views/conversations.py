@@ -16,7 +16,7 @@ from dashboard.web.audience_head import head_last_known, head_of
 from dashboard.web.conversation_export import to_markdown
 from dashboard.web.conversation_looks import Look
 from dashboard.web.conversation_reading import ShownConversation, ShownMessage, show_conversation
-from dashboard.web.conversation_search import SHOWS, Found, make_rows
+from dashboard.web.conversation_search import SHOWS, Found, Row, make_rows
 from dashboard.web.http import Request, render_part
 from dashboard.web.parallel import started
 from dashboard.web.readings import (
@@ -67,7 +67,10 @@ def conversation_newer(request: Request, page_id: str, audience_id: str) -> Http
     now = look.again(shown)
     if now == look:
         return HttpResponse(status=204)
+    page_query = (request.htmx.current_url or "").partition("?")[2].partition("#")[0]
+    asked = QueryDict(page_query)
     rows = make_rows(shown)
+    context |= _counted(shown, rows) | _board(shown, asked)
     context |= {
         "look": now,
         "newer": rows[look.count :],
@@ -75,9 +78,8 @@ def conversation_newer(request: Request, page_id: str, audience_id: str) -> Http
         "is_changed": look.is_outdated_by(shown),
         "told": list(_what_changed(look, now, shown)),
         "head": head_last_known(page_id, audience_id),
+        "show": _show_in(asked),
     }
-    page_query = (request.htmx.current_url or "").partition("?")[2].partition("#")[0]
-    context |= _board(shown, QueryDict(page_query))
     return render(request, "conversations/newer.html", context)
 
 
@@ -171,20 +173,35 @@ def _frame(page_id: str, audience_id: str) -> dict[str, Any]:
 
 
 def _talk(request: Request, shown: ShownConversation) -> dict[str, Any]:
-    show = request.GET.get("show", "")
-    show = show if show in SHOWS else ""
+    show = _show_in(request.GET)
     words = words_in(request.GET)
     rows = make_rows(shown, show=show, words=words)
-    return _board(shown, request.GET) | {
+    return (
+        _counted(shown, rows)
+        | _board(shown, request.GET)
+        | {
+            "found": Found(words, rows) if words else None,
+            "is_any_left": not all(row.is_hidden for row in rows),
+            "show": show,
+            "words": words,
+            "look": Look.at(shown),
+            "pending_count": len(shown.pending),
+        }
+    )
+
+
+def _show_in(asked: QueryDict) -> str:
+    """Return the filter, one of SHOWS; empty where all messages are shown."""
+    show = asked.get("show", "")
+    return show if show in SHOWS else ""
+
+
+def _counted(shown: ShownConversation, rows: list[Row]) -> dict[str, Any]:
+    """Return the messages, and how many there are in all and after the line."""
+    return {
         "rows": rows,
-        "found": Found(words, rows) if words else None,
-        "is_any_left": not all(row.is_hidden for row in rows),
-        "show": show,
-        "words": words,
-        "look": Look.at(shown),
         "messages_count": len(rows),
         "messages_after": len(shown.after_line),
-        "pending_count": len(shown.pending),
     }
 
 
