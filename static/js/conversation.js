@@ -7,12 +7,16 @@ document.addEventListener("click", (event) => {
   const link = event.target.closest("[data-filter-for] a");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
+  choose(link);
+  narrow();
+});
+
+function choose(link) {
   const group = link.closest("[data-filter-for]");
   for (const each of group.querySelectorAll("a")) each.removeAttribute("aria-current");
   link.setAttribute("aria-current", "true");
-  narrow();
   remember(group.dataset.filterName, link.dataset.show);
-});
+}
 
 // What is shown is in the address, so that a reload and a link show the same.
 function remember(name, value) {
@@ -39,6 +43,46 @@ function narrow() {
   if (thread) {
     document.getElementById("none-left").hidden = Boolean(thread.querySelector("li.msg:not([hidden])"));
   }
+}
+
+// A link to what a filter or the search hides shows all that stands beside it first; the browser
+// then goes there. Where the address alone became another, it has been and found nothing.
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[href^='#']");
+  if (link) reveal(link.hash);
+});
+addEventListener("hashchange", () => {
+  const place = reveal(location.hash);
+  place?.scrollIntoView();
+  place?.focus({ preventScroll: true });
+});
+
+// Returns the place only where it was hidden.
+function reveal(hash) {
+  const place = document.getElementById(hash.slice(1));
+  const list = place?.closest("[data-kinds][hidden]")?.parentElement;
+  if (!list) return null;
+  const all = document.querySelector(`[data-filter-for="${list.id}"] [data-show=""]`);
+  if (all) choose(all);
+  if (list === theThread()) leaveSearch();
+  narrow();
+  return place;
+}
+
+// What was found goes at once; the server is asked all the same, and answers that nothing is sought.
+function leaveSearch() {
+  const found = document.getElementById("found");
+  if (!found.dataset.words) return;
+  delete found.dataset.words;
+  found.replaceChildren();
+  marks?.clear();
+  clearField();
+}
+
+function clearField() {
+  const field = document.getElementById("q");
+  field.value = "";
+  field.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
 // Search: the server says where the words are, folded calls included; here they are marked.
@@ -118,10 +162,8 @@ document.addEventListener("click", (event) => {
   const clear = event.target.closest("[data-clear]");
   if (!clear) return;
   event.preventDefault();
-  const field = document.getElementById("q");
-  field.value = "";
-  field.focus();
-  field.dispatchEvent(new Event("input", { bubbles: true }));
+  document.getElementById("q").focus();
+  clearField();
 });
 
 // A fold fetched during a search comes with what is around its match.

@@ -315,6 +315,42 @@ def test_a_board_and_its_messages_lead_to_each_other(reading: Page) -> None:
     expect(reading).to_have_url(re.compile("#pending-[0-9a-f]+$"))
 
 
+def test_a_link_to_a_message_that_is_hidden_shows_it(reading: Page) -> None:
+    made = reading.get_by_role("link", name="Made in message 4")
+    fourth = reading.locator("#m4")
+    reading.goto(f"{reading.url}?show=errors&q=marisol")
+    until(reading, lambda: shown(reading) == ["m1"])
+    made.click()
+    expect(fourth).to_be_in_viewport()
+    expect(fourth).to_be_focused()
+    assert shown(reading) == ["m1", "m2", "m3", "m4"]
+    expect(reading).to_have_url(re.compile(r"conversation/#m4$"))
+    expect(reading.get_by_label("Search this conversation")).to_have_value("")
+    reading.get_by_role("link", name="Errors 1").click()
+    until(reading, lambda: shown(reading) == ["m1", "m2"])
+    reading.evaluate("location.hash = 'm3'")
+    expect(reading.locator("#m3")).to_be_focused()
+    expect(reading.locator("#m3")).to_be_in_viewport()
+
+
+def test_new_messages_are_led_to_past_a_filter_that_hides_them(page: Page, story: Story) -> None:
+    page.clock.install()
+    story.write("messages", SHORT)
+    log_in(page, to=f"{story.path}?show=errors")
+    until(page, lambda: shown(page) == ["m1", "m2"])
+    made = {"messageId": "e", "content": "Hello.", "changes": [{"newValue": "y"}]}
+    story.write("messages", [*SHORT, made])
+    page.clock.fast_forward(21_000)
+    filters = page.locator("[data-filter-for=thread]")
+    expect(filters).to_have_text(re.compile(r"All 5\s+Errors 1\s+Changes 2"))
+    expect(page.locator(".tabs [aria-current]")).to_contain_text("5")
+    expect(filters.locator("[aria-current]")).to_contain_text("Errors")
+    assert shown(page) == ["m1", "m2"]
+    page.get_by_role("link", name="1 new message").click()
+    expect(page.locator("#m5")).to_be_in_viewport()
+    expect(filters.locator("[aria-current]")).to_contain_text("All")
+
+
 def test_new_messages_come_without_moving_the_reader(page: Page, story: Story) -> None:
     page.clock.install()
     log_in(page, to=story.path)
