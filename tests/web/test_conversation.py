@@ -313,7 +313,10 @@ def test_a_search_by_htmx_gets_the_places_alone(as_viewer: Client, said: dict[st
 
 def test_a_search_without_a_match_says_so(as_viewer: Client, said: dict[str, Any]) -> None:
     said["messages"] = [message()]
-    assert "Nothing matches “zeppelin” in these 1 messages" in text(read(as_viewer, "?q=zeppelin"))
+    assert "Nothing matches “zeppelin” in this 1 message," in text(read(as_viewer, "?q=zeppelin"))
+    assert "1 match for “the” in 1 of 1 message " in text(read(as_viewer, "?q=the"))
+    said["messages"] = [message(), message(messageId="b")]
+    assert "in these 2 messages, folded" in text(read(as_viewer, "?q=zeppelin"))
 
 
 def test_a_middling_result_comes_when_its_fold_is_opened(
@@ -447,7 +450,7 @@ def test_an_export_as_markdown_reads_and_cannot_break_out_of_its_fences(
     file = as_viewer.get(URL + "export/?format=markdown")
     written = file.content.decode()
     assert file["Content-Type"] == "text/markdown; charset=utf-8"
-    assert written.startswith("# Conversation: Brightwater Foods\n")
+    assert written.startswith("# Conversation: Brightwater Foods\n\n1 message.\n")
     assert "## 1. Agent (inferred)\n\n2023-11-14 22:13:20 UTC" in written
     assert "> # Not a heading\n> of ours" in written
     assert '````json\n"```\\nout"\n````' in written
