@@ -156,6 +156,19 @@ function step(by) {
   document.querySelector("[data-place]").textContent = `${at + 1} of ${ranges.length} shown`;
 }
 
+// Enter goes on to the next match, once what is typed was sought; until then it asks at once.
+document.addEventListener("keydown", (event) => {
+  const field = event.target;
+  if (field.id !== "q" || event.isComposing) return;
+  // A match that was gone to is selected. What is typed next goes to the end of the field.
+  const isAway = theThread()?.contains(getSelection().anchorNode);
+  if (isAway) field.setSelectionRange(field.value.length, field.value.length);
+  const isSought = field.value.trim() === document.getElementById("found").dataset.words;
+  if (event.key !== "Enter" || !isSought || !marks?.size) return;
+  event.preventDefault();
+  step(event.shiftKey ? -1 : 1);
+});
+
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-step]");
   if (button) step(Number(button.dataset.step));

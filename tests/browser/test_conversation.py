@@ -24,6 +24,11 @@ WITH_CHANGES_WAITING = """SELECT page_id, audience_id, json_array_length(c.pendi
   FROM ledger_audiencerecord JOIN embedded_api_conversation c USING (audience_id)
   WHERE latest_status = 'draft' AND json_array_length(c.pending_changes) > 1
   ORDER BY audience_id DESC LIMIT 1"""
+COVERED = """(() => {
+  const box = getSelection().getRangeAt(0).getBoundingClientRect();
+  return document.getElementById("found").getBoundingClientRect().bottom > box.top;
+})()"""
+"""Whether the line that counts the matches stands over the one that was gone to."""
 FIRST_PAINT_MS = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 
 
@@ -197,6 +202,39 @@ def test_a_search_marks_what_it_found_and_opens_the_calls_that_hold_it(reading: 
     reading.get_by_role("link", name="Clear the search").click()
     expect(reading.locator("li.msg:visible")).to_have_count(4)
     expect(reading).not_to_have_url(re.compile("q="))
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_way_to_the_next_match_stays_in_view_and_hides_none(
+    page: Page, story: Story, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    log_in(page, to=f"{story.path}?q=payback")
+    following = page.get_by_role("button", name="Next match")
+    for _ in range(4):
+        following.click()
+        expect(following).to_be_in_viewport()
+        assert page.evaluate(COVERED) is False
+    page.evaluate("document.querySelectorAll('li.msg:not([hidden])')[5].scrollIntoView()")
+    line, message = page.locator("#found"), page.locator("li.msg:visible").nth(5)
+    ends, begins = line.bounding_box(), message.bounding_box()
+    assert ends
+    assert begins
+    assert ends["y"] + ends["height"] <= begins["y"] + 1
+
+
+def test_enter_goes_on_to_the_next_match_and_shift_enter_back(reading: Page) -> None:
+    field, place = reading.get_by_label("Search this conversation"), reading.locator("[data-place]")
+    field.fill("reefer")
+    expect(reading.locator("#found")).to_contain_text("3 matches")
+    reading.wait_for_function("() => CSS.highlights.get('found').size >= 3")
+    for key, number in (("Enter", 1), ("Enter", 2), ("Shift+Enter", 1)):
+        field.press(key)
+        expect(place).to_contain_text(f"{number} of ")
+    expect(field).to_be_focused()
+    reading.keyboard.type("s")
+    expect(field).to_have_value("reefers")
+    expect(reading.locator("#found")).to_contain_text("Nothing matches")
 
 
 def test_a_search_marks_words_across_bold_ones(reading: Page) -> None:
