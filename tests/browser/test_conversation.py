@@ -258,6 +258,17 @@ def test_filters_ask_nobody_and_stay_after_a_reload(reading: Page) -> None:
     until(reading, lambda: shown(reading) == ["m1", "m2", "m3", "m4"])
 
 
+def test_in_forced_colours_the_current_tab_is_told_from_the_others(
+    page: Page, story: Story
+) -> None:
+    log_in(page, to=story.path)
+    page.emulate_media(forced_colors="active")
+    bars = "all => all.map((each) => getComputedStyle(each).borderBottomColor)"
+    [others] = {*page.locator(".tabs a:not([aria-current])").evaluate_all(bars)}
+    [current] = page.locator(".tabs [aria-current]").evaluate_all(bars)
+    assert others != current
+
+
 def test_keys_walk_between_messages_errors_and_changes(reading: Page) -> None:
     walked = []
     for key in ("j", "j", "k", "e", "c"):
