@@ -20,10 +20,23 @@ function choose(link) {
 
 // What is shown is in the address, so that a reload and a link show the same.
 function remember(name, value) {
+  history.replaceState(history.state, "", addressWith(name, value));
+  for (const link of document.querySelectorAll("[data-filter-for] a")) {
+    const { filterName } = link.closest("[data-filter-for]").dataset;
+    link.href = `?${addressWith(filterName, link.dataset.show).searchParams}${link.hash}`;
+  }
+  // Where nothing was said yet there is no form. Without a filter it sends none.
+  const show = document.querySelector("[data-search] [name=show]");
+  if (!show) return;
+  show.value = new URL(location.href).searchParams.get("show") ?? "";
+  show.disabled = !show.value;
+}
+
+function addressWith(name, value) {
   const address = new URL(location.href);
   if (value) address.searchParams.set(name, value);
   else address.searchParams.delete(name);
-  history.replaceState(history.state, "", address);
+  return address;
 }
 
 // An item stays under the chosen filter and, in the thread, where the words were found.

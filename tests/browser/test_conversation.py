@@ -258,6 +258,19 @@ def test_filters_ask_nobody_and_stay_after_a_reload(reading: Page) -> None:
     until(reading, lambda: shown(reading) == ["m1", "m2", "m3", "m4"])
 
 
+def test_a_filter_s_address_and_the_search_s_form_know_of_each_other(reading: Page) -> None:
+    errors = reading.get_by_role("link", name="Errors 1")
+    reading.get_by_label("Search this conversation").fill("reefer")
+    expect(errors).to_have_attribute("href", re.compile(r"\?(?=.*show=errors)(?=.*q=reefer)"))
+    errors.click()
+    show = reading.locator("input[name=show]")
+    expect(show).to_have_value("errors")
+    reading.locator("[data-filter-for=thread]").get_by_role("link", name="All").click()
+    expect(show).to_be_disabled()
+    reading.get_by_role("link", name="Clear the search").click()
+    expect(errors).to_have_attribute("href", re.compile(r"\?show=errors$"))
+
+
 def test_in_forced_colours_the_current_tab_is_told_from_the_others(
     page: Page, story: Story
 ) -> None:
