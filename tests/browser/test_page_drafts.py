@@ -295,3 +295,16 @@ def test_a_save_the_dashboard_fails_at_is_said_and_made_up_for_at_the_next_lette
     field(page, "name").press_sequentially(" on")
     expect(page.locator("#kept")).to_contain_text("Draft kept")
     troubles.clear()
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_a_draft_with_a_long_name_is_no_wider_than_the_page(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    log_in(page, to=NEW)
+    with page.expect_response(lambda answer: answer.url.endswith("/draft/")):
+        page.get_by_label("Name", exact=True).fill("W" * 5_000)
+    page.goto(NEW)
+    name = page.locator("[aria-labelledby=drafts-h] b", has_text="WWW").first
+    expect(name).to_be_in_viewport()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.get_by_role("button", name="Throw away WWW").first.click()
