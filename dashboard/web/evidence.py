@@ -18,7 +18,7 @@ from dashboard.ledger.models.operations import Outcome
 CLOCKS_DIFFER = timedelta(minutes=2)
 """How far the service's clock may be from ours."""
 
-ON_ITS_WAY = (VersionStatus.QUEUED, VersionStatus.PROCESSING, VersionStatus.PUBLISHED)
+QUEUED_ON = (VersionStatus.QUEUED, VersionStatus.PROCESSING)
 WOULD_SHOW = (VersionStatus.DRAFT, VersionStatus.ARCHIVED)
 """A version that had this status, and still has, was not published. For any other, publishing may
 change nothing."""
@@ -127,11 +127,11 @@ def _went_on(
         new = [date for name, date in dates.items() if not before or before.get(name) != date]
         return any(_is_since(date, requested_at) for date in new)
     # Without readable dates the status alone has to have moved.
-    return before is not None and version.status in ON_ITS_WAY
+    return before is not None and version.status in (*QUEUED_ON, VersionStatus.PUBLISHED)
 
 
 def _was_on_its_way(before: Mapping[str, Any] | None) -> TypeGuard[Mapping[str, Any]]:
-    return before is not None and before.get("status") in ON_ITS_WAY[:2]
+    return before is not None and before.get("status") in QUEUED_ON
 
 
 def _is_since(date: str | None, requested_at: datetime) -> bool:

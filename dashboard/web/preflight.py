@@ -11,8 +11,7 @@ from enum import StrEnum
 
 from dashboard.contract.audiences import AudienceVersion, VersionStatus
 from dashboard.contract.pages import PageItem, PageStatus
-
-ON_ITS_WAY = (VersionStatus.PENDING, VersionStatus.QUEUED, VersionStatus.PROCESSING)
+from dashboard.ledger.queries.audiences import IN_FLIGHT
 
 
 class Weight(StrEnum):
@@ -124,7 +123,7 @@ def _about_the_version(situation: Situation) -> Iterator[Finding]:
             f"{name} is live already.",
             "The service does not say what publishing it again does.",
         )
-    elif version.status in ON_ITS_WAY:
+    elif version.status in IN_FLIGHT:
         yield Finding(
             Weight.RISK,
             f"{name} is {version.status} already.",
@@ -152,7 +151,7 @@ def _about_its_surroundings(situation: Situation) -> Iterator[Finding]:
             "versions",
         )
     is_other = latest and version and latest.version_id != version.version_id
-    if latest and is_other and latest.status in ON_ITS_WAY:
+    if latest and is_other and latest.status in IN_FLIGHT:
         yield Finding(
             Weight.RISK,
             f"Version {latest.version_number} is on its way to go live ({latest.status}).",

@@ -8,12 +8,12 @@ from django.utils import timezone
 from dashboard.ledger.models import Attempt, Operation
 from dashboard.ledger.models.operations import Kind, Outcome
 from dashboard.ledger.operations import Ending, Target, begin, end
+from dashboard.ledger.queries.audiences import IN_FLIGHT
 from dashboard.ledger.queries.operations import operation_by_key
 from dashboard.ledger.queries.queue_times import UsualTimes, usual_times
 from dashboard.web.evidence import shows_nothing_yet, version_before
 from dashboard.web.http import Request
 from dashboard.web.looks import Sighting
-from dashboard.web.preflight import ON_ITS_WAY
 from dashboard.web.preparation import Preparation, Subject
 from dashboard.web.progress import WATCHED, Progress, progress_of
 
@@ -90,7 +90,7 @@ def _is_not_over(preparation: Preparation, last: Operation) -> bool:
         return True
     # The service names the latest and the live version alone; one out of sight is watched in vain.
     is_in_sight = preparation.is_named or timezone.now() - last.requested_at < WATCHED
-    return is_in_sight and version.status in ON_ITS_WAY
+    return is_in_sight and version.status in IN_FLIGHT
 
 
 def _is_just_settled(operation: Operation) -> bool:
