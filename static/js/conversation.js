@@ -172,7 +172,7 @@ function step(by) {
 // Enter goes on to the next match, once what is typed was sought; until then it asks at once.
 document.addEventListener("keydown", (event) => {
   const field = event.target;
-  if (field.id !== "q" || event.isComposing) return;
+  if (!theThread() || field.id !== "q" || event.isComposing) return;
   // A match that was gone to is selected. What is typed next goes to the end of the field.
   const isAway = theThread()?.contains(getSelection().anchorNode);
   if (isAway) field.setSelectionRange(field.value.length, field.value.length);
