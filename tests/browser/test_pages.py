@@ -40,7 +40,8 @@ def write_a_page(page: Page, name: str) -> None:
     press(page, "Add a link")
     expect(page.locator("[id='footerLinks.0.links.0.text']")).to_be_visible()
     type_into(page, "footerLinks.0.links.0.text", "Imprint")
-    press(page, "Offer the actions typed below")
+    with page.expect_navigation():  # once the last words are kept
+        press(page, "Offer the actions typed below")
     page.get_by_label("Header action").select_option("book")
 
 
