@@ -19,8 +19,8 @@ and webhook subscriptions. Where the interface specification is silent, this ser
   unknown or revoked key, 404 no such thing or another tenant's, 405, 409 conflict, 411 a body
   without its length, 413 a body over 1 MiB, 415, and 422 with `errors: [{{path, message}}]`.
   Unknown fields of a body, fields given twice and NUL characters are 422, so nothing that is sent
-  is lost silently. So are numbers beyond 9,007,199,254,740,991 on either side of 0, which not
-  every reader holds exactly, and more than 20 levels of nesting.
+  is lost silently. So are numbers of more than 308 digits before the point, and more than 20
+  levels of nesting.
 - Lists come newest first by `createdAt`, then by id; people by name, then by id. Cursors are
   opaque and name the last item seen, so what is added or removed meanwhile shifts nothing.
 - A key belongs to one tenant, and may call {settings.EMBEDDED_API_CALLS_PER_MINUTE:,} times in a

@@ -11,7 +11,6 @@ from django.http import HttpRequest
 from ninja.parser import Parser
 from pydantic_core import from_json
 
-from dashboard.contract.wire import MAX_SAFE_INTEGER
 from dashboard.embedded_api.problems import (
     HOLDS_NUL,
     MAX_ERRORS,
@@ -23,6 +22,8 @@ from dashboard.embedded_api.problems import (
 MAX_BODY_BYTES = 1 << 20
 MAX_DEPTH = 20
 """Levels of nesting. Five are enough for a page; an answer lays two more around what is kept."""
+BEYOND_READING = 10**308
+"""Numbers of more digits are too large for a reader that has floats alone."""
 
 
 class JsonParser(Parser):
@@ -89,8 +90,7 @@ def _problem(value: Any, *, levels_above: int) -> str:
     """Return what is wrong with a value itself; "" where nothing is."""
     if isinstance(value, str) and "\0" in value:
         return HOLDS_NUL
-    # Beyond it not every reader of JSON has the same number.
-    if isinstance(value, int | float) and not abs(value) <= MAX_SAFE_INTEGER:
+    if isinstance(value, int | float) and not abs(value) < BEYOND_READING:
         return "is too large a number"
     if isinstance(value, dict | list) and levels_above >= MAX_DEPTH:
         return "is nested too deeply"
