@@ -91,7 +91,7 @@ def test_everything_that_is_sent_comes_back(service: Client) -> None:
 
 
 def test_the_largest_numbers_and_the_deepest_nest_are_read_again(service: Client) -> None:
-    robots = [2**70, -(10**308 - 1), 1e300, 1e-300, nested(17)]
+    robots = [2**70, -(10**308 - 1), 1e-300, nested(17)]
     create(service, metadata={"robots": robots})
     pages = ListEnvelope[Page].model_validate(service.get("/v0/pages").json())
     assert [page.metadata and page.metadata.robots for page in pages.items] == [robots]
