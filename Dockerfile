@@ -15,12 +15,14 @@ COPY templates templates
 COPY static static
 # Hashed and compressed here, so that a start compresses nothing and needs to write nothing.
 RUN SECRET_KEY=only-to-collect-static-files-0123456789-0123456789-0123456789 ALLOWED_HOSTS=localhost \
+    DATABASE_URL=sqlite://:memory: \
     .venv/bin/python manage.py collectstatic --no-input --verbosity 0 \
+ && chmod 755 var \
  && .venv/bin/python -m compileall -q config dashboard
 
 FROM python:3.11-slim
 RUN useradd --uid 10001 --no-create-home pressroom \
- && install --directory --owner pressroom /data
+ && install --directory --owner pressroom --mode 0700 /data
 WORKDIR /app
 COPY --from=build /app /app
 USER pressroom

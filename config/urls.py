@@ -1,17 +1,17 @@
-"""Every address: the dashboard's, the admin's, and the embedded API's where it is the service."""
+"""Root URLs: the dashboard, the admin, and the embedded API if it is the service."""
 
 from django.conf import settings
 from django.contrib import admin
 from django.urls import include, path
 
 urlpatterns = [
-    path("", include("dashboard.web.urls")),
+    path("", include("dashboard.web.shell.urls")),
     path("admin/", admin.site.urls),
 ]
 if settings.EMBEDDED_API:
     urlpatterns += [path("", include("dashboard.embedded_api.urls"))]
 
-handler400 = "dashboard.web.views.errors.bad_request"
-handler403 = "dashboard.web.views.errors.forbidden"
-handler404 = "dashboard.web.views.errors.not_found"
-handler500 = "dashboard.web.views.errors.server_error"
+handler400 = "dashboard.web.shell.errors.bad_request"
+handler403 = "dashboard.web.shell.errors.forbidden"
+handler404 = "dashboard.web.shell.errors.not_found"
+handler500 = "dashboard.web.shell.errors.server_error"

@@ -1,4 +1,4 @@
-"""The WSGI application that any production server runs."""
+"""The WSGI application for production servers."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""How long something has been so, and the words for it: the server's and the script's alike."""
+"""Durations and their texts, the same in the server and in relative-times.js."""
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 AGES = {
@@ -18,4 +18,4 @@ AGES = {
     45 * DAY + 6 * HOUR: "45 days 6 h",
     1204 * DAY: "1204 days 0 h",
 }
-"""Seconds, at and around every change of words."""
+"""In seconds, at and around every change of format."""

@@ -1,4 +1,4 @@
-"""People with names and known rights, and a service under the test's control."""
+"""Users with known permissions, a fake service, and the configuration of the suite."""
 
 import os
 from collections.abc import Iterator
@@ -15,15 +15,16 @@ from xdist.remote import Producer
 from dashboard.ledger.queries.pages import tally_as_of
 from tests import far_end as far_end_module
 from tests import once
-from tests.dealing import Dealing
+from tests.clock import Clock, advanced_by_hand
+from tests.dealing import LargestScopeFirstScheduling
 from tests.far_end import FarEnd
 from tests.secrets_watch import no_secret_in_the_log
 
-# How long an example takes says more of the machine, on which many tests run at once.
+# No deadline: the time of an example depends on the load of the machine.
 hypothesis_settings.register_profile("suite", deadline=None)
 hypothesis_settings.load_profile("suite")
 
-# Of every template that is drawn, the test client copies all it was given. Nobody looks at that.
+# The test client copies the context of every rendered template, which no test uses.
 test_client.store_rendered_templates = lambda *_, **__: None
 
 
@@ -41,15 +42,21 @@ def _no_secret_leaves() -> Iterator[None]:
 
 
 @pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The monotonic clock, which the test can advance."""
+    return advanced_by_hand(monkeypatch)
+
+
+@pytest.fixture
 def far_end(settings: Any) -> FarEnd:
-    """The service, answering as the test decides, in place of the embedded API."""
+    """A fake service instead of the embedded API."""
     settings.SERVICE_TRANSPORT = "tests.far_end.FarEndTransport"
     far_end_module.far_end.__init__()  # type: ignore[misc]
     return far_end_module.far_end
 
 
 def person(name: str, *groups: str) -> User:
-    """Return a user of that name in those groups, with the name as password."""
+    """Create a user in those groups, with the name as password."""
     user = User.objects.create_user(name, password=name)
     user.groups.set(Group.objects.filter(name__in=groups))
     return user
@@ -57,24 +64,24 @@ def person(name: str, *groups: str) -> User:
 
 @pytest.fixture
 def vera(db: None) -> User:
-    """Vera may look."""
+    """Vera, who may view."""
     return person("vera", "Viewers")
 
 
 @pytest.fixture
 def paula(db: None) -> User:
-    """Paula may publish and create pages."""
+    """Paula, who may publish and create pages."""
     return person("paula", "Publishers")
 
 
 @pytest.fixture
 def ada(db: None) -> User:
-    """Ada may change webhooks."""
+    """Ada, who may change webhooks."""
     return person("ada", "Administrators")
 
 
 def logged_in(user: User) -> Client:
-    """Return a browser in which the user is logged in."""
+    """Return a test client that is logged in as the user."""
     client = Client()
     client.force_login(user)
     return client
@@ -82,38 +89,38 @@ def logged_in(user: User) -> Client:
 
 @pytest.fixture
 def as_viewer(vera: User) -> Client:
-    """Vera's browser."""
+    """A test client logged in as Vera."""
     return logged_in(vera)
 
 
 @pytest.fixture
 def as_publisher(paula: User) -> Client:
-    """Paula's browser."""
+    """A test client logged in as Paula."""
     return logged_in(paula)
 
 
 @pytest.fixture
 def as_administrator(ada: User) -> Client:
-    """Ada's browser."""
+    """A test client logged in as Ada."""
     return logged_in(ada)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Begin a run, where this is not one of its workers."""
+    """Begin the run, in the main process only."""
     if not hasattr(config, "workerinput"):
         once.begin()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """End it."""
+    """End the run, in the main process only."""
     if not hasattr(config, "workerinput"):
         once.end()
 
 
 def depends_on_the_database(item: pytest.Item) -> bool:
-    """Whether the test says something of the database of the suite.
+    """Tell whether a test uses the suite's database.
 
-    A server that a test starts has one of its own.
+    A server that a test starts has its own.
     """
     return item.get_closest_marker("same_on_any_database") is None and (
         item.get_closest_marker("django_db") is not None
@@ -123,7 +130,7 @@ def depends_on_the_database(item: pytest.Item) -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """On a database that was asked for, leave out what would be the same on any."""
+    """With TEST_DATABASE_URL set, deselect tests that do not depend on the database."""
     if "TEST_DATABASE_URL" in os.environ:
         config.hook.pytest_deselected(
             items=[each for each in items if not depends_on_the_database(each)]
@@ -131,13 +138,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [each for each in items if depends_on_the_database(each)]
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Dealing:
-    """Deal the tests out in our own way."""
-    return Dealing(config, log)
+def pytest_xdist_make_scheduler(
+    config: pytest.Config, log: Producer
+) -> LargestScopeFirstScheduling:
+    """Use our own scheduler."""
+    return LargestScopeFirstScheduling(config, log)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Say how large the matrices were: a test notes its cells by `record_property`."""
+    """Report the size of test matrices, recorded by `record_property`."""
     cells: dict[str, list[int]] = {}
     for column, outcome in enumerate(("passed", "failed")):
         for report in terminalreporter.stats.get(outcome, []):

@@ -1,6 +1,6 @@
-"""Dashboards as processes of their own, on a service of the test's.
+"""Dashboards as separate processes, with a service of the test.
 
-Nothing here touches the ORM: what a dashboard remembers is asked of it over HTTP.
+Nothing here uses the ORM: the dashboard's data is read over HTTP.
 """
 
 import re
@@ -26,7 +26,7 @@ from tests.web.html import text
 INSTALL = """from django.core.management import call_command as run
 run("migrate", verbosity=0)
 run("createsuperuser", interactive=False, username="root", email="root@kestrel.example")"""
-"""Both in one process: to start one takes a second."""
+"""Both in one process, as starting one takes a second."""
 
 
 class _Server(ThreadingHTTPServer):
@@ -36,7 +36,7 @@ class _Server(ThreadingHTTPServer):
 
 @contextmanager
 def over_http(service: Answer) -> Iterator[str]:
-    """Let the service answer on a port of this machine; a transport error cuts the connection."""
+    """Serve the service on a local port; on a transport error close the connection."""
 
     class Handler(BaseHTTPRequestHandler):
         def handle_any(self) -> None:
@@ -44,14 +44,14 @@ def over_http(service: Answer) -> Iterator[str]:
             url, headers = f"http://service{self.path}", dict(self.headers)
             request = httpx.Request(self.command, url, headers=headers, content=body)
             try:
-                answer = service(request)
+                response = service(request)
             except httpx.TransportError:
-                return  # The connection ends without an answer.
-            with suppress(OSError):  # Nobody may be left to hear it.
-                self.send_response(answer.status_code)
-                self.send_header("content-length", str(len(answer.content)))
+                return  # Close the connection without a response.
+            with suppress(OSError):  # The client may have disconnected.
+                self.send_response(response.status_code)
+                self.send_header("content-length", str(len(response.content)))
                 self.end_headers()
-                self.wfile.write(answer.content)
+                self.wfile.write(response.content)
 
         do_GET = do_POST = do_PATCH = handle_any  # noqa: N815  # named by http.server
 
@@ -68,7 +68,7 @@ def over_http(service: Answer) -> Iterator[str]:
 
 
 class Dashboard:
-    """A dashboard with a database of its own, that can be started again and again."""
+    """A dashboard with its own database, which can be started repeatedly."""
 
     def __init__(
         self,
@@ -96,9 +96,9 @@ class Dashboard:
         }
 
     def prepare(self) -> None:
-        """Make the tables, and the account of root, who may do everything.
+        """Create the tables and the superuser root.
 
-        A run of the suite makes them once for all SQLite databases.
+        A run of the suite creates them once and copies the SQLite file.
         """
         if is_a_run() and self.env["DATABASE_URL"].startswith("sqlite:"):
             shutil.copy(made_once("prepared.sqlite3", self._install_in), self.database)
@@ -120,7 +120,7 @@ class Dashboard:
         )
 
     def lets_a_minute_pass(self) -> None:
-        """Set back when the attempts were sent, as if the time of an answer had gone by."""
+        """Date the attempts back a minute, as if their timeout had passed."""
         with sqlite3.connect(self.database, timeout=20) as rows:
             rows.execute("UPDATE ledger_attempt SET sent_at = datetime(sent_at, '-1 minute')")
         rows.close()
@@ -129,20 +129,20 @@ class Dashboard:
         self._install(DATABASE_URL=f"sqlite:///{file}")
 
     def _install(self, **env: str) -> None:
-        done = [sys.executable, "manage.py", "shell", "-v0", "-c", INSTALL]
-        subprocess.run(done, cwd=BASE_DIR, env=self.env | env, check=True)
+        command = [sys.executable, "manage.py", "shell", "-v0", "-c", INSTALL]
+        subprocess.run(command, cwd=BASE_DIR, env=self.env | env, check=True)
 
 
 def hidden(page: httpx.Response, name: str) -> str:
     """Return the value of a hidden field."""
-    found = re.search(f'name="{name}" value="([^"]+)"', page.text)
-    assert found, text(page.text)
-    return found[1]
+    match = re.search(f'name="{name}" value="([^"]+)"', page.text)
+    assert match, text(page.text)
+    return match[1]
 
 
 @contextmanager
 def logged_in(dashboard: Running) -> Iterator[httpx.Client]:
-    """Log in as root, in a browser of a kind."""
+    """Return an HTTP client that is logged in as root."""
     headers = {"Referer": f"{dashboard.url}/"}
     with httpx.Client(
         base_url=dashboard.url, headers=headers, follow_redirects=True, timeout=60

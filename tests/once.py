@@ -1,4 +1,4 @@
-"""What a run of the suite makes once, for all its workers to copy."""
+"""Files that a run of the suite creates once, for all its workers to copy."""
 
 import fcntl
 import os
@@ -8,31 +8,31 @@ from collections.abc import Callable
 from pathlib import Path
 
 RUN = "PRESSROOM_TESTS_RUN"
-"""The environment variable that names the folder of the run; workers inherit it."""
+"""The environment variable with the folder of the run; workers inherit it."""
 
 
 def begin() -> None:
-    """Make the folder of a run."""
+    """Create the folder of the run."""
     os.environ[RUN] = tempfile.mkdtemp(prefix="pressroom-tests-")
 
 
 def end() -> None:
-    """Take it away with all that was made."""
+    """Delete the folder of the run."""
     shutil.rmtree(os.environ.pop(RUN))
 
 
 def is_a_run() -> bool:
-    """Whether the suite runs: the benchmarks start servers too, with nothing made light."""
+    """Tell whether the suite runs; benchmarks start servers too, with production's settings."""
     return RUN in os.environ
 
 
 def settings() -> str:
-    """Return the name of the settings that servers take."""
+    """Return the settings module for servers."""
     return "tests.served" if is_a_run() else "config.settings"
 
 
 def made_once(name: str, make: Callable[[Path], None]) -> Path:
-    """Return the file of that name; whoever asks first makes it, and others wait until it is."""
+    """Return the file of that name; the first caller creates it while others wait."""
     folder = Path(os.environ[RUN])
     made, half_made = folder / name, folder / f"half-{name}"
     with (folder / f"{name}.lock").open("w") as lock:

@@ -1,6 +1,6 @@
-"""A PostgreSQL database of a test's own, made and dropped again.
+"""A temporary PostgreSQL database per test.
 
-TEST_POSTGRES_URL names a server on which databases may be made.
+TEST_POSTGRES_URL names a server on which databases may be created.
 """
 
 import os
@@ -16,7 +16,7 @@ SERVER = os.environ.get("TEST_POSTGRES_URL", "postgres://postgres@127.0.0.1:5432
 
 @contextmanager
 def own_database() -> Iterator[str]:
-    """Return the address of a new database; skip, loudly, where no server takes one.
+    """Return the URL of a new database; skip the test if there is no server.
 
     With REQUIRE_POSTGRES set, that is a failure.
     """

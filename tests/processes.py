@@ -1,4 +1,4 @@
-"""Real processes for tests: a demo, a dashboard on some service, that service itself."""
+"""Real processes for tests: a demo, a dashboard, a service."""
 
 import os
 import random
@@ -21,34 +21,34 @@ from config.environment import BASE_DIR
 from tests.once import settings
 
 PATIENCE_S = 180
-"""A server starts in two seconds, where nothing else runs."""
+"""A server starts in two seconds on an idle machine."""
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-"""For who asks our servers: to read whom to trust with TLS takes longer than most answers."""
+"""Saves loading the CA certificates, which takes longer than most responses."""
 
 
 @dataclass
 class Running:
-    """A process of ours that answers at `url`."""
+    """A running process that serves `url`."""
 
     url: str
     process: subprocess.Popen[bytes]
     log: Path
 
     def stop(self) -> int:
-        """Let it end as an operator does, and return its exit status."""
+        """Terminate it and return its exit status."""
         self.process.terminate()
         return self.process.wait(60)
 
     def kill(self) -> None:
-        """End it at once, as a power cut would: its workers too."""
+        """Kill it and its workers at once, as in a power cut."""
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(10)
 
 
 def free_port() -> int:
-    """Return a port nobody listens on, below those the system gives to whoever asks for any.
+    """Return an unused port below the system's ephemeral ports.
 
-    One of those could be taken by another test's server before ours listens.
+    An ephemeral port could be taken by another test's server before ours listens.
     """
     while True:
         port = random.randrange(10_240, 32_000)
@@ -67,10 +67,9 @@ def running(
     env: dict[str, str] | None = None,
     python: Sequence[str] = (sys.executable,),
 ) -> Iterator[Running]:
-    """Run a Python command until the block ends; enter once `ready` answers on its port.
+    """Run a Python command until the block ends; enter the block once `ready` responds.
 
-    What still runs then is killed: to leave in order takes a server a second of processor time,
-    which is for the tests that are about it.
+    A process still running at the end is killed: a graceful stop takes a second.
     """
     bare = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     url = f"http://127.0.0.1:{port}"
@@ -93,7 +92,7 @@ def running(
 
 
 def demo(folder: Path, *options: str, **env: str) -> AbstractContextManager[Running]:
-    """Run `manage.py demo` on data of its own in a folder."""
+    """Run `manage.py demo` with its own data in a folder."""
     port = free_port()
     database = f"sqlite:///{folder / 'demo.sqlite3'}"
     return running(
@@ -106,7 +105,7 @@ def demo(folder: Path, *options: str, **env: str) -> AbstractContextManager[Runn
 
 
 def fill_as_the_demo_does(database: Path) -> None:
-    """Make a file with the data and the accounts of a demo."""
+    """Create a database file with the data and accounts of a demo."""
     with TemporaryDirectory() as folder:
         with demo(Path(folder)):
             pass
@@ -115,7 +114,7 @@ def fill_as_the_demo_does(database: Path) -> None:
 
 
 def odd_service(folder: Path) -> AbstractContextManager[Running]:
-    """Run the odd service."""
+    """Run the service that deviates from the specification."""
     port = free_port()
     script = str(BASE_DIR / "tests" / "conformance" / "odd_service.py")
     return running([script, str(port)], port=port, ready="/v0/pages", log=folder / "odd.log")

@@ -1,4 +1,4 @@
-"""A Redis database of a test's own, emptied afterwards.
+"""A Redis database per test, emptied afterwards.
 
 TEST_REDIS_URL names a server whose databases 8 to 15 may be used.
 """
@@ -22,12 +22,12 @@ CLAIM = "pressroom:claimed-by-a-test"
 
 @contextmanager
 def own_cache() -> Iterator[str]:
-    """Return the address of an empty database; skip, loudly, where there is no server.
+    """Return the URL of an empty database; skip the test if there is no server.
 
     With REQUIRE_REDIS set, that is a failure.
     """
     try:
-        number = _claimed()
+        number = _claim()
     except RedisError as error:
         if os.environ.get("REQUIRE_REDIS"):
             raise
@@ -39,8 +39,8 @@ def own_cache() -> Iterator[str]:
             redis.flushdb()
 
 
-def _claimed() -> int:
-    """Return the number of a database that held nothing, and now a claim."""
+def _claim() -> int:
+    """Claim an empty database and return its number."""
     for number in range(8, 16):
         with Redis.from_url(SERVER, db=number, socket_connect_timeout=5) as redis:
             if not redis.dbsize() and redis.set(CLAIM, uuid.uuid4().hex, nx=True, ex=600):
@@ -49,12 +49,11 @@ def _claimed() -> int:
 
 
 class Gate(ThreadingTCPServer):
-    """Stands before a Redis, and lets nothing through while that is to be silent."""
+    """A proxy for Redis that drops everything while `is_silent`."""
 
     daemon_threads = True
     is_silent = False
-    unheard = 0
-    """How much was said to it while it was silent."""
+    dropped_chunks = 0
 
     def __init__(self, cache_url: str) -> None:
         self._before = urlsplit(cache_url)
@@ -62,7 +61,7 @@ class Gate(ThreadingTCPServer):
 
     @property
     def url(self) -> str:
-        """The Redis' address, through here."""
+        """The URL of the proxy."""
         return f"redis://127.0.0.1:{self.server_address[1]}{self._before.path}"
 
     def connection(self) -> socket.socket:
@@ -70,13 +69,13 @@ class Gate(ThreadingTCPServer):
         return socket.create_connection((self._before.hostname, self._before.port or 6379))
 
     def pump(self, source: socket.socket, target: socket.socket) -> None:
-        """Pass on what comes until no more does, and say so."""
+        """Forward data until the source closes, then close the target for writing."""
         with suppress(OSError):
-            while piece := source.recv(65_536):
+            while chunk := source.recv(65_536):
                 if self.is_silent:
-                    self.unheard += 1
+                    self.dropped_chunks += 1
                 else:
-                    target.sendall(piece)
+                    target.sendall(chunk)
         with suppress(OSError):
             target.shutdown(socket.SHUT_WR)
 
@@ -94,7 +93,7 @@ class _PassOn(BaseRequestHandler):
 
 @contextmanager
 def own_gate() -> Iterator[Gate]:
-    """Stand before an empty database until the block ends."""
+    """Run a proxy for an empty database until the block ends."""
     with own_cache() as cache_url, Gate(cache_url) as gate:
         Thread(target=gate.serve_forever, daemon=True).start()
         yield gate

@@ -1,7 +1,6 @@
 """A load balancer for tests: each request goes to the next server.
 
-So that a browser keeps no connection, which would lead to one server for good, it is asked to close
-each.
+Responses close the connection, as a kept-alive one would always lead to the same server.
 """
 
 import socket
@@ -19,7 +18,7 @@ class _Balancer(ThreadingTCPServer):
 
 @contextmanager
 def balanced(*ports: int) -> Iterator[str]:
-    """Forward to these ports of this machine in turn; return the address to connect to."""
+    """Forward to these local ports in turn; return the URL to connect to."""
     turns, lock = cycle(ports), Lock()
 
     class Forward(BaseRequestHandler):
@@ -39,9 +38,9 @@ def balanced(*ports: int) -> Iterator[str]:
 
 
 def _pump(source: socket.socket, target: socket.socket) -> None:
-    """Pass on what comes until no more does, and say so."""
+    """Forward data until the source closes, then close the target for writing."""
     with suppress(OSError):
-        while piece := source.recv(65_536):
-            target.sendall(piece.replace(b"Connection: keep-alive", b"Connection: close"))
+        while chunk := source.recv(65_536):
+            target.sendall(chunk.replace(b"Connection: keep-alive", b"Connection: close"))
     with suppress(OSError):
         target.shutdown(socket.SHUT_WR)

@@ -1,4 +1,4 @@
-"""No key is on any page and in any log line: looked for in every test of the suite."""
+"""Check, in every test of the suite, that no key is in a page or a log line."""
 
 import logging
 import re
@@ -13,24 +13,24 @@ SERVICE_KEYS = (
     "key-of-the-fault-matrix-0123456789",
     "a-key-of-the-tests",
 )
-"""Those of the suite's far ends."""
+"""The keys of the suite's fake services."""
 ISSUED = re.compile(r"prs_[\w-]{43}")
-"""A key of the embedded API. The page that shows a new one once is the only one to hold it."""
+"""A key of the embedded API. Only the page that creates a key may show it."""
 MAY_SHOW = "/admin/embedded_api/apikey/"
 
 
 def secrets_in(text: str) -> list[str]:
-    """Return the keys that stand in a text."""
+    """Return the keys in a text."""
     from dashboard.embedded_api.keys import internal_key
 
     known = (*SERVICE_KEYS, internal_key())
     return [key for key in known if key in text] + ISSUED.findall(text)
 
 
-def keeps_secrets(
+def secret_check_middleware(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Fail the test whose page holds a key: a middleware of the suite's settings."""
+    """Fail the test if a page contains a key."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
@@ -42,26 +42,26 @@ def keeps_secrets(
     return middleware
 
 
-class _Lines(logging.Handler):
+class _SecretCheckHandler(logging.Handler):
     def __init__(self) -> None:
         super().__init__()
         self.found: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        told = f"{record.getMessage()} {getattr(record, 'facts', '')} {record.args}"
+        line = f"{record.getMessage()} {getattr(record, 'facts', '')} {record.args}"
         if record.exc_info and record.exc_info[1]:
-            told += repr(record.exc_info[1])
-        if secrets_in(told):
-            self.found.append(told)
+            line += repr(record.exc_info[1])
+        if secrets_in(line):
+            self.found.append(line)
 
 
 @contextmanager
 def no_secret_in_the_log(logger: logging.Logger | None = None) -> Iterator[None]:
-    """Fail where a line that was logged in the block holds a key."""
-    lines, logger = _Lines(), logger or logging.getLogger()
-    logger.addHandler(lines)
+    """Fail if a line logged in the block contains a key."""
+    handler, logger = _SecretCheckHandler(), logger or logging.getLogger()
+    logger.addHandler(handler)
     try:
         yield
     finally:
-        logger.removeHandler(lines)
-    assert lines.found == []
+        logger.removeHandler(handler)
+    assert handler.found == []

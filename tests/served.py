@@ -1,6 +1,6 @@
-"""The settings of the servers that the suite starts: production's, but for how passwords are kept.
+"""The settings of the servers that the suite starts: production's, with fast password hashing.
 
-Half a second of processor time for each of some two hundred log-ins guards people, not tests.
+Production's hash takes half a second for each of about two hundred logins.
 """
 
 from config.settings import *  # noqa: F403

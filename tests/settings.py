@@ -1,4 +1,4 @@
-"""The settings of the suite: production's, with an environment written out here."""
+"""The settings of the suite: production's, with a fixed environment."""
 
 import os
 
@@ -16,13 +16,13 @@ os.environ["DATABASE_URL"] = os.environ.get("TEST_DATABASE_URL", "sqlite:///:mem
 
 from config.settings import *  # noqa: E402, F403
 
-# A hash that costs a quarter of a second guards people, not tests.
+# Production's hash takes a quarter of a second.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
-# Static files come from where they are written; nothing is collected, and nothing need be.
+# Static files are served from their sources, without collectstatic.
 STATIC_ROOT = None  # type: ignore[assignment]
-# Fails the test of which a page holds a key.
-MIDDLEWARE = ["tests.secrets_watch.keeps_secrets", *MIDDLEWARE]  # noqa: F405
+# Fails a test if a page contains a key.
+MIDDLEWARE = ["tests.secrets_watch.secret_check_middleware", *MIDDLEWARE]  # noqa: F405

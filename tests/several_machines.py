@@ -14,19 +14,19 @@ from tests.postgres import own_database
 from tests.processes import Running
 from tests.redis import own_cache
 from tests.round_robin import balanced
-from tests.web.publishing_service import PublishingService
+from tests.web.publishing.publishing_service import PublishingService
 
 
 @dataclass
 class Pair:
-    """Two dashboards and what stands in front of them."""
+    """Two dashboards behind a load balancer."""
 
     url: str
     machines: list[Running]
     service: PublishingService
 
     def browser(self) -> httpx.Client:
-        """Return a browser whose every request may reach the other machine."""
+        """Return an HTTP client whose requests alternate between the machines."""
         return httpx.Client(
             base_url=self.url,
             headers={"Referer": f"{self.url}/"},
@@ -35,15 +35,15 @@ class Pair:
         )
 
     def lines(self, logger: str) -> list[list[dict[str, object]]]:
-        """Return what each machine logged there."""
+        """Return the log lines of that logger for each machine."""
         logs = [machine.log.read_text().splitlines() for machine in self.machines]
-        read = [[json.loads(line) for line in log if line.startswith("{")] for log in logs]
-        return [[line for line in log if line["logger"] == logger] for log in read]
+        parsed = [[json.loads(line) for line in log if line.startswith("{")] for log in logs]
+        return [[line for line in log if line["logger"] == logger] for log in parsed]
 
 
 @contextmanager
 def two_machines(folder: Path) -> Iterator[Pair]:
-    """Run both until the block ends."""
+    """Run both dashboards until the block ends."""
     service = PublishingService()
     with own_database() as database, own_cache() as cache, over_http(service) as service_url:
         dashboard = Dashboard(folder, service_url, database_url=database, cache_url=cache)

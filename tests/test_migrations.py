@@ -1,7 +1,10 @@
-"""While a new version starts, the old one still runs on the same database, and must be able to."""
+"""The previous version still works on a migrated database, for updates without downtime."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,9 +14,11 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations import AddField, AlterField, RemoveField
 from django.db.models import NOT_PROVIDED
 
+from config.environment import BASE_DIR
+from tests.postgres import own_database
+
 OURS = {"web", "ledger", "embedded_api"}
-BEFORE_ANY_RELEASE = {"embedded_api.0002_people_texts"}
-TAKES_AWAY = {"DeleteModel", "RemoveField", "RenameField", "RenameModel", "AlterModelTable"}
+REMOVALS = {"DeleteModel", "RemoveField", "RenameField", "RenameModel", "AlterModelTable"}
 
 
 def changes_of_tables() -> Iterator[tuple[str, Migration]]:
@@ -21,32 +26,32 @@ def changes_of_tables() -> Iterator[tuple[str, Migration]]:
     migrations = MigrationLoader(None).disk_migrations
     # In the same order in every worker.
     for (app, name), migration in sorted(migrations.items(), key=itemgetter(0)):
-        if app in OURS and not migration.initial and f"{app}.{name}" not in BEFORE_ANY_RELEASE:
+        if app in OURS and not migration.initial:
             yield f"{app}.{name}", migration
 
 
-def in_the_way(migration: Migration) -> list[str]:
-    """Return what of a migration the version before it could not live with.
+def breaking_operations(migration: Migration) -> list[str]:
+    """Return the operations of a migration that would break the previous version.
 
-    A migration that takes away what no released version uses any more says so by
+    A migration that removes what no released version uses any more declares it by
     `unused_since = "<version>"`.
     """
     if getattr(migration, "unused_since", None):
         return []
-    found = [type(each).__name__ for each in migration.operations]
-    taken = [name for name in found if name in TAKES_AWAY]
+    names = [type(each).__name__ for each in migration.operations]
+    removals = [name for name in names if name in REMOVALS]
     added = [each for each in migration.operations if isinstance(each, AddField)]
-    return taken + [f"{each.name} is required" for each in added if is_required(each.field)]
+    return removals + [f"{each.name} is required" for each in added if is_required(each.field)]
 
 
 def is_required(field: Any) -> bool:
-    """Whether an insert that does not name the column fails."""
+    """Tell whether an insert that omits the column fails."""
     return not field.null and not field.many_to_many and field.db_default is NOT_PROVIDED
 
 
 @pytest.mark.parametrize(("name", "migration"), changes_of_tables(), ids=str)
 def test_the_version_before_can_run_on_it(name: str, migration: Migration) -> None:
-    assert in_the_way(migration) == []
+    assert breaking_operations(migration) == []
 
 
 def migration_of(*operations: Any, **said: str) -> Migration:
@@ -59,9 +64,36 @@ def migration_of(*operations: Any, **said: str) -> Migration:
 
 def test_what_stands_in_the_way_is_found() -> None:
     required = AddField("operation", "reason", models.TextField(default=""))
-    assert in_the_way(migration_of(required)) == ["reason is required"]
-    assert in_the_way(migration_of(RemoveField("operation", "before"))) == ["RemoveField"]
+    assert breaking_operations(migration_of(required)) == ["reason is required"]
+    assert breaking_operations(migration_of(RemoveField("operation", "before"))) == ["RemoveField"]
     said = migration_of(RemoveField("operation", "before"), unused_since="1.4")
     optional = AddField("operation", "reason", models.TextField(db_default=""))
     wider = AlterField("operation", "actor_name", models.TextField())
-    assert in_the_way(said) + in_the_way(migration_of(optional, wider)) == []
+    assert breaking_operations(said) + breaking_operations(migration_of(optional, wider)) == []
+
+
+def migrate(database_url: str) -> subprocess.CompletedProcess[str]:
+    environment = {
+        "SECRET_KEY": "only-for-tests-" + "x" * 50,
+        "ALLOWED_HOSTS": "127.0.0.1",
+        "DATABASE_URL": database_url,
+    }
+    command = [sys.executable, "manage.py", "migrate", "--skip-checks"]
+    return subprocess.run(
+        command, cwd=BASE_DIR, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_a_database_that_can_t_be_written_ends_in_a_sentence(tmp_path: Path) -> None:
+    done = migrate(f"sqlite:///{tmp_path}/no-such-folder/db.sqlite3")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "DATABASE_URL: the database can't be reached or written (unable to open" in done.stderr
+
+
+def test_a_read_only_postgresql_ends_in_a_sentence() -> None:
+    with own_database() as url:
+        done = migrate(f"{url}?options=-c%20default_transaction_read_only%3Don")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "cannot execute CREATE TABLE in a read-only transaction" in done.stderr

@@ -1,4 +1,4 @@
-"""JSON of the wire, written out by hand from the spec; each function takes what should differ."""
+"""JSON objects of the API, written by hand from the spec; arguments override fields."""
 
 from typing import Any
 
@@ -111,12 +111,12 @@ def subscription(**differs: Any) -> dict[str, Any]:
 
 
 def envelope(*items: Any, **differs: Any) -> dict[str, Any]:
-    """A list envelope that holds all there is."""
+    """A list envelope with all items."""
     return {"hasMore": False, "items": list(items), "totalCount": len(items)} | differs
 
 
 def conversation(**differs: Any) -> dict[str, Any]:
-    """A Conversation of no messages."""
+    """A Conversation without messages."""
     return {
         "conversation": {"conversationId": "conv_1", "audienceId": "aud_1"},
         "messages": [],

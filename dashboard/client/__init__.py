@@ -1,41 +1,45 @@
-"""How we call the service."""
+"""The HTTP client of the service."""
 
 from dashboard.client.calls import Call
 from dashboard.client.client import PublishingClient
 from dashboard.client.errors import (
     APIError,
-    Arrival,
-    BadAnswerError,
+    AuthenticationError,
+    BadAddressError,
     ConflictError,
+    ConnectError,
+    Executed,
     FieldProblem,
     InvalidRequestError,
-    KeyRefusedError,
-    LostAnswerError,
+    InvalidResponseError,
     NoAnswerError,
     NotFoundError,
-    NotReachedError,
     RateLimitedError,
-    ServiceFaultError,
+    ResponseLostError,
+    ServerError,
     StatusError,
 )
 from dashboard.client.reports import CallReport
+from dashboard.client.session import deadline_counted_from
 
 __all__ = [
     "APIError",
-    "Arrival",
-    "BadAnswerError",
+    "AuthenticationError",
+    "BadAddressError",
     "Call",
     "CallReport",
     "ConflictError",
+    "ConnectError",
+    "Executed",
     "FieldProblem",
     "InvalidRequestError",
-    "KeyRefusedError",
-    "LostAnswerError",
+    "InvalidResponseError",
     "NoAnswerError",
     "NotFoundError",
-    "NotReachedError",
     "PublishingClient",
     "RateLimitedError",
-    "ServiceFaultError",
+    "ResponseLostError",
+    "ServerError",
     "StatusError",
+    "deadline_counted_from",
 ]

@@ -1,4 +1,4 @@
-"""One call: what is asked of the service."""
+"""One call of the service: the operation, its path and its arguments."""
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -22,7 +22,7 @@ class Call:
 
     @property
     def is_read(self) -> bool:
-        """Whether it changes nothing: a GET, or the PATCH of nothing that reads a subscription."""
+        """Whether it changes nothing: a GET, or the empty PATCH that reads a subscription."""
         return self.method == "GET" or (self.method == "PATCH" and not self.body)
 
 
@@ -31,9 +31,9 @@ def path(*segments: str) -> str:
 
     Identifiers may be any text (spec), so `/`, `?`, `#`, `%` and `..` must arrive as they are.
     """
-    return "/".join((PREFIX, *map(_encoded, segments)))
+    return "/".join((PREFIX, *map(_encode, segments)))
 
 
-def _encoded(segment: str) -> str:
-    # quote() keeps dots, and httpx resolves a segment of dots alone as a step in a directory.
+def _encode(segment: str) -> str:
+    # quote() leaves dots, and httpx resolves a segment of dots alone as a step in a directory.
     return _DOT_SEGMENTS.get(segment) or quote(segment, safe="", errors="surrogatepass")

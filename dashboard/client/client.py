@@ -1,4 +1,7 @@
-"""The client of the Page and Audience Publishing Service: nine operations, four resources."""
+"""The client of the Page and Audience Publishing Service: nine operations, four resources.
+
+Every method of a resource raises an APIError without a usable response.
+"""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -7,23 +10,142 @@ from typing import Self
 
 import httpx
 
-from dashboard.client.calls import Call
+from dashboard.client.calls import Call, path
 from dashboard.client.reports import CallReport
-from dashboard.client.resources.audiences import Audiences
-from dashboard.client.resources.pages import Pages
-from dashboard.client.resources.people import People
-from dashboard.client.resources.webhook_subscriptions import WebhookSubscriptions
-from dashboard.client.session import Session, unguarded
+from dashboard.client.session import Session, no_guard
+from dashboard.contract.audiences import Audience, AudienceVersion, PublishRequest
+from dashboard.contract.conversations import Conversation
+from dashboard.contract.envelope import ListEnvelope
+from dashboard.contract.pages import Page, PageItem, PageRequest
+from dashboard.contract.people import Person
+from dashboard.contract.webhooks import SubscriptionPatch, WebhookSubscription
+
+
+class Resource:
+    """Some of the nine operations, over one session."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+
+class Pages(Resource):
+    """Operations 1 to 3: list, create, get pages."""
+
+    def list(
+        self, *, cursor: str | None = None, limit: int | None = None
+    ) -> ListEnvelope[PageItem]:
+        """Return one page of the list; its order and the bounds of `limit` are not shown."""
+        call = Call(
+            operation="List pages",
+            method="GET",
+            path=path("pages"),
+            params={"cursor": cursor, "limit": limit},
+        )
+        return self._session.send(call, model=ListEnvelope[PageItem], use_cache=True)
+
+    def create(self, page: PageRequest) -> Page:
+        """Create a page and return it. Never sent twice: a lost response may have made a page."""
+        # The spec requires pageType and gives it a default, so the default is always sent.
+        body = {"pageType": page.page_type} | page.to_wire()
+        call = Call(operation="Create page", method="POST", path=path("pages"), body=body)
+        return self._session.send(call, model=Page)
+
+    def get(self, page_id: str) -> Page:
+        """Return one page."""
+        call = Call(operation="Get page", method="GET", path=path("pages", page_id))
+        return self._session.send(call, model=Page, use_cache=True)
+
+
+class Audiences(Resource):
+    """Operations 4 to 6: a page's audiences, publishing a version, the conversation."""
+
+    def list(self, page_id: str) -> ListEnvelope[Audience]:
+        """Return a page's audiences. The spec lists no cursor, so the rest can't be fetched."""
+        call = Call(
+            operation="List audiences", method="GET", path=path("pages", page_id, "audiences")
+        )
+        return self._session.send(call, model=ListEnvelope[Audience], use_cache=True)
+
+    def publish(
+        self, page_id: str, audience_id: str, version_id: str, *, operation_key: str | None = None
+    ) -> AudienceVersion:
+        """Publish a version and return it as it then is. Never sent twice.
+
+        `operation_key` is 1 to 128 characters (spec), or pydantic's ValidationError is raised
+        and nothing sent; what the service makes of it is not shown.
+        """
+        request = PublishRequest(operation_key=operation_key) if operation_key is not None else None
+        call = Call(
+            operation="Publish audience version",
+            method="POST",
+            path=path(
+                "pages", page_id, "audiences", audience_id, "versions", version_id, "publish"
+            ),
+            body=request.to_wire() if request else {},
+        )
+        return self._session.send(call, model=AudienceVersion)
+
+    def messages(self, page_id: str, audience_id: str) -> Conversation:
+        """Return the conversation in which the audience was written."""
+        call = Call(
+            operation="Get audience messages",
+            method="GET",
+            path=path("pages", page_id, "audiences", audience_id, "messages"),
+        )
+        return self._session.send(call, model=Conversation)
+
+
+class People(Resource):
+    """Operations 7 and 8: list people, search people. Never cached: they are personal data."""
+
+    def list(self, *, cursor: str | None = None, limit: int | None = None) -> ListEnvelope[Person]:
+        """Return one page of the list; its order and the bounds of `limit` are not shown."""
+        call = Call(
+            operation="List people",
+            method="GET",
+            path=path("persons"),
+            params={"cursor": cursor, "limit": limit},
+        )
+        return self._session.send(call, model=ListEnvelope[Person])
+
+    def search(
+        self, *, query: str, cursor: str | None = None, limit: int | None = None
+    ) -> ListEnvelope[Person]:
+        """Return one page of the matches; what counts as a match is the service's to say."""
+        call = Call(
+            operation="Search people",
+            method="GET",
+            path=path("persons", "search"),
+            params={"query": query, "cursor": cursor, "limit": limit},
+        )
+        return self._session.send(call, model=ListEnvelope[Person])
+
+
+class WebhookSubscriptions(Resource):
+    """Operation 9: update a webhook subscription."""
+
+    def update(self, subscription_id: str, patch: SubscriptionPatch) -> WebhookSubscription:
+        """Change what `patch` sets and return the subscription; `SubscriptionPatch()` reads it.
+
+        Never sent twice, not even the empty patch.
+        """
+        call = Call(
+            operation="Update webhook subscription",
+            method="PATCH",
+            path=path("webhook_subscriptions", subscription_id),
+            body=patch.to_wire(),
+        )
+        return self._session.send(call, model=WebhookSubscription)
 
 
 class PublishingClient:
     """Calls the service. One is made for a process, after any fork, and shared by its threads.
 
     `timeout_s` bounds a call as a whole, its retries and waits included. `transport` takes the
-    network's place (tests, the embedded API). `on_call` hears of each call once, after its last
-    attempt, in the thread that made it; what it raises is logged and goes no further.
-    `more_headers` is asked at each request for headers to send besides those of the spec.
-    `guard` stands around each call, and may end it by an APIError before anything is sent.
+    network's place (tests, the embedded API). `on_call` gets the report of each call once, after
+    its last attempt, in the thread that made it; its exceptions are logged and go no further.
+    `extra_headers` returns headers to send with a request besides those of the spec.
+    `guard` surrounds each call, and may end it by an APIError before anything is sent.
     Raises ValueError on an API key that no header can carry.
     """
 
@@ -35,8 +157,8 @@ class PublishingClient:
         timeout_s: float = 30.0,
         transport: httpx.BaseTransport | None = None,
         on_call: Callable[[CallReport], None] | None = None,
-        more_headers: Callable[[], dict[str, str]] = dict,
-        guard: Callable[[Call], AbstractContextManager[None]] = unguarded,
+        extra_headers: Callable[[], dict[str, str]] = dict,
+        guard: Callable[[Call], AbstractContextManager[None]] = no_guard,
     ) -> None:
         self._session = Session(
             base_url=base_url,
@@ -44,7 +166,7 @@ class PublishingClient:
             timeout_s=timeout_s,
             transport=transport,
             on_call=on_call,
-            more_headers=more_headers,
+            extra_headers=extra_headers,
             guard=guard,
         )
         self.pages = Pages(self._session)
@@ -53,7 +175,7 @@ class PublishingClient:
         self.webhook_subscriptions = WebhookSubscriptions(self._session)
 
     def __repr__(self) -> str:
-        return f"PublishingClient(base_url={self._session.address!r})"
+        return f"PublishingClient(base_url={self._session.base_url!r})"
 
     def __enter__(self) -> Self:
         return self

@@ -1,17 +1,18 @@
 """The error tree: each leaf asks for a different response from the user.
 
-APIError                      said in one sentence by `str(error)`
-├── NoAnswerError             nobody answered
-│   ├── NotReachedError       the request never left: try again, nothing happened
-│   └── LostAnswerError       it may have arrived: read before sending again
-├── BadAnswerError            an answer that can't be read; names the path
-└── StatusError               an answer outside 2xx; carries the service's own words
-    ├── KeyRefusedError       401, 403: an administrator must look at the service key
+APIError                      `str(error)` is one sentence for the user
+├── NoAnswerError             no response came
+│   ├── ConnectError          the request never left: try again, nothing happened
+│   │   └── BadAddressError   the URL is invalid: no fault of the service's, and no silence
+│   └── ResponseLostError     it may have arrived: read before sending again
+├── InvalidResponseError      a response that can't be read; names the path
+└── StatusError               a response outside 2xx; carries the service's own words
+    ├── AuthenticationError   401, 403: an administrator must look at the service key
     ├── NotFoundError         404, 410: it is not there, or not any more
     ├── ConflictError         409: something else came first; read again
-    ├── InvalidRequestError   other 4xx: mend what was typed; `problems` names the fields
+    ├── InvalidRequestError   other 4xx: correct what was typed; `problems` names the fields
     ├── RateLimitedError      429: wait `retry_after_s`
-    └── ServiceFaultError     5xx, and statuses that make no sense here: the service's fault
+    └── ServerError           5xx, and statuses that make no sense here: the service's fault
 """
 
 from enum import StrEnum
@@ -19,11 +20,11 @@ from enum import StrEnum
 from pydantic import BaseModel
 
 
-class Arrival(StrEnum):
-    """Whether a request arrived at the service: what decides the outcome of a write."""
+class Executed(StrEnum):
+    """Whether the service may have run the request: what decides the outcome of a write."""
 
     NO = "no"
-    """It never left, or the service refused it."""
+    """It never left, or the service rejected it."""
     MAYBE = "maybe"
     """It may have been carried out."""
 
@@ -36,15 +37,15 @@ class FieldProblem(BaseModel):
 
 
 class APIError(Exception):
-    """A call that brought no usable answer. `arrival` matters for writes alone."""
+    """A call without a usable response. `executed` matters for writes alone."""
 
-    arrival = Arrival.MAYBE
+    executed = Executed.MAYBE
 
 
 class NoAnswerError(APIError):
-    """Nobody answered. `is_passing` where a moment later somebody may: a connection failed.
+    """No response came. `is_passing` if a retry may get one: a connection failed.
 
-    A time limit that passed is not passing: the user has waited for it once.
+    A timeout is not passing: the user has waited for it once.
     """
 
     def __init__(self, sentence: str, *, is_passing: bool = False) -> None:
@@ -52,20 +53,24 @@ class NoAnswerError(APIError):
         self.is_passing = is_passing
 
 
-class NotReachedError(NoAnswerError):
+class ConnectError(NoAnswerError):
     """No connection could be made, so nothing was sent."""
 
-    arrival = Arrival.NO
+    executed = Executed.NO
 
 
-class LostAnswerError(NoAnswerError):
+class BadAddressError(ConnectError):
+    """The URL is invalid, so nothing was sent: SERVICE_URL is wrong, or an id too long."""
+
+
+class ResponseLostError(NoAnswerError):
     """The request was on its way when the connection failed or the time limit passed."""
 
 
-class BadAnswerError(APIError):
-    """The answer is not what the spec says, not JSON, or too large.
+class InvalidResponseError(APIError):
+    """The response is not what the spec says, not JSON, or too large.
 
-    `path` is where, such as `items.3.status`; `status_code` is the answer's; `body` its head.
+    `path` is where, such as `items.3.status`; `status_code` the response's; `body` its head.
     """
 
     def __init__(self, problem: str, *, path: str, status_code: int, body: str = "") -> None:
@@ -77,34 +82,34 @@ class BadAnswerError(APIError):
 
 
 class StatusError(APIError):
-    """The service answered outside 2xx. The spec shows no error body.
+    """A response outside 2xx. The spec shows no error body.
 
-    `said` is the service's own sentence, or the status' name; `body` the head of the raw text;
-    `retry_after_s` how long the service asks us to wait, in seconds, where it said so.
+    `message` is the service's own sentence, or the status' name; `body` the head of the raw text;
+    `retry_after_s` how many seconds the service asks us to wait, or None.
     """
 
-    arrival = Arrival.NO
+    executed = Executed.NO
 
     def __init__(
         self,
         *,
         status_code: int,
-        said: str,
+        message: str,
         body: str,
         problems: tuple[FieldProblem, ...] = (),
         retry_after_s: float | None = None,
     ) -> None:
         # Other sentences follow this one; the service's own may have no end.
-        stop = "" if said.endswith((".", "!", "?", "…")) else "."
-        super().__init__(f"The service answered {status_code}: {said}{stop}")
+        stop = "" if message.endswith((".", "!", "?", "…")) else "."
+        super().__init__(f"The service answered {status_code}: {message}{stop}")
         self.status_code = status_code
-        self.said = said
+        self.message = message
         self.body = body
         self.problems = problems
         self.retry_after_s = retry_after_s
 
 
-class KeyRefusedError(StatusError):
+class AuthenticationError(StatusError):
     """The service refused our API key."""
 
 
@@ -117,14 +122,14 @@ class ConflictError(StatusError):
 
 
 class InvalidRequestError(StatusError):
-    """The service did not accept the request; `problems` names the fields, where it said so."""
+    """The service did not accept the request; `problems` names the fields, if it did."""
 
 
 class RateLimitedError(StatusError):
-    """Too many requests: wait `retry_after_s`, where the service said how long."""
+    """Too many requests: wait `retry_after_s`, if the service gave it."""
 
 
-class ServiceFaultError(StatusError):
+class ServerError(StatusError):
     """The service failed, or answered a status that makes no sense here."""
 
-    arrival = Arrival.MAYBE
+    executed = Executed.MAYBE

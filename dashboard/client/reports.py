@@ -1,4 +1,4 @@
-"""What is told of a call: a report to whom it concerns, and a line in the log."""
+"""Report each call once: to a listener, and in the log."""
 
 import logging
 import time
@@ -8,11 +8,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from dashboard.client.calls import Call
-from dashboard.client.errors import APIError, BadAnswerError, NoAnswerError, StatusError
+from dashboard.client.errors import (
+    APIError,
+    AuthenticationError,
+    InvalidResponseError,
+    NoAnswerError,
+    StatusError,
+)
 from dashboard.contract.wire import WireModel
 
 _logger = logging.getLogger("dashboard.client")
-_NO_ANSWER = "%(method)s %(path)s no answer %(upstream_ms).0f ms: %(error)s"
+_NO_RESPONSE = "%(method)s %(path)s no answer %(upstream_ms).0f ms: %(error)s"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -20,8 +26,8 @@ class CallReport:
     """How a call went, its retries included.
 
     `operation` is the spec's name for it ("List pages"), `path` is as sent, without the query:
-    a search for a person's name is nobody else's business. `started_at` is in UTC. `status_code`
-    is None where nobody answered; `attempts` counts from 1.
+    it may hold a person's name. `started_at` is in UTC. `status_code`
+    is None if no response came; `attempts` counts from 1.
     """
 
     operation: str
@@ -32,24 +38,24 @@ class CallReport:
     status_code: int | None
     error: APIError | None
     attempts: int
-    answer: WireModel | None = None
-    """What came, where it could be read. It may be other people's data: never to be kept."""
+    response: WireModel | None = None
+    """The response, if it could be read. It may be other people's data: never to be stored."""
 
 
-class Trip:
-    """A call under way. What sends it counts `attempts` and notes the `status_code`."""
+class CallInProgress:
+    """A call in progress. The session updates `attempts`, `status_code` and `response`."""
 
     def __init__(self, call: Call) -> None:
         self.call = call
         self.attempts = 0
         self.status_code: int | None = None
-        self.answer: WireModel | None = None
+        self.response: WireModel | None = None
         self._started_at = datetime.now(UTC)
         self._start = time.monotonic()
 
     def report(self, error: APIError | None = None) -> CallReport:
         """Return the report of the call as of now."""
-        if isinstance(error, StatusError | BadAnswerError):
+        if isinstance(error, StatusError | InvalidResponseError):
             self.status_code = error.status_code
         return CallReport(
             operation=self.call.operation,
@@ -60,28 +66,28 @@ class Trip:
             status_code=self.status_code,
             error=error,
             attempts=self.attempts,
-            answer=self.answer,
+            response=self.response,
         )
 
 
 class Reporter:
-    """Tells of each call once, after its last attempt."""
+    """Reports each call once, after its last attempt."""
 
     def __init__(self, on_call: Callable[[CallReport], None] | None) -> None:
         self._on_call = on_call
 
     @contextmanager
-    def reported(self, call: Call) -> Iterator[Trip]:
-        """Tell of the call when the block has ended, in an answer or in an error of the tree."""
-        trip = Trip(call)
+    def reporting(self, call: Call) -> Iterator[CallInProgress]:
+        """Report the call at the end of the block, in a response or in an APIError."""
+        in_progress = CallInProgress(call)
         try:
-            yield trip
+            yield in_progress
         except APIError as error:
-            self._tell(trip.report(error))
+            self._report(in_progress.report(error))
             raise
-        self._tell(trip.report())
+        self._report(in_progress.report())
 
-    def _tell(self, report: CallReport) -> None:
+    def _report(self, report: CallReport) -> None:
         # A path holds only what percent-encoding leaves, so no line break can forge a log line.
         facts: dict[str, object] = {
             "operation": report.operation,
@@ -93,13 +99,15 @@ class Reporter:
         }
         level, line = logging.INFO, "%(method)s %(path)s %(status)s %(upstream_ms).0f ms"
         if isinstance(report.error, NoAnswerError):
-            # Its words are our own: what an answer says is not for the log.
+            # Its words are our own: what a response says is not for the log.
             facts["error"] = str(report.error)
-            level, line = logging.WARNING, _NO_ANSWER
+            level, line = logging.WARNING, _NO_RESPONSE
+        elif isinstance(report.error, AuthenticationError):
+            level, line = logging.WARNING, f"{line}: the service refused our key"
         _logger.log(level, line, facts, extra={"facts": facts})
         if self._on_call is None:
             return
         try:
             self._on_call(report)
         except Exception:
-            _logger.exception("What listens to calls failed on %s", report.operation)
+            _logger.exception("The listener to calls failed on %s", report.operation)

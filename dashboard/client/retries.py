@@ -8,8 +8,8 @@ from dashboard.client.errors import APIError, NoAnswerError, StatusError
 
 MAX_ATTEMPTS = 3
 FIRST_DELAY_S = 0.2
-_WORTH_A_RETRY = {502, 504}
-_WORTH_A_RETRY_WHEN_TOLD = {429, 503}
+_RETRIED = {502, 504}
+_RETRIED_WITH_RETRY_AFTER = {429, 503}
 
 
 def wait_before_retry_s(
@@ -17,11 +17,11 @@ def wait_before_retry_s(
 ) -> float | None:
     """Return how many seconds to wait before calling again, or None to give up.
 
-    Only a GET is ever sent twice: a write may have been carried out though no answer came.
+    Only a GET is ever sent twice: a write may have been carried out though no response came.
     `attempt` counts from 1; the wait doubles from 0.2 s and `jitter` (0 to 1) takes up to half of
     it away. A Retry-After is waited in full, or, where it is beyond `remaining_s`, not at all.
     """
-    if method != "GET" or attempt >= MAX_ATTEMPTS or not _is_worth_a_retry(error):
+    if method != "GET" or attempt >= MAX_ATTEMPTS or not _is_retried(error):
         return None
     wait_s = FIRST_DELAY_S * 2 ** (attempt - 1) * (1 - jitter / 2)
     if isinstance(error, StatusError) and error.retry_after_s is not None:
@@ -30,7 +30,7 @@ def wait_before_retry_s(
 
 
 def read_retry_after_s(value: str | None, *, now: datetime) -> float | None:
-    """Return a Retry-After header in seconds from now; None where there is none to be read.
+    """Return a Retry-After header in seconds from now; None if there is none.
 
     Source: RFC 9110, 10.2.3: seconds, or a date.
     """
@@ -45,10 +45,10 @@ def read_retry_after_s(value: str | None, *, now: datetime) -> float | None:
     return max(0.0, (moment - now).total_seconds())
 
 
-def _is_worth_a_retry(error: APIError) -> bool:
+def _is_retried(error: APIError) -> bool:
     if isinstance(error, NoAnswerError):
         return error.is_passing
     if not isinstance(error, StatusError):
         return False
-    told = error.retry_after_s is not None and error.status_code in _WORTH_A_RETRY_WHEN_TOLD
-    return told or error.status_code in _WORTH_A_RETRY
+    may_wait = error.retry_after_s is not None and error.status_code in _RETRIED_WITH_RETRY_AFTER
+    return may_wait or error.status_code in _RETRIED

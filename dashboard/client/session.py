@@ -1,38 +1,59 @@
-"""One session with the service: sends a call, reads the answer, tries again where that is safe."""
+"""Send calls over httpx: authentication, deadline, retries where safe, and parsed responses."""
 
 import json
 import random
 import time
-from base64 import b64encode
-from collections.abc import Callable
-from contextlib import AbstractContextManager, closing, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextvars import ContextVar
 from datetime import UTC, datetime
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import cast
-from urllib.parse import urlencode
 
 import httpx
 
-from dashboard.client.bodies import head_of_body, whole_body
 from dashboard.client.calls import Call
 from dashboard.client.errors import APIError, StatusError
-from dashboard.client.failures import CONNECT_LIMIT_S, no_answer
-from dashboard.client.network import time_limit
-from dashboard.client.reading import ReplyT, read_reply, read_text, storable
-from dashboard.client.refusals import read_refusal
-from dashboard.client.reports import CallReport, Reporter, Trip
+from dashboard.client.reports import CallInProgress, CallReport, Reporter
+from dashboard.client.response_cache import ByteBoundedCache
+from dashboard.client.response_parsing import (
+    ModelT,
+    decode_text,
+    parse_response,
+    read_body,
+    read_error_body,
+    strip_unstorable,
+)
 from dashboard.client.retries import read_retry_after_s, wait_before_retry_s
-from dashboard.client.transport import PooledTransport
+from dashboard.client.status_errors import status_error
+from dashboard.client.transport import PooledTransport, proxy_for, within_deadline
+from dashboard.client.transport_errors import CONNECT_TIMEOUT_S, invalid_url_error, transport_error
 from dashboard.contract.wire import WireModel
-from dashboard.kept import Kept
 
-ANSWERS_KEPT = 16
-LONGEST_KEPT = 200_000
-"""Bytes of an answer that is kept: about a megabyte with all that was read of it."""
-MIN_KEY_TO_MASK = 8
-"""A shorter key is a word that may well stand in an answer by chance."""
+CACHE_BYTES = 12 * 1024 * 1024
+"""Of responses and what was parsed from them. Part of the 32 MB that a process caches."""
+MAX_CACHED_BODY_BYTES = 200_000
+PARSED_SIZE_FACTOR = 6
+"""How many times as large a body is with all that was parsed from it."""
+MIN_REDACTED_KEY = 8
+"""Characters. A shorter API key is a word that may well be in a response by chance."""
+
+ParsedResponseCache = ByteBoundedCache[tuple[object, ...], bytes, WireModel]
+
+_started_at: ContextVar[float | None] = ContextVar("started_at", default=None)
 
 
-def unguarded(call: Call) -> AbstractContextManager[None]:
+@contextmanager
+def deadline_counted_from(moment: float) -> Iterator[None]:
+    """Count the time limit of calls in the block from `moment`, on `time.monotonic()`'s clock."""
+    token = _started_at.set(moment)
+    try:
+        yield
+    finally:
+        _started_at.reset(token)
+
+
+def no_guard(call: Call) -> AbstractContextManager[None]:
     """Let every call through."""
     return nullcontext()
 
@@ -48,131 +69,139 @@ class Session:
         timeout_s: float,
         transport: httpx.BaseTransport | None,
         on_call: Callable[[CallReport], None] | None,
-        more_headers: Callable[[], dict[str, str]],
+        extra_headers: Callable[[], dict[str, str]],
         guard: Callable[[Call], AbstractContextManager[None]],
     ) -> None:
         if not api_key.isascii() or not api_key.isprintable() or api_key != api_key.strip():
             raise ValueError("The API key can't be sent in a header: not printable ASCII.")
+        service = httpx.URL(base_url)
+        self.base_url = str(service.copy_with(userinfo=b"", fragment=None))
+        self._host = service.host
         self._timeout_s = timeout_s
         self._reporter = Reporter(on_call)
-        self._more_headers = more_headers
+        self._extra_headers = extra_headers
         self._guard = guard
         # As it is, and as JSON may write it: PHP's escapes every slash.
         spellings = {api_key, json.dumps(api_key)[1:-1], api_key.replace("/", r"\/")}
-        is_masked = len(api_key) >= MIN_KEY_TO_MASK
-        self._masked = [spelling.encode() for spelling in spellings] if is_masked else []
-        service = httpx.URL(base_url)
-        self.address = str(service.copy_with(userinfo=b"", fragment=None))
-        self._host = service.host
-        self._headers = {
-            "x-api-key": api_key,
-            "Accept": "application/json",
-            # What Brotli unpacks to has no bound that could be kept while reading.
-            "Accept-Encoding": "gzip, deflate",
-            "Connection": "keep-alive",
-            "User-Agent": "Pressroom",
-        } | _authorization(service)
-        # Without httpx's own client: nothing is wanted of what it adds, a fifth of a call's cost.
-        # A cookie would be shared by all who use this session, a redirect take the key elsewhere.
-        self._transport = transport or PooledTransport()
-        self._kept = Kept[tuple[object, ...], bytes, WireModel](ANSWERS_KEPT)
-        self._is_closed = False
+        is_redacted = len(api_key) >= MIN_REDACTED_KEY
+        self._redacted = [spelling.encode() for spelling in spellings] if is_redacted else []
+        self._cache = ParsedResponseCache(
+            CACHE_BYTES, size_of=lambda body, _: len(body) * PARSED_SIZE_FACTOR
+        )
+        self._http = httpx.Client(
+            auth=(service.username, service.password) if service.userinfo else None,
+            headers={
+                "x-api-key": api_key,
+                "Accept": "application/json",
+                # What Brotli unpacks to can't be bounded while reading.
+                "Accept-Encoding": "gzip, deflate",
+                "User-Agent": "Pressroom",
+            },
+            # A cookie would be shared by all who use this session.
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+            # One would take the key elsewhere.
+            follow_redirects=False,
+            event_hooks={"response": [_drop_location]},
+            trust_env=False,
+            transport=transport or PooledTransport(proxy=proxy_for(service)),
+        )
 
     def close(self) -> None:
         """Close all connections."""
-        self._is_closed = True
-        self._transport.close()
+        self._http.close()
 
-    def answer(self, call: Call, *, reply: type[ReplyT], is_kept: bool = False) -> ReplyT:
-        """Return what the service answers; raises an APIError where it gives no usable answer.
+    def send(self, call: Call, *, model: type[ModelT], use_cache: bool = False) -> ModelT:
+        """Return the service's response as a `model`; raises an APIError if there is none.
 
-        What was read of an answer that `is_kept` is given again while the service says the same.
+        With `use_cache`, a response equal to the last one of the same URL is not parsed again.
         """
-        with self._guard(call), self._reporter.reported(call) as trip:
-            status_code, body = self._settled(call, trip)
-            trip.status_code = status_code
+        with self._guard(call), self._reporter.reporting(call) as in_progress:
+            status_code, body = self._send_with_retries(call, in_progress)
+            in_progress.status_code = status_code
 
-            def read(body: bytes) -> WireModel:
-                return read_reply(read_text(body), status_code=status_code, reply=reply)
+            def parse(body: bytes) -> WireModel:
+                return parse_response(decode_text(body), status_code=status_code, model=model)
 
-            if is_kept and len(body) <= LONGEST_KEPT:
-                trip.answer = self._kept.made_of((call.path, *call.params.items()), body, read)
+            if use_cache and len(body) <= MAX_CACHED_BODY_BYTES:
+                url = (call.path, *call.params.items())
+                in_progress.response = self._cache.get_or_compute(url, body, parse)
             else:
-                trip.answer = read(body)
-            return cast("ReplyT", trip.answer)
+                in_progress.response = parse(body)
+            return cast("ModelT", in_progress.response)
 
-    def _settled(self, call: Call, trip: Trip) -> tuple[int, bytes]:
-        """Send until there is an answer in 2xx or no sense in trying again."""
-        until = time.monotonic() + self._timeout_s
+    def _send_with_retries(self, call: Call, in_progress: CallInProgress) -> tuple[int, bytes]:
+        """Return the status and body of a 2xx response, or raise the last attempt's APIError."""
+        started_at = _started_at.get()
+        deadline = (time.monotonic() if started_at is None else started_at) + self._timeout_s
         while True:
-            trip.attempts += 1
+            in_progress.attempts += 1
             try:
-                return self._sent(call, until)
+                return self._send_once(call, deadline)
             except APIError as error:
                 wait_s = wait_before_retry_s(
                     error,
                     method=call.method,
-                    attempt=trip.attempts,
-                    remaining_s=until - time.monotonic(),
+                    attempt=in_progress.attempts,
+                    remaining_s=deadline - time.monotonic(),
                     jitter=random.random(),  # noqa: S311  # spreads retries, guards nothing
                 )
                 if wait_s is None:
                     raise
             time.sleep(wait_s)
 
-    def _sent(self, call: Call, until: float) -> tuple[int, bytes]:
-        """Send once; return the status and body of an answer in 2xx."""
+    def _send_once(self, call: Call, deadline: float) -> tuple[int, bytes]:
+        error: APIError
         try:
-            with time_limit(until), closing(self._open(call, until)) as response:
+            request = self._build_request(call, deadline)
+            with (
+                within_deadline(deadline),
+                closing(self._http.send(request, stream=True)) as response,
+            ):
                 if response.is_success:
-                    return response.status_code, self._masked_in(whole_body(response))
-                error: APIError = self._refusal(response)
-        except (httpx.TransportError, httpx.InvalidURL) as failure:
-            error = no_answer(failure, host=self._host, limit_s=self._timeout_s)
+                    return response.status_code, self._redact(read_body(response))
+                error = self._status_error(response)
+        except httpx.InvalidURL:
+            error = invalid_url_error()
+        except httpx.TransportError as failure:
+            error = transport_error(failure, host=self._host, timeout_s=self._timeout_s)
         # Raised outside the handler: httpx's exception holds the request, and that the API key.
         raise error
 
-    def _open(self, call: Call, until: float) -> httpx.Response:
-        if self._is_closed:
-            raise RuntimeError("This session has been closed.")
-        left_s = max(0.001, until - time.monotonic())
-        limits = {"connect": min(CONNECT_LIMIT_S, left_s), "read": left_s, "write": left_s}
-        request = httpx.Request(
+    def _build_request(self, call: Call, deadline: float) -> httpx.Request:
+        """Raises httpx.InvalidURL if the URL is too long."""
+        params = {
+            name: strip_unstorable(value) if isinstance(value, str) else value
+            for name, value in call.params.items()
+            if value is not None
+        }
+        remaining_s = max(0.001, deadline - time.monotonic())
+        return self._http.build_request(
             call.method,
-            self._address_of(call),
-            headers=self._headers | self._more_headers(),
+            # Not `base_url`, which httpx takes apart and puts together again for each request.
+            f"{self.base_url.rstrip('/')}{call.path}",
+            params=params or None,
             json=call.body,
-            extensions={"timeout": limits},
+            headers=self._extra_headers(),
+            timeout=httpx.Timeout(remaining_s, connect=min(CONNECT_TIMEOUT_S, remaining_s)),
         )
-        return self._transport.handle_request(request)
 
-    def _address_of(self, call: Call) -> str:
-        sent = {name: _sendable(value) for name, value in call.params.items() if value is not None}
-        query = f"?{urlencode(sent)}" if sent else ""
-        return f"{self.address.rstrip('/')}{call.path}{query}"
-
-    def _refusal(self, response: httpx.Response) -> StatusError:
-        told = read_retry_after_s(response.headers.get("retry-after"), now=datetime.now(UTC))
-        return read_refusal(
-            read_text(self._masked_in(head_of_body(response))),
+    def _status_error(self, response: httpx.Response) -> StatusError:
+        retry_after_s = read_retry_after_s(
+            response.headers.get("retry-after"), now=datetime.now(UTC)
+        )
+        return status_error(
+            decode_text(self._redact(read_error_body(response))),
             status_code=response.status_code,
-            retry_after_s=told,
+            retry_after_s=retry_after_s,
         )
 
-    def _masked_in(self, body: bytes) -> bytes:
+    def _redact(self, body: bytes) -> bytes:
         """Return the body without our key: some services repeat the one they refuse."""
-        for spelling in self._masked:
+        for spelling in self._redacted:
             body = body.replace(spelling, b"[API key]")
         return body
 
 
-def _sendable(value: str | int) -> str | int:
-    return storable(value) if isinstance(value, str) else value
-
-
-def _authorization(service: httpx.URL) -> dict[str, str]:
-    """Return how a name and a password that stand in the service's address are sent."""
-    if not service.userinfo:
-        return {}
-    credentials = b64encode(f"{service.username}:{service.password}".encode()).decode()
-    return {"Authorization": f"Basic {credentials}"}
+def _drop_location(response: httpx.Response) -> None:
+    """Drop the Location header: httpx parses it though it follows none, and fails on a bad one."""
+    response.headers.pop("location", None)

@@ -1,23 +1,52 @@
-"""The way to the service: httpx over connections that keep to the time limit."""
+"""An httpx transport whose connections keep to the deadline of a call as a whole.
 
+httpx limits each read and each write; a service that sends one byte a second passes them all. Here
+each is limited to what remains of the call's time.
+"""
+
+import socket
 import ssl
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache, partial
 from threading import Lock
+from typing import Any, TypeAlias
+from urllib.request import getproxies, proxy_bypass
 
 import httpcore
 import httpx
 
-from dashboard.client.network import LimitedBackend, pieces
-
-IDLE_S = 4.0
+KEEPALIVE_S = 4.0
 """Many servers close an idle connection after 5 s."""
 
+_CHUNK = 16 * 1024
 _WITHOUT_BODY = (204, 304)
-"""Where HTTP knows of no body. One that is sent all the same stays unread on the connection."""
+"""Statuses without a body in HTTP. One that is sent all the same stays unread."""
+
+_deadline: ContextVar[float] = ContextVar("deadline")
+"""The moment of `time.monotonic()` at which the call of this thread is over."""
+
+
+@contextmanager
+def within_deadline(deadline: float) -> Iterator[None]:
+    """Let no connection be read or written after `deadline`, on `time.monotonic()`'s clock."""
+    token = _deadline.set(deadline)
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
+
+
+def proxy_for(service: httpx.URL) -> httpx.Proxy | None:
+    """Return the proxy that the environment names for this URL, unless NO_PROXY excepts it."""
+    proxies = getproxies()
+    url = proxies.get(service.scheme) or proxies.get("all")
+    if not url or proxy_bypass(f"{service.host}:{service.port}" if service.port else service.host):
+        return None
+    return httpx.Proxy(url if "://" in url else f"http://{url}")
 
 
 class PooledTransport(httpx.BaseTransport):
@@ -27,15 +56,16 @@ class PooledTransport(httpx.BaseTransport):
     again; a read is then sent once more, but of a write nobody could say whether it arrived.
     """
 
-    def __init__(self) -> None:
-        self._idle = _Idle()
+    def __init__(self, *, proxy: httpx.Proxy | None = None) -> None:
+        self._idle = _IdleConnections()
+        self._connect = partial(_ProxyConnection, proxy) if proxy else _connection
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send the request; the body of the answer is still to be read."""
+        """Send the request; the body of the response is still to be read."""
         url, is_read = _core_url(request.url), request.method == "GET"
-        connection = (self._idle.take(url.origin) if is_read else None) or _connection(url.origin)
+        connection = (self._idle.take(url.origin) if is_read else None) or self._connect(url.origin)
         with _as_httpx_errors():
-            answer = connection.handle_request(
+            response = connection.handle_request(
                 httpcore.Request(
                     method=request.method,
                     url=url,
@@ -44,99 +74,213 @@ class PooledTransport(httpx.BaseTransport):
                     extensions=request.extensions,
                 )
             )
-        # What is left unread would be taken for the answer to the next call.
-        is_used_again = is_read and answer.status not in _WITHOUT_BODY
-        done = partial(self._idle.give_back, connection) if is_used_again else connection.close
+        # What is left unread would be taken for the response to the next call.
+        is_reusable = is_read and response.status not in _WITHOUT_BODY
+        release = partial(self._idle.put, connection) if is_reusable else connection.close
         return httpx.Response(
-            answer.status,
-            headers=answer.headers,
-            stream=_Body(answer, done),
-            extensions=answer.extensions,
+            response.status,
+            headers=response.headers,
+            stream=_Body(response, release),
+            extensions=response.extensions,
         )
 
     def close(self) -> None:
-        """Close the connections that are kept."""
+        """Close the idle connections."""
         self._idle.close()
 
 
-class _Idle:
-    """Connections that no call uses now, the one used last at the end: it is the next to be used.
+class _IdleConnections:
+    """Connections that no call uses now; the one used last is the next to be used.
 
-    They are kept here, and not in a pool of httpcore's, which looks at every one of them under one
-    lock whenever a call begins or ends: with a hundred calls under way that takes longer than
-    drawing the page.
+    Not httpcore's pool, which scans all its connections under one lock whenever a call begins or
+    ends: at a hundred parallel calls that takes longer than rendering the page.
     """
 
     def __init__(self) -> None:
-        self._connections: deque[tuple[float, httpcore.HTTPConnection]] = deque()
+        self._connections: deque[tuple[float, _Connection]] = deque()
         self._lock = Lock()
 
-    def take(self, origin: httpcore.Origin) -> httpcore.HTTPConnection | None:
-        """Return a connection that was used before and is still open, where there is one."""
-        while connection := self._last():
+    def take(self, origin: httpcore.Origin) -> "_Connection | None":
+        """Return a connection that is still open, if there is one."""
+        while connection := self._pop():
             if connection.can_handle_request(origin) and not connection.has_expired():
                 return connection
             connection.close()
         return None
 
-    def give_back(self, connection: httpcore.HTTPConnection) -> None:
-        """Keep a connection for the next call, and close those that none has used for too long."""
+    def put(self, connection: "_Connection") -> None:
+        """Store a connection for the next call, and close those that were idle for too long."""
         if not connection.is_available():
             return
         now = time.monotonic()
-        old = []
+        expired = []
         with self._lock:
             self._connections.append((now, connection))
-            while now - self._connections[0][0] > IDLE_S:
-                old.append(self._connections.popleft()[1])
-        for each in old:
+            while now - self._connections[0][0] > KEEPALIVE_S:
+                expired.append(self._connections.popleft()[1])
+        for each in expired:
             each.close()
 
     def close(self) -> None:
         """Close them all."""
-        while connection := self._last():
+        while connection := self._pop():
             connection.close()
 
-    def _last(self) -> httpcore.HTTPConnection | None:
+    def _pop(self) -> "_Connection | None":
         with self._lock:
             return self._connections.pop()[1] if self._connections else None
 
 
-class _Body(httpx.SyncByteStream):
-    """The body of an answer, in small pieces."""
+class _ProxyConnection:
+    """One connection to the service through a proxy, made when it is first used.
 
-    def __init__(self, answer: httpcore.Response, done: Callable[[], None]) -> None:
-        self._answer = answer
-        self._done = done
+    httpcore makes those in a pool alone: this is a pool of one.
+    """
 
-    def __iter__(self) -> Iterator[bytes]:
-        with _as_httpx_errors():
-            for chunk in self._answer.iter_stream():
-                yield from pieces(chunk)
+    def __init__(self, proxy: httpx.Proxy, origin: httpcore.Origin) -> None:
+        self._pool = httpcore.ConnectionPool(
+            proxy=httpcore.Proxy(_core_url(proxy.url), auth=proxy.raw_auth),
+            ssl_context=_ssl_context(),
+            max_connections=1,
+            keepalive_expiry=KEEPALIVE_S,
+            network_backend=_DeadlineBackend(),
+        )
+
+    def handle_request(self, request: httpcore.Request) -> httpcore.Response:
+        return self._pool.handle_request(request)
+
+    def can_handle_request(self, origin: httpcore.Origin) -> bool:
+        return True
+
+    def has_expired(self) -> bool:
+        return not self._pool.connections
+
+    def is_available(self) -> bool:
+        return bool(self._pool.connections)
 
     def close(self) -> None:
-        self._answer.close()
-        self._done()
+        self._pool.close()
 
 
-@cache
-def _trust() -> ssl.SSLContext:
-    """Read whom to trust once: it takes 20 ms."""
-    return httpx.create_ssl_context()
+_Connection: TypeAlias = httpcore.HTTPConnection | _ProxyConnection
 
 
 def _connection(origin: httpcore.Origin) -> httpcore.HTTPConnection:
     """Return a connection, made when it is first used."""
     return httpcore.HTTPConnection(
         origin,
-        ssl_context=_trust(),
-        keepalive_expiry=IDLE_S,
-        network_backend=LimitedBackend(),
+        ssl_context=_ssl_context(),
+        keepalive_expiry=KEEPALIVE_S,
+        network_backend=_DeadlineBackend(),
     )
 
 
+@cache
+def _ssl_context() -> ssl.SSLContext:
+    """Read the trusted certificates once: it takes 20 ms."""
+    return httpx.create_ssl_context()
+
+
+class _Body(httpx.SyncByteStream):
+    """The body of a response, in small chunks; the connection is released when it is closed."""
+
+    def __init__(self, response: httpcore.Response, release: Callable[[], None]) -> None:
+        self._response = response
+        self._release = release
+
+    def __iter__(self) -> Iterator[bytes]:
+        with _as_httpx_errors():
+            for data in self._response.iter_stream():
+                yield from _chunks(data)
+
+    def close(self) -> None:
+        self._response.close()
+        self._release()
+
+
+class _DeadlineBackend(httpcore.NetworkBackend):
+    """Makes connections before the deadline, each of which keeps to it."""
+
+    def __init__(self) -> None:
+        self._network = httpcore.SyncBackend()
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.NetworkStream:
+        """Try the host's addresses in turn; one that is silent leaves the others their share."""
+        until = time.monotonic() + _limited(timeout, httpcore.ConnectTimeout)
+        addresses = _addresses(host, port)
+        for left in range(len(addresses), 0, -1):
+            share = max(0.001, (until - time.monotonic()) / left)
+            try:
+                stream = self._network.connect_tcp(
+                    addresses[-left], port, share, local_address, socket_options
+                )
+                return _DeadlineStream(stream)
+            except (httpcore.ConnectError, httpcore.ConnectTimeout):
+                if left == 1:
+                    raise
+        raise httpcore.ConnectError("no address")
+
+
+class _DeadlineStream(httpcore.NetworkStream):
+    """A connection; each read and write of it ends by the deadline of this thread's call."""
+
+    def __init__(self, stream: httpcore.NetworkStream) -> None:
+        self._stream = stream
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return self._stream.read(max_bytes, _limited(timeout, httpcore.ReadTimeout))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        for chunk in _chunks(buffer):
+            self._stream.write(chunk, _limited(timeout, httpcore.WriteTimeout))
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> httpcore.NetworkStream:
+        limit = _limited(timeout, httpcore.ConnectTimeout)
+        return _DeadlineStream(self._stream.start_tls(ssl_context, server_hostname, limit))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+
+def _limited(timeout: float | None, error: type[httpcore.TimeoutException]) -> float:
+    """Return the timeout, at most what remains until the deadline; raises `error` after it."""
+    remaining = _deadline.get() - time.monotonic()
+    if remaining <= 0:
+        raise error
+    return remaining if timeout is None else min(timeout, remaining)
+
+
+def _chunks(data: bytes) -> Iterator[bytes]:
+    """Return the data in chunks of 16 KiB, so that the deadline is checked between them."""
+    return (data[start : start + _CHUNK] for start in range(0, len(data), _CHUNK))
+
+
+def _addresses(host: str, port: int) -> list[str]:
+    # The system's own resolver limits bound this look-up; Python has no way to cut it short.
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise httpcore.ConnectError(str(error)) from error
+    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+
+
 def _core_url(url: httpx.URL) -> httpcore.URL:
-    """Return the address as httpcore takes it. Raises UnsupportedProtocol."""
+    """Return the URL as httpcore takes it. Raises UnsupportedProtocol."""
     if url.scheme not in ("http", "https"):
         raise httpx.UnsupportedProtocol("neither http nor https")
     return httpcore.URL(
@@ -146,12 +290,13 @@ def _core_url(url: httpx.URL) -> httpcore.URL:
 
 @contextmanager
 def _as_httpx_errors() -> Iterator[None]:
-    """Give httpcore's exceptions their names in httpx, which are the same."""
+    """Raise httpcore's exceptions as httpx's, which have the same names."""
     try:
         yield
     except (
         httpcore.TimeoutException,
         httpcore.NetworkError,
         httpcore.ProtocolError,
-    ) as failure:
-        raise getattr(httpx, type(failure).__name__)(str(failure)) from failure
+        httpcore.ProxyError,
+    ) as error:
+        raise getattr(httpx, type(error).__name__)(str(error)) from error

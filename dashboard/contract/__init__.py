@@ -1,1 +1,1 @@
-"""What the wire says: the spec's resources as pydantic models, and nothing else."""
+"""The spec's resources as pydantic models."""

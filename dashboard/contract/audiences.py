@@ -7,7 +7,7 @@ from pydantic import Field
 
 from dashboard.contract.dates import DateText
 from dashboard.contract.metadata import Metadata
-from dashboard.contract.wire import MAX_SAFE_INTEGER, WireModel
+from dashboard.contract.wire import MAX_SAFE_INTEGER, Identifier, Number, WireModel
 
 
 class VersionStatus(StrEnum):
@@ -26,20 +26,21 @@ class AudienceVersion(WireModel):
     """One version of an audience. Source: spec, AudienceVersion."""
 
     archived_at: DateText | None
-    audience_id: str
+    audience_id: Identifier
     became_draft_at: DateText | None
     cancelled_at: DateText | None
     created_at: DateText
     is_new_page_agent: bool
     obsolete_at: DateText | None
     published_at: DateText | None
-    queue_duration_ms: float | None
+    queue_duration_ms: Number | None
     queued_at: DateText | None
     status: str
     supplementary_context: str | None
     tenant_id: str
-    version_id: str
-    version_number: Annotated[int, Field(le=MAX_SAFE_INTEGER)]
+    version_id: Annotated[Identifier, Field(min_length=1)]
+    version_number: Annotated[int, Field(ge=-MAX_SAFE_INTEGER, le=MAX_SAFE_INTEGER)]
+    """The spec gives no lower bound; ours mirrors the upper one, the safe integers of JSON."""
 
 
 class Audience(WireModel):
@@ -49,7 +50,7 @@ class Audience(WireModel):
     action_form_instructions_override: str | None = None
     action_url_override: str | None = None
     archived_at: str | None = None
-    audience_id: str | None = None
+    audience_id: Identifier | None = None
     computed_name: str | None = None
     created_at: str | None = None
     custom_name: str | None = None
@@ -58,7 +59,7 @@ class Audience(WireModel):
     latest_version: AudienceVersion | None = None
     published_version: AudienceVersion | None = None
     page_id: str | None = None
-    prospect_id: str | None = None
+    prospect_id: Identifier | None = None
     prospect_route_key: str | None = None
     supplementary_context: str | None = None
     tenant_id: str | None = None
@@ -67,7 +68,7 @@ class Audience(WireModel):
 
     @property
     def name(self) -> str | None:
-        """The first name the service gave: effective, then custom, then computed (our choice)."""
+        """The effective, else the custom, else the computed name (our choice)."""
         return self.effective_name or self.custom_name or self.computed_name
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dashboard.contract.wire import WireModel
+from dashboard.contract.wire import Number, WireModel
 
 
 class ToolCall(WireModel):
@@ -35,7 +35,7 @@ class Message(WireModel):
 
     message_id: str | None = None
     content: str | None = None
-    timestamp: float | None = None
+    timestamp: Number | None = None
     has_snapshot: bool | None = None
     tool_calls: list[ToolCall] | None = None
     changes: list[Change] | None = None

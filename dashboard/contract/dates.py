@@ -1,7 +1,7 @@
-"""Dates of the wire: text, which may be a TypeID that carries a time, ISO 8601, or neither.
+"""Parse and write dates of the API: a TypeID that contains a time, ISO 8601, or other text.
 
-Source: spec, Identifier and timestamp fields (pattern `^accountlog_[a-z0-9]{26}$`); how the text
-is read is our choice (DESIGN.md, What the client accepts).
+Source: spec, Identifier and timestamp fields (pattern `^accountlog_[a-z0-9]{26}$`); parsing is our
+choice (DESIGN.md, What the client accepts).
 """
 
 import secrets
@@ -13,24 +13,28 @@ from typing import Annotated
 from pydantic import Field
 
 DateText = Annotated[str, Field(min_length=1)]
-"""A date as it came. `read_date` finds the moment in it, where there is one."""
+"""A date as received; see `read_date`."""
 
 MARK_PREFIX = "accountlog_"
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base32, as TypeIDs write it
 _DIGITS = {letter: value for value, letter in enumerate(_ALPHABET)}
 _PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_SECONDS_AND_MILLISECONDS_MEET = 1e11
+_MAX_DATE_LENGTH = 64
+"""In characters: longer texts are no dates, and are not parsed."""
+_MILLISECONDS_ABOVE = 1e11
 
 
-@lru_cache(maxsize=2_000)  # the dates of a list are read anew each time it is looked at
 def read_date(text: str | None) -> datetime | None:
-    """Return the moment a date text stands for, in UTC, or None where it names none.
+    """Parse a date text to a time in UTC; return None if it is no date.
 
-    An ISO 8601 text without a zone is read as UTC.
+    ISO 8601 without a zone means UTC.
     """
-    if not text:
-        return None
+    return _read_date(text) if text and len(text) <= _MAX_DATE_LENGTH else None
+
+
+@lru_cache(maxsize=2_000)  # lists are polled with the same dates
+def _read_date(text: str) -> datetime | None:
     if text.startswith(MARK_PREFIX):
         return _time_of_uuid7(text.removeprefix(MARK_PREFIX))
     try:
@@ -41,12 +45,12 @@ def read_date(text: str | None) -> datetime | None:
 
 
 def is_mark(text: str | None) -> bool:
-    """Tell whether a date text is an `accountlog_…` mark."""
+    """Whether a date text is an `accountlog_…` mark."""
     return bool(text) and str(text).startswith(MARK_PREFIX)
 
 
 def write_mark(moment: datetime, *, random_bits: Callable[[int], int] = secrets.randbits) -> str:
-    """Return `accountlog_` and a UUIDv7 of that moment: sorts by time, and is never made twice."""
+    """Return `accountlog_` and a UUIDv7 of that time, which sorts by time and is unique."""
     milliseconds = (moment - _EPOCH) // timedelta(milliseconds=1)
     number = milliseconds << 80 | 0x7 << 76 | random_bits(12) << 64
     number |= 0b10 << 62 | random_bits(62)
@@ -55,14 +59,14 @@ def write_mark(moment: datetime, *, random_bits: Callable[[int], int] = secrets.
 
 
 def read_timestamp(number: float | None) -> datetime | None:
-    """Return the moment of a message's timestamp: milliseconds above 1e11, seconds otherwise.
+    """Parse a message's timestamp: milliseconds above 1e11, seconds otherwise.
 
     Source: spec gives "number"; the unit is our choice (DESIGN.md).
     """
     if number is None:
         return None
     try:
-        seconds = number / 1000 if abs(number) > _SECONDS_AND_MILLISECONDS_MEET else number
+        seconds = number / 1000 if abs(number) > _MILLISECONDS_ABOVE else number
         return _EPOCH + timedelta(seconds=seconds)
     except (OverflowError, ValueError):
         return None

@@ -16,11 +16,11 @@ ItemT = TypeVar("ItemT")
 
 
 class UnreadableItem(WireModel):
-    """An item that is not what the spec says. It costs itself, never the list (our choice)."""
+    """An item that violates the spec; the other items remain usable (our choice)."""
 
     index: int
     path: str
-    """Where in the answer, such as `items.3.status`."""
+    """The path in the response, such as `items.3.status`."""
     problem: str
     raw: Any = None
 
@@ -41,7 +41,7 @@ class ListEnvelope(WireModel, Generic[ItemT]):
     ) -> "ListEnvelope[ItemT]":
         if not isinstance(data, dict) or not isinstance(data.get("items"), list):
             return validate(data)
-        # Most answers can be read at once; one by one costs twice as much.
+        # Validating items one by one takes twice as long, and is rarely needed.
         try:
             return validate(data | {"unreadable": []})
         except ValidationError:
@@ -53,7 +53,7 @@ def _read_one_by_one(items: list[Any], adapter: TypeAdapter[Any]) -> dict[str, l
     readable: list[Any] = []
     unreadable: list[UnreadableItem] = []
     for index, item in enumerate(items):
-        if isinstance(item, UnreadableItem):  # who read the answer could not read it either
+        if isinstance(item, UnreadableItem):  # found by the parser
             unreadable.append(item)
             continue
         try:
@@ -64,7 +64,7 @@ def _read_one_by_one(items: list[Any], adapter: TypeAdapter[Any]) -> dict[str, l
 
 
 def problem_path(location: tuple[int | str, ...]) -> str:
-    """Return a validation error's place as a path, such as `items.3.status`."""
+    """Return a validation error's location as a path, such as `items.3.status`."""
     return ".".join(str(part) for part in location) or "(the whole answer)"
 
 

@@ -4,6 +4,14 @@ from typing import Any
 
 from dashboard.contract.wire import WireModel
 
+FIELDS = (
+    *("title", "description", "keywords", "author", "robots", "canonicalUrl"),
+    *("ogTitle", "ogDescription", "ogImageUrl", "ogImageFileId", "ogImageAlt", "ogSiteName"),
+    *("ogUrl", "twitterTitle", "twitterDescription", "twitterImageUrl", "twitterImageFileId"),
+    *("twitterImageAlt", "twitterSite", "twitterCreator", "themeColor"),
+)
+"""In the spec's order (Metadata object)."""
+
 
 class MetadataRequest(WireModel):
     """Metadata as a create-page request has it: without the four image addresses and files."""

@@ -1,12 +1,13 @@
 """Pages: operations 1, 2 and 3."""
 
 from enum import StrEnum
+from typing import Annotated
 
 from pydantic import Field
 
 from dashboard.contract.dates import DateText
 from dashboard.contract.metadata import Metadata, MetadataRequest
-from dashboard.contract.wire import Count, WireModel
+from dashboard.contract.wire import Count, Identifier, Number, WireModel
 
 
 class PageType(StrEnum):
@@ -31,7 +32,7 @@ class Action(WireModel):
     """An action button, as returned. Required flags: not shown, so each may be absent."""
 
     action_id: str | None = None
-    action_index: float | None = None
+    action_index: Number | None = None
     purpose: str | None = None
     button_title: str | None = None
     action_type: str | None = None
@@ -102,7 +103,7 @@ class PageItem(WireModel):
     footer_links: list[FooterLinkGroup] | None = None
     name: str
     page_context: str
-    page_id: str
+    page_id: Annotated[Identifier, Field(min_length=1)]
     page_type: str | None = None
     scripts: list[Script]
     status: str | None = None

@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 from dashboard.contract.dates import DateText
-from dashboard.contract.wire import WireModel
+from dashboard.contract.wire import Identifier, WireModel
 
 
 class EventName(StrEnum):
@@ -20,7 +20,7 @@ class EventName(StrEnum):
 class WebhookSubscription(WireModel):
     """A subscription. What null events select is not shown."""
 
-    subscription_id: str
+    subscription_id: Identifier
     url: str
     events: list[str] | None
     active: bool

@@ -1,4 +1,4 @@
-"""Keys in the Django admin: made there, shown once, revoked, never deleted."""
+"""API keys in the Django admin: issue, rename and revoke; never delete."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from dashboard.embedded_api.models import ApiKey
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not so at run time
-    """The list of keys by name and first characters. No page shows a key again, or its hash."""
+    """List keys by name and prefix. No page shows a key again, or its hash."""
 
     list_display = ("name", "prefix", "tenant", "created_at", "revoked_at")
     list_filter = ("tenant",)
@@ -20,7 +20,7 @@ class ApiKeyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not so at run 
     actions = ("revoke_keys",)
 
     def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:
-        """Ask for a name and a tenant; show the rest of what is kept, but for the hash."""
+        """Ask for a name and a tenant; of an existing key show everything but the hash."""
         return (
             ("name", "tenant", "prefix", "created_at", "revoked_at") if obj else ("name", "tenant")
         )
@@ -28,15 +28,15 @@ class ApiKeyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not so at run 
     def get_readonly_fields(
         self, request: HttpRequest, obj: ApiKey | None = None
     ) -> tuple[str, ...]:
-        """Let a key be renamed, and nothing else."""
+        """Allow only the name of an existing key to change."""
         return ("tenant", "prefix", "created_at", "revoked_at") if obj else ()
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """Begin with the tenant whose things the dashboard shows."""
+        """Preselect the dashboard's tenant."""
         return {"tenant": keys.default_tenant().pk}
 
     def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: Any) -> None:
-        """Save a new name; make a new key and show it this once."""
+        """Save a new name, or issue a new key and show it once."""
         if change:
             super().save_model(request, obj, form, change)
             return
@@ -44,10 +44,10 @@ class ApiKeyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not so at run 
         messages.warning(request, f"Copy the key now, it is not shown again: {key}")
 
     def has_delete_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
-        """Keep every key on record: a revoked one shows who could call, and until when."""
+        """Refuse deletion: a revoked key records who had access, and until when."""
         return False
 
     @admin.action(description="Revoke the selected keys", permissions=["change"])
     def revoke_keys(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
-        """Let the keys open nothing any more, from the next request on."""
+        """Revoke the selected keys."""
         messages.success(request, f"Keys revoked: {keys.revoke(queryset)}.")

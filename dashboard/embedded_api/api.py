@@ -1,4 +1,4 @@
-"""The API: nine operations under /v0, and the document that describes them."""
+"""The API: nine operations under /v0, and their OpenAPI document."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from ninja import NinjaAPI
 
 from dashboard.embedded_api.keys import ServiceKey
 from dashboard.embedded_api.parser import JsonParser
-from dashboard.embedded_api.problems import Problem, answer_with_problems
+from dashboard.embedded_api.problems import Problem, add_exception_handlers
 from dashboard.embedded_api.routers import audiences, pages, people, webhooks
 
 DESCRIPTION = f"""\
@@ -37,7 +37,7 @@ api = NinjaAPI(
     docs_url=None,
     openapi_url=None,
 )
-answer_with_problems(api)
+add_exception_handlers(api)
 api.add_router("/pages", audiences.router)
 api.add_router("/pages", pages.router)
 api.add_router("/persons", people.router)
@@ -45,10 +45,11 @@ api.add_router("/webhook_subscriptions", webhooks.router)
 
 
 def openapi_document(script_prefix: str = "/") -> dict[str, Any]:
-    """Return the OpenAPI document; paths are below `script_prefix`."""
+    """Return the OpenAPI document, with `script_prefix` as the server's URL."""
     document = dict(api.get_openapi_schema(path_prefix="/v0/"))
-    # In the order of the path; what is matched first comes first in the routers.
+    # Sorted by path: the routers are in the order of matching.
     document["paths"] = dict(sorted(document["paths"].items()))
-    document["components"]["schemas"]["Problem"] = Problem.model_json_schema()
+    problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+    document["components"]["schemas"] |= problem.pop("$defs") | {"Problem": problem}
     document["servers"] = [{"url": script_prefix.rstrip("/") or "/"}]
     return document

@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 
 class EmbeddedApiConfig(AppConfig):
-    """The nine operations on the ORM; its tables exist even where another service is in use."""
+    """The nine operations on the ORM. Its tables exist even if another service is in use."""
 
     name = "dashboard.embedded_api"
     label = "embedded_api"

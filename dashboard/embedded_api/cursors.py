@@ -1,6 +1,6 @@
-"""Lists in parts: a cursor names the last row seen, so rows that come and go shift nothing.
+"""Keyset pagination: a cursor names the last row, so rows added or removed meanwhile shift nothing.
 
-Source: DESIGN.md (the spec gives `cursor` and `limit`, and not what they hold).
+Source: DESIGN.md (the spec gives `cursor` and `limit`, and not what they contain).
 """
 
 from collections.abc import Callable
@@ -12,38 +12,41 @@ from typing import Any
 from django.core.signing import BadSignature, Signer
 from django.db.models import Case, Exists, Model, Q, QuerySet, Subquery, When
 
+from dashboard.compiled_query import ROW_COUNT, CompiledQuery
 from dashboard.embedded_api.models import Tenant
 from dashboard.embedded_api.problems import ProblemError
-from dashboard.statements import HOW_MANY, Statement
 
 MAX_LIMIT = 200
 
 
 @dataclass(frozen=True)
 class Order:
-    """An order of rows: by a field, then by the id, which settles ties."""
+    """Order rows by a field, then by id."""
 
     field: str
     descending: bool
+    id_field: str = "id"
 
     def after(self, value: str, row_id: str) -> Q:
-        """Return what holds of the rows after the one of that id, whose field has that value."""
-        way = "lt" if self.descending else "gt"
-        # The first condition alone bounds the index; the other two settle the tie.
-        return Q(**{f"{self.field}__{way}e": value}) & (
-            Q(**{f"{self.field}__{way}": value}) | Q(**{f"id__{way}": row_id})
+        """Return the condition for rows after the row with this value and id."""
+        operator = "lt" if self.descending else "gt"
+        # The first condition bounds the index scan; the other two resolve ties.
+        return Q(**{f"{self.field}__{operator}e": value}) & (
+            Q(**{f"{self.field}__{operator}": value})
+            | Q(**{f"{self.id_field}__{operator}": row_id})
         )
 
-    def columns(self) -> tuple[str, str]:
-        """Return the names to order by."""
-        return (f"-{self.field}", "-id") if self.descending else (self.field, "id")
+    def columns(self) -> tuple[str, ...]:
+        """Return the arguments of `order_by`."""
+        fields = (self.field, self.id_field)
+        return tuple(f"-{name}" for name in fields) if self.descending else fields
 
-    def cursor_at(self, row: Any) -> str:
-        """Return the cursor that names a row: signed, so that none is made up."""
-        return self._signer.sign_object([getattr(row, self.field), row.id])
+    def cursor_for(self, row: Any) -> str:
+        """Return the signed cursor that names a row."""
+        return self._signer.sign_object([getattr(row, self.field), getattr(row, self.id_field)])
 
-    def read(self, cursor: str) -> Any:
-        """Return the field and the id of the row that a cursor names. Raises a 400."""
+    def read_cursor(self, cursor: str) -> Any:
+        """Return the value and the id that a cursor contains. Raises ProblemError (400)."""
         try:
             return self._signer.unsign_object(cursor)
         except BadSignature:
@@ -52,16 +55,17 @@ class Order:
 
     @property
     def _signer(self) -> Signer:
-        return Signer(salt=f"{__name__}.{self.field}")
+        # Never change the salt: issued cursors are signed with it.
+        return Signer(salt=f"dashboard.embedded_api.cursors.{self.field}")
 
 
 NEWEST_FIRST = Order("created_at", descending=True)
-BY_NAME = Order("name", descending=False)
+BY_NAME = Order("name", descending=False, id_field="person_id")
 
 
 @dataclass(frozen=True)
-class Part:
-    """One part of a list. There may be more without a way to it: then no cursor is given."""
+class ListPage:
+    """One page of results. `has_more` may be true without a `next_cursor`."""
 
     rows: list[Any]
     total_count: int
@@ -70,76 +74,76 @@ class Part:
 
 
 class Listing:
-    """A list that each tenant has of its own rows, in an order.
+    """A paginated list of a tenant's rows, with compiled queries.
 
-    `shown` makes a named `values_list` of a model's rows, the id and the order's field among it.
+    `select` makes a named `values_list` that includes the id and the order's field.
     """
 
     def __init__(
         self,
         model: type[Model],
         order: Order,
-        shown: "Callable[[QuerySet[Any]], QuerySet[Any, Any]]",
+        select: "Callable[[QuerySet[Any]], QuerySet[Any, Any]]",
     ) -> None:
         def rows_of(tenant_id: str) -> "QuerySet[Any]":
             return model._default_manager.filter(tenant_id=tenant_id)
 
         def ordered(rows: "QuerySet[Any]", size: int) -> "QuerySet[Any, Any]":
-            return shown(rows.order_by(*order.columns()))[:size]
+            return select(rows.order_by(*order.columns()))[:size]
 
         self._order = order
-        self._first = Statement(lambda tenant_id, *, size: ordered(rows_of(tenant_id), size))
-        self._after = Statement(
+        self._first = CompiledQuery(lambda tenant_id, *, size: ordered(rows_of(tenant_id), size))
+        self._after = CompiledQuery(
             lambda tenant_id, value, row_id, *, size: ordered(
                 rows_of(tenant_id).filter(order.after(value, row_id)), size
             )
         )
-        self._count = Statement(partial(_counted, model))
+        self._count = CompiledQuery(partial(_tenant_with_row_count, model))
 
-    def part(
+    def page(
         self, tenant_id: str, *, cursor: str = "", limit: float = 50, total_count: int | None = None
-    ) -> Part:
-        """Return the tenant's rows after the cursor, or the first ones: `limit`, 200 at most.
+    ) -> ListPage:
+        """Return up to `limit` (at most 200) of the tenant's rows, from the start or a cursor.
 
-        The rows are counted unless the count is known.
-        Raises ProblemError (400) for a cursor of another kind of list, or of nobody's making.
+        The rows are counted unless `total_count` is given.
+        Raises ProblemError (400) for a cursor that is invalid or of another kind of list.
         """
-        size = size_of(limit)
+        size = page_size(limit)
         if cursor:
-            found = self._after.rows(tenant_id, *self._order.read(cursor), size=size + 1)
+            rows = self._after.rows(tenant_id, *self._order.read_cursor(cursor), size=size + 1)
         else:
-            found = self._first.rows(tenant_id, size=size + 1)
+            rows = self._first.rows(tenant_id, size=size + 1)
         if total_count is None:
-            # A tenant who has never made anything may not be there itself.
-            counted = self._count.first(tenant_id)
-            total_count = counted.total if counted else 0
-        return cut(found, self._order, size=size, total_count=total_count)
+            # The tenant's own row may not exist yet.
+            row = self._count.first(tenant_id)
+            total_count = row.total if row else 0
+        return paginate(rows, self._order, size=size, total_count=total_count)
 
 
-def _counted(model: type[Model], tenant_id: str) -> "QuerySet[Tenant, Any]":
-    """Return how many rows a tenant has.
+def _tenant_with_row_count(model: type[Model], tenant_id: str) -> "QuerySet[Tenant, Any]":
+    """Count a tenant's rows.
 
-    SQLite knows how many a table has with hardly a look, and mostly there is but one tenant.
+    SQLite counts a whole table faster than a part of it, and usually there is only one tenant.
     """
     rows = model._default_manager.order_by()
     own = rows.filter(tenant_id=tenant_id)
-    # By two looks at an index: there is none for "another than".
+    # Two conditions can use the index; `!=` can not.
     of_others = rows.filter(Q(tenant_id__lt=tenant_id) | Q(tenant_id__gt=tenant_id))
     total = Case(
-        When(Exists(of_others), then=Subquery(own.values(total=HOW_MANY))),
-        default=Subquery(rows.values(total=HOW_MANY)),
+        When(Exists(of_others), then=Subquery(own.values(total=ROW_COUNT))),
+        default=Subquery(rows.values(total=ROW_COUNT)),
     )
     tenant = Tenant.objects.filter(id=tenant_id).annotate(total=total)
     return tenant.values_list("total", named=True)
 
 
-def size_of(limit: float) -> int:
-    """Return how many rows a part has at most."""
+def page_size(limit: float) -> int:
+    """Return the number of rows for a requested limit."""
     return int(min(limit, MAX_LIMIT))
 
 
-def cut(found: list[Any], order: Order, *, size: int, total_count: int) -> Part:
-    """Return a part of rows found in order, of which one too many says that there are more."""
-    has_more = len(found) > size
-    next_cursor = order.cursor_at(found[size - 1]) if has_more else None
-    return Part(found[:size], total_count, has_more, next_cursor)
+def paginate(rows: list[Any], order: Order, *, size: int, total_count: int) -> ListPage:
+    """Return the first `size` of the ordered rows; any further row means that there are more."""
+    has_more = len(rows) > size
+    next_cursor = order.cursor_for(rows[size - 1]) if has_more else None
+    return ListPage(rows[:size], total_count, has_more, next_cursor)

@@ -1,17 +1,21 @@
-"""What stands around the nine operations: who may call, what is refused, any id in a path."""
+"""Common parts of the nine endpoints: access, rate limit, error responses, ids in paths."""
 
 from collections.abc import Callable
 from functools import wraps
+from hashlib import sha256
 from http import HTTPStatus
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.urls import register_converter
+from django.utils.crypto import constant_time_compare
 from django.views.decorators.csrf import csrf_exempt
 
-from dashboard.embedded_api.problems import PROBLEM_TYPE, ProblemError
-from dashboard.embedded_api.rates import wait_s
+from dashboard.embedded_api.keys import internal_key
+from dashboard.embedded_api.problems import PROBLEM_TYPE, ProblemError, not_found
+from dashboard.rate_limits import seconds_to_wait
 
 View = Callable[..., HttpResponse]
 
@@ -20,20 +24,20 @@ class ServiceRequest(HttpRequest):
     """A request whose key was accepted."""
 
     auth: str
-    """The id of the tenant the key belongs to."""
+    """The id of the key's tenant."""
 
 
 class IdConverter:
-    """An id in a path: any characters, `/` included; what stands around it is fixed text.
+    """Match an id in a path: any characters, `/` included.
 
     A server decodes `%2F` before Django sees it, so an id is not one segment. An id that itself
-    ends in `/audiences`, or holds another such piece of a path, can't be told from that path.
+    ends in `/audiences`, or contains another such fixed part of a path, is ambiguous.
     """
 
     regex = r"[^\0]+"
 
     def to_python(self, value: str) -> str:
-        """Return the id as it came, decoded."""
+        """Return the decoded id."""
         return value
 
     def to_url(self, value: str) -> str:
@@ -44,39 +48,50 @@ class IdConverter:
 register_converter(IdConverter, "any_id")
 
 
-def of_the_service(view: View) -> View:
-    """Open a view to callers with a key instead of a log-in, and answer refusals with problems."""
+def service_endpoint(view: View) -> View:
+    """Serve a view to callers with a key instead of a login, and respond with problems."""
 
     @csrf_exempt
     @login_not_required
     @wraps(view)
-    def service_view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if wait := wait_s(request):
-            detail = f"Too many calls with this key: wait {wait} s."
-            headers = {"Retry-After": str(wait), "Cache-Control": "no-store"}
+    def endpoint(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if wait_s := _retry_after_s(request):
+            detail = f"Too many calls with this key: wait {wait_s} s."
+            headers = {"Retry-After": str(wait_s), "Cache-Control": "no-store"}
             return ProblemError(HTTPStatus.TOO_MANY_REQUESTS, detail, headers=headers).to_response()
-        # Django reads no body of unknown length, so what it says would be lost silently.
+        # Django ignores a body of unknown length, so its content would be lost silently.
         if request.headers.get("Transfer-Encoding") and not request.headers.get("Content-Length"):
             detail = "Send the body with a Content-Length."
             return ProblemError(HTTPStatus.LENGTH_REQUIRED, detail).to_response()
         response = view(request, *args, **kwargs)
         if response.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-            response = _not_allowed(response)
+            response = _method_not_allowed(response)
         response.headers["Cache-Control"] = "no-store"
         return response
 
-    return service_view
+    return endpoint
 
 
-@of_the_service
-def nothing_here(request: HttpRequest) -> HttpResponse:
-    """Answer for every other path under /v0/."""
-    detail = "The service has no such path."
-    return ProblemError(HTTPStatus.NOT_FOUND, detail).to_response()
+@service_endpoint
+def not_found_view(request: HttpRequest) -> HttpResponse:
+    """Respond to every other path under /v0/."""
+    return not_found("The service has no such path.").to_response()
 
 
-def refusals(*statuses: int) -> dict[str, Any]:
-    """Return an operation's refusals for the OpenAPI document; 401, 405 and 429 always may be."""
+def _retry_after_s(request: HttpRequest) -> int:
+    """Count a call with its key; return the seconds to wait, or 0 if the call is allowed.
+
+    The dashboard's own calls are not limited: a user waits for them.
+    """
+    key = request.headers.get("x-api-key", "")
+    if constant_time_compare(key, internal_key()):
+        return 0
+    caller = sha256(key.encode(errors="replace")).hexdigest()[:32]
+    return seconds_to_wait(f"api:{caller}", at_most=settings.EMBEDDED_API_CALLS_PER_MINUTE)
+
+
+def error_responses(*statuses: int) -> dict[str, Any]:
+    """Return an operation's errors for the OpenAPI document; 401, 405 and 429 are always added."""
     problem = {PROBLEM_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     return {
         "responses": {
@@ -86,9 +101,8 @@ def refusals(*statuses: int) -> dict[str, Any]:
     }
 
 
-def _not_allowed(response: HttpResponse) -> HttpResponse:
+def _method_not_allowed(response: HttpResponse) -> HttpResponse:
     allowed = ", ".join(sorted(response.headers["Allow"].split(", ")))
     detail = f"This path answers to {allowed}."
-    return ProblemError(
-        HTTPStatus.METHOD_NOT_ALLOWED, detail, headers={"Allow": allowed}
-    ).to_response()
+    headers = {"Allow": allowed}
+    return ProblemError(HTTPStatus.METHOD_NOT_ALLOWED, detail, headers=headers).to_response()

@@ -1,4 +1,4 @@
-"""Keys of the service: made, shown once, kept hashed, checked, revoked."""
+"""API keys: issue, check and revoke. Only a hash is stored."""
 
 import secrets
 from hashlib import sha256
@@ -9,11 +9,13 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 from ninja.security import APIKeyHeader
 
+from dashboard.compiled_query import CompiledQuery
 from dashboard.embedded_api.models import DEFAULT_TENANT_ID, ApiKey, Tenant
-from dashboard.statements import Statement
 
 PREFIX_LENGTH = 12
-_IN_USE = Statement(
+_SALT = "dashboard.embedded_api.keys"
+"""Never change this: the dashboard's own key is derived from it."""
+_ACTIVE_KEYS = CompiledQuery(
     lambda prefix: ApiKey.objects.filter(prefix=prefix, revoked_at=None).values_list(
         "sha256", "tenant_id", named=True
     )
@@ -21,52 +23,52 @@ _IN_USE = Statement(
 
 
 class ServiceKey(APIKeyHeader):
-    """The `x-api-key` header. What it lets in is one tenant: `request.auth` is the tenant's id."""
+    """Authenticate by the `x-api-key` header; `request.auth` becomes the tenant's id."""
 
     param_name = "x-api-key"
 
     def authenticate(self, request: HttpRequest, key: str | None) -> str | None:
-        """Return the id of the tenant the key belongs to, or None to refuse."""
-        return tenant_of(key) if key else None
+        """Return the id of the key's tenant, or None to refuse."""
+        return tenant_id_of(key) if key else None
 
 
 def issue(row: ApiKey) -> str:
-    """Save a new row with a key of its own, and return the key: it can't be read again."""
+    """Save a new row with a new key, and return the key, which can't be read again."""
     key = f"prs_{secrets.token_urlsafe(32)}"
     row.prefix, row.sha256 = key[:PREFIX_LENGTH], _hash(key)
     row.save(force_insert=True)
     return key
 
 
-def named_by(text: str) -> QuerySet[ApiKey]:
-    """Return the key that a text names: by its first 12 characters, or by all of it."""
+def find_keys(text: str) -> QuerySet[ApiKey]:
+    """Find a key by its first 12 characters, or by the whole key."""
     found = ApiKey.objects.filter(prefix=text[:PREFIX_LENGTH])
-    # Who gives more than that means that key and no other which begins alike.
+    # A longer text must match the whole key, not another with the same prefix.
     return found if len(text) == PREFIX_LENGTH else found.filter(sha256=_hash(text))
 
 
 def revoke(keys: QuerySet[ApiKey]) -> int:
-    """Revoke the keys that are not yet; return how many were. They stay on record."""
+    """Revoke the active keys, and return their number. The rows remain."""
     return keys.filter(revoked_at=None).update(revoked_at=timezone.now())
 
 
-def tenant_of(key: str) -> str | None:
-    """Return the id of the tenant a key belongs to, or None for an unknown or revoked key."""
+def tenant_id_of(key: str) -> str | None:
+    """Return the id of a key's tenant, or None for an unknown or revoked key."""
     if constant_time_compare(key, internal_key()):
         return DEFAULT_TENANT_ID
-    for row in _IN_USE.rows(key[:PREFIX_LENGTH]):
+    for row in _ACTIVE_KEYS.rows(key[:PREFIX_LENGTH]):
         if constant_time_compare(row.sha256, _hash(key)):
             return str(row.tenant_id)
     return None
 
 
 def internal_key() -> str:
-    """Return the key the dashboard itself uses: it follows from SECRET_KEY and is kept nowhere."""
-    return salted_hmac(__name__, "the dashboard's own key", algorithm="sha256").hexdigest()
+    """Return the dashboard's own key, which is derived from SECRET_KEY and not stored."""
+    return salted_hmac(_SALT, "the dashboard's own key", algorithm="sha256").hexdigest()
 
 
 def default_tenant() -> Tenant:
-    """Return the tenant whose things the dashboard sees; it is made when first needed."""
+    """Return the tenant whose objects the dashboard shows; create it if missing."""
     return Tenant.objects.get_or_create(id=DEFAULT_TENANT_ID)[0]
 
 

@@ -1,18 +1,16 @@
-"""The life of a version, worked out from its dates whenever it is read: there is no worker.
+"""The lifecycle of a version, computed from its dates on every read; there is no worker.
 
 pending → draft → queued → processing → published → archived; queued → cancelled.
 
-Publishing writes the whole plan at once: when it leaves the queue, when it goes live, and when
-the version live until then is retired. A date that lies ahead is a plan, which the wire never
-shows; when its moment comes, all it changes becomes true together. Source: DESIGN.md; the spec
-shows the states and not the transitions.
+Publishing writes all dates at once: when the version leaves the queue, when it goes live, and when
+the previous live version is retired. Future dates are planned and never returned; at that time all
+their effects apply together. Source: DESIGN.md; the spec shows the states but no transitions.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import cache
-from itertools import chain
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -21,9 +19,8 @@ from dashboard.contract.dates import read_date, write_mark
 from dashboard.embedded_api.marks import last_mark_of
 
 KeyT = TypeVar("KeyT")
-END_OF_TIME = datetime.max.replace(tzinfo=UTC)
 _TICK = timedelta(milliseconds=1)
-_UNDER_WAY = {VersionStatus.QUEUED, VersionStatus.PROCESSING, VersionStatus.PUBLISHED}
+_PUBLISHING = {VersionStatus.QUEUED, VersionStatus.PROCESSING, VersionStatus.PUBLISHED}
 
 
 class CancelledVersionError(Exception):
@@ -32,7 +29,7 @@ class CancelledVersionError(Exception):
 
 @dataclass(frozen=True)
 class Delays:
-    """How long a version waits in the queue, and is processed for."""
+    """The durations of queueing and processing."""
 
     queue: timedelta
     processing: timedelta
@@ -40,7 +37,7 @@ class Delays:
 
 @dataclass(frozen=True)
 class Dates:
-    """The dates of one version, as marks; those to come are planned."""
+    """The dates of one version, as marks; future ones are planned."""
 
     became_draft_at: str | None = None
     queued_at: str | None = None
@@ -53,22 +50,22 @@ class Dates:
     @classmethod
     @cache
     def names(cls) -> tuple[str, ...]:
-        """Return the names of the dates, in the order they come true."""
+        """Return the names of the dates in chronological order."""
         return tuple(field.name for field in fields(cls))
 
     @classmethod
     def of(cls, row: Any) -> "Dates":
         """Return the dates of a version's row."""
-        return cls(*_dates_in(row))
+        return cls(*_dates_of(row))
 
     def at(self, now: datetime) -> "Dates":
-        """Return the dates that have come by now, without the planned ones."""
+        """Return the dates without the planned ones."""
         until = last_mark_of(now)
-        ahead = [name for name in self.names() if (getattr(self, name) or "") > until]
-        return replace(self, **dict.fromkeys(ahead)) if ahead else self
+        planned = [name for name in self.names() if (getattr(self, name) or "") > until]
+        return replace(self, **dict.fromkeys(planned)) if planned else self
 
     def status(self, now: datetime) -> VersionStatus:
-        """Return the status: what came last decides."""
+        """Return the status of the latest date."""
         until = last_mark_of(now)
         stages = (
             (self.cancelled_at, VersionStatus.CANCELLED),
@@ -78,43 +75,35 @@ class Dates:
             (self.queued_at, VersionStatus.QUEUED),
             (self.became_draft_at, VersionStatus.DRAFT),
         )
-        come = (status for date, status in stages if date and date <= until)
-        return next(come, VersionStatus.PENDING)
+        reached = (status for date, status in stages if date and date <= until)
+        return next(reached, VersionStatus.PENDING)
 
     def queue_duration_ms(self, now: datetime) -> float | None:
-        """Return how long it was queued, in milliseconds, once it has left the queue."""
+        """Return the time in the queue in milliseconds, or None until it has left the queue."""
         queued, left = read_date(self.queued_at), read_date(self.processing_at)
         return (left - queued) / _TICK if queued and left and left <= now else None
 
 
-_dates_in = attrgetter(*Dates.names())
-
-
-def next_change(rows: Iterable[Any], now: datetime) -> datetime:
-    """Return when the next plan of versions' rows comes true; the end of time without one."""
-    until = last_mark_of(now)
-    dates = filter(None, chain.from_iterable(map(_dates_in, rows)))
-    planned = min((date for date in dates if date > until), default=None)
-    return read_date(planned) or END_OF_TIME
+_dates_of = attrgetter(*Dates.names())
 
 
 def publish(
     versions: Mapping[KeyT, Dates], target: KeyT, *, now: datetime, delays: Delays
 ) -> dict[KeyT, Dates]:
-    """Return the new dates of each version of an audience that publishing `target` changes.
+    """Return the new dates of the versions of an audience that change when publishing `target`.
 
-    Nothing changes when the target is queued, processing or live. Another queued version is
+    Nothing changes if the target is queued, processing or live. Another queued version is
     cancelled; one that is processing goes live first. Raises CancelledVersionError.
     """
     status = {key: dates.status(now) for key, dates in versions.items()}
-    if status[target] in _UNDER_WAY:
+    if status[target] in _PUBLISHING:
         return {}
     if status[target] is VersionStatus.CANCELLED:
         raise CancelledVersionError
     queued = [key for key in versions if status[key] is VersionStatus.QUEUED]
     after = {**versions, **{key: _cancelled(versions[key], now) for key in queued}}
     after[target] = _queued(versions[target], now, delays, after=_last_publication(after))
-    after = _each_retires_the_one_before(after, now)
+    after = _retire_predecessors(after, now)
     return {key: dates for key, dates in after.items() if dates != versions[key]}
 
 
@@ -123,7 +112,7 @@ def _cancelled(dates: Dates, now: datetime) -> Dates:
 
 
 def _queued(dates: Dates, now: datetime, delays: Delays, *, after: datetime | None) -> Dates:
-    """Plan a publication, one that follows all that are planned; an earlier life is forgotten."""
+    """Plan a publication after all planned ones, and drop the dates of an earlier publication."""
     live = now + delays.queue + delays.processing
     return Dates(
         became_draft_at=dates.became_draft_at,
@@ -137,10 +126,8 @@ def _last_publication(versions: Mapping[KeyT, Dates]) -> datetime | None:
     return read_date(max((dates.published_at or "" for dates in versions.values()), default=""))
 
 
-def _each_retires_the_one_before(
-    versions: Mapping[KeyT, Dates], now: datetime
-) -> dict[KeyT, Dates]:
-    """Retire every live or coming version at the very mark at which the next goes live."""
+def _retire_predecessors(versions: Mapping[KeyT, Dates], now: datetime) -> dict[KeyT, Dates]:
+    """Retire every live or planned version at the mark at which the next one goes live."""
     alive = [
         (dates.published_at, key)
         for key, dates in versions.items()

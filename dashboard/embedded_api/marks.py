@@ -1,31 +1,41 @@
-"""Marks and ids: texts that carry a moment and sort by it.
+"""Marks and ids: texts that contain a time and sort by it.
 
-Every date is kept in the tables as the mark the wire shows (`accountlog_` and a UUIDv7), so one
-date is the same text each time it is read, and the database sorts and compares it as it is.
+The tables store every date as the mark that the API returns (`accountlog_` and a UUIDv7), so a
+date is always the same text, and the database can sort and compare it.
 """
 
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
+from typing import Any
 
+from django.db import models
 from django.utils import timezone
 
 from dashboard.contract.dates import MARK_PREFIX, write_mark
 
 MARK_LENGTH = len(MARK_PREFIX) + 26
+ID_LENGTH = 255
 _RANDOM_LETTERS = 16  # of the 26; the first ten hold the milliseconds
 
 
 def mark_now() -> str:
-    """Return a fresh mark of this moment."""
+    """Return a new mark of the present time."""
     return write_mark(timezone.now())
 
 
-@lru_cache(maxsize=8)  # a list asks it of one moment for each of its rows
+@lru_cache(maxsize=8)
 def last_mark_of(moment: datetime) -> str:
-    """Return the highest text a mark of that millisecond can be: `mark <= it` means "has come"."""
+    """Return the highest possible mark of that millisecond, for `mark <= last_mark_of(now)`."""
     return write_mark(moment)[:-_RANDOM_LETTERS] + "z" * _RANDOM_LETTERS
 
 
 def new_id(kind: str, moment: datetime | None = None) -> str:
-    """Return an id such as `page_` and a UUIDv7 of that moment, by default now."""
+    """Return an id such as `page_` and a UUIDv7 of that time, by default now."""
     return f"{kind}_{write_mark(moment or timezone.now()).removeprefix(MARK_PREFIX)}"
+
+
+def id_column(kind: str) -> "models.CharField[Any, str]":
+    """Return a primary key with a default such as `page_…`; other texts are allowed."""
+    return models.CharField(
+        primary_key=True, max_length=ID_LENGTH, default=partial(new_id, kind), editable=False
+    )

@@ -1,8 +1,9 @@
-"""What the body of a request must be: at most 1 MiB of JSON that can be kept as it is."""
+"""Parse request bodies: at most 1 MiB of JSON that can be stored and returned unchanged."""
 
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import islice
 from typing import Any
@@ -16,82 +17,76 @@ from dashboard.embedded_api.problems import (
     MAX_ERRORS,
     FieldError,
     ProblemError,
-    fields_not_accepted,
+    invalid_fields_problem,
 )
 
 MAX_BODY_BYTES = 1 << 20
 MAX_DEPTH = 20
-"""Levels of nesting. Five are enough for a page; an answer lays two more around what is kept."""
-BEYOND_READING = 10**308
-"""Numbers of more digits are too large for a reader that has floats alone."""
+"""Levels of nesting. A page needs five; a response adds two around the stored value."""
+NUMBER_LIMIT = 10**308
+"""Larger numbers overflow in clients that only have floats."""
 
 
 class JsonParser(Parser):
-    """Reads a body, or says why not. It is called only for a body that is not empty."""
+    """Parse a body, or refuse it. Ninja calls this only for a body that is not empty."""
 
     def parse_body(self, request: HttpRequest) -> Any:
         """Return the JSON value. Raises ProblemError: 413, 415, 400 or 422."""
-        refuse_too_large(len(request.body))
+        if (size := len(request.body)) > MAX_BODY_BYTES:
+            detail = f"The body has {size:,} bytes; at most {MAX_BODY_BYTES:,} are read."
+            raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
         if request.content_type != "application/json":
             detail = "Send the body as Content-Type: application/json."
             raise ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, detail)
         try:
+            # pydantic's parser is strict, but drops repeated fields; Python's reports them.
             from_json(request.body, allow_inf_nan=False)
-            # The strict reader keeps the last of two fields of one name; this one shows both.
-            value = json.loads(request.body, object_pairs_hook=_object)
-        except ValueError as failure:
-            detail = f"The body is not JSON: {failure}."
+            value = json.loads(request.body, object_pairs_hook=_mark_repeated)
+        except ValueError as error:
+            detail = f"The body is not JSON: {error}."
             raise ProblemError(HTTPStatus.BAD_REQUEST, detail) from None
-        if errors := list(islice(_not_accepted(value), MAX_ERRORS)):
-            raise fields_not_accepted(errors)
+        if errors := list(islice(_errors(value), MAX_ERRORS)):
+            raise invalid_fields_problem(errors)
         return value
 
 
-def refuse_too_large(size: int) -> None:
-    """Raise a 413 for a body of more than 1 MiB; `size` is in bytes."""
-    if size > MAX_BODY_BYTES:
-        detail = f"The body has {size:,} bytes; at most {MAX_BODY_BYTES:,} are read."
-        raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
+@dataclass(frozen=True)
+class _Repeated:
+    """The last value of a field that an object contains more than once."""
+
+    value: Any
 
 
-class _Ambiguous(dict[str, Any]):
-    """A JSON object that gives a name more than once; of such a name it holds the last value."""
-
-    repeated: frozenset[str]
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _mark_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
-    if len(fields) == len(pairs):
-        return fields
-    counts = Counter(name for name, _ in pairs)
-    ambiguous = _Ambiguous(fields)
-    ambiguous.repeated = frozenset(name for name, count in counts.items() if count > 1)
-    return ambiguous
+    if len(fields) < len(pairs):
+        counts = Counter(name for name, _ in pairs)
+        fields |= {name: _Repeated(fields[name]) for name in fields if counts[name] > 1}
+    return fields
 
 
-def _not_accepted(value: Any, *path: str) -> Iterator[FieldError]:
-    """Yield each place that holds what can't be kept as it is, or could not be read again."""
-    if problem := _problem(value, levels_above=len(path)):
+def _errors(value: Any, *path: str) -> Iterator[FieldError]:
+    """Yield an error for each value that could not be stored or read again unchanged."""
+    if isinstance(value, _Repeated):
+        yield from _errors(value.value, *path)
+        yield FieldError(path=".".join(path), message="is given more than once")
+    elif problem := _problem(value, depth=len(path)):
         yield FieldError(path=".".join(path), message=problem)
     elif isinstance(value, dict):
         for name, inner in value.items():
             shown = (*path, name.replace("\0", "\\0"))
-            yield from _not_accepted(name, *shown)
-            yield from _not_accepted(inner, *shown)
-            if isinstance(value, _Ambiguous) and name in value.repeated:
-                yield FieldError(path=".".join(shown), message="is given more than once")
+            yield from _errors(name, *shown)
+            yield from _errors(inner, *shown)
     elif isinstance(value, list):
         for index, inner in enumerate(value):
-            yield from _not_accepted(inner, *path, str(index))
+            yield from _errors(inner, *path, str(index))
 
 
-def _problem(value: Any, *, levels_above: int) -> str:
-    """Return what is wrong with a value itself; "" where nothing is."""
+def _problem(value: Any, *, depth: int) -> str:
     if isinstance(value, str) and "\0" in value:
         return HOLDS_NUL
-    if isinstance(value, int | float) and not abs(value) < BEYOND_READING:
+    if isinstance(value, int | float) and not abs(value) < NUMBER_LIMIT:
         return "is too large a number"
-    if isinstance(value, dict | list) and levels_above >= MAX_DEPTH:
+    if isinstance(value, dict | list) and depth >= MAX_DEPTH:
         return "is nested too deeply"
     return ""

@@ -1,4 +1,4 @@
-"""Errors as the service answers them: `application/problem+json` (RFC 9457).
+"""Error responses of the service: `application/problem+json` (RFC 9457).
 
 Source: our choice (DESIGN.md); the spec shows no error status, code or body.
 """
@@ -10,16 +10,16 @@ from itertools import islice
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from pydantic import BaseModel
 
 PROBLEM_TYPE = "application/problem+json"
 MAX_ERRORS = 100
-"""Fields that one refusal names: a body of one mebibyte may have a hundred thousand wrong ones."""
+"""Fields named in one response: a body of 1 MiB may have a hundred thousand wrong ones."""
 HOLDS_NUL = "must not hold a NUL character"
-_IN_OUR_WORDS = {"missing": "is required", "extra_forbidden": "is no field of this request"}
+_MESSAGES = {"missing": "is required", "extra_forbidden": "is no field of this request"}
 logger = logging.getLogger(__name__)
 
 
@@ -41,7 +41,7 @@ class Problem(BaseModel):
 
 
 class ProblemError(Exception):
-    """Ends a request with a problem. `detail` is a sentence for the person who reads it."""
+    """End a request with a problem. `detail` is a sentence for a person."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class ProblemError(Exception):
         self.headers = headers
 
     def to_response(self) -> HttpResponse:
-        """Return the problem as an answer; `errors` is there only where fields are named."""
+        """Return the problem as a response; `errors` is absent if no field is named."""
         problem = Problem(
             title=self.status.phrase,
             status=self.status,
@@ -74,66 +74,65 @@ class ProblemError(Exception):
 
 
 def not_found(detail: str) -> ProblemError:
-    """Return a 404: not there, or another tenant's."""
+    """Return a 404: no such object, or another tenant's."""
     return ProblemError(HTTPStatus.NOT_FOUND, detail)
 
 
-def fields_not_accepted(errors: Iterable[FieldError]) -> ProblemError:
-    """Return a 422 that names the fields, the first hundred of them."""
+def invalid_fields_problem(errors: Iterable[FieldError]) -> ProblemError:
+    """Return a 422 that names the first hundred invalid fields."""
     errors = list(islice(errors, MAX_ERRORS))
     named = ", ".join(dict.fromkeys(error.path or "the body" for error in errors))
     status = HTTPStatus.UNPROCESSABLE_ENTITY
     return ProblemError(status, f"Not accepted: {named[:500]}.", errors=errors)
 
 
-def answer_with_problems(api: NinjaAPI) -> None:
-    """Teach the API to answer whatever goes wrong with a problem."""
-    api.add_exception_handler(ProblemError, _said)
+def add_exception_handlers(api: NinjaAPI) -> None:
+    """Let the API respond to every exception with a problem."""
+    unauthorized = ProblemError(
+        HTTPStatus.UNAUTHORIZED,
+        "The x-api-key header is missing, or its key is unknown or revoked.",
+        headers={"WWW-Authenticate": "ApiKey"},
+    )
+    too_large = ProblemError(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The body is too large to be read."
+    )
+    incomplete = ProblemError(
+        HTTPStatus.REQUEST_TIMEOUT, "The body came too slowly, or its connection broke."
+    )
+    api.add_exception_handler(AuthenticationError, lambda *_: unauthorized.to_response())
+    api.add_exception_handler(RequestDataTooBig, lambda *_: too_large.to_response())
+    api.add_exception_handler(UnreadablePostError, lambda *_: incomplete.to_response())
+    api.add_exception_handler(ProblemError, _problem_raised)
     api.add_exception_handler(ValidationError, _validation_failed)
-    api.add_exception_handler(AuthenticationError, _key_refused)
-    api.add_exception_handler(HttpError, _body_not_parsed)
-    api.add_exception_handler(RequestDataTooBig, _too_large_to_read)
-    api.add_exception_handler(Exception, _failed)
+    api.add_exception_handler(HttpError, _parsing_failed)
+    api.add_exception_handler(Exception, _internal_error)
 
 
-def _said(_request: HttpRequest, problem: Any) -> HttpResponse:
+def _problem_raised(_request: HttpRequest, problem: Any) -> HttpResponse:
     response: HttpResponse = problem.to_response()
     return response
 
 
-def _validation_failed(_request: HttpRequest, failure: Any) -> HttpResponse:
-    return fields_not_accepted(map(_field_error, failure.errors)).to_response()
+def _validation_failed(_request: HttpRequest, error: Any) -> HttpResponse:
+    return invalid_fields_problem(map(_field_error, error.errors)).to_response()
 
 
 def _field_error(error: Mapping[str, Any]) -> FieldError:
-    """Return the place without what ninja puts before it: `query`, or `body` and an argument."""
-    outside = 1 if error["loc"][0] == "query" else 2
-    path = ".".join(str(part) for part in error["loc"][outside:])
-    said = error["msg"].removeprefix("Value error, ")
-    return FieldError(path=path, message=_IN_OUR_WORDS.get(error["type"], said))
+    """Drop ninja's prefix from the path: `query`, or `body` and the argument's name."""
+    prefix_length = 1 if error["loc"][0] == "query" else 2
+    path = ".".join(str(part) for part in error["loc"][prefix_length:])
+    message = error["msg"].removeprefix("Value error, ")
+    return FieldError(path=path, message=_MESSAGES.get(error["type"], message))
 
 
-def _key_refused(_request: HttpRequest, _error: object) -> HttpResponse:
-    return ProblemError(
-        HTTPStatus.UNAUTHORIZED,
-        "The x-api-key header is missing, or its key is unknown or revoked.",
-        headers={"WWW-Authenticate": "ApiKey"},
-    ).to_response()
-
-
-def _body_not_parsed(request: HttpRequest, error: Any) -> HttpResponse:
-    """Answer with what our parser said; ninja wraps it into an error of its own."""
+def _parsing_failed(request: HttpRequest, error: Any) -> HttpResponse:
+    """Respond with our parser's problem, which ninja wraps in its own error."""
     if isinstance(error.__cause__, ProblemError):
         return error.__cause__.to_response()
-    return _failed(request, error)
+    return _internal_error(request, error)
 
 
-def _too_large_to_read(_request: HttpRequest, _error: object) -> HttpResponse:
-    detail = "The body is too large to be read."
-    return ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail).to_response()
-
-
-def _failed(request: HttpRequest, error: Any) -> HttpResponse:
+def _internal_error(request: HttpRequest, error: Any) -> HttpResponse:
     logger.error("%s %r failed", request.method, request.path, exc_info=error)
     detail = "The service failed; the failure is in its log."
     return ProblemError(HTTPStatus.INTERNAL_SERVER_ERROR, detail).to_response()

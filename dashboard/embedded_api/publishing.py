@@ -1,4 +1,4 @@
-"""Operation 5: publish a version, once for each operation key."""
+"""Operation 5: publish a version, once per operation key."""
 
 from dataclasses import asdict
 from datetime import timedelta
@@ -18,7 +18,7 @@ from dashboard.embedded_api.problems import ProblemError, not_found
 
 
 def configured_delays() -> lifecycle.Delays:
-    """Return how long a version is queued and processed, from the settings."""
+    """Return the delays from the settings."""
     return lifecycle.Delays(
         queue=timedelta(seconds=settings.EMBEDDED_API_QUEUE_S),
         processing=timedelta(seconds=settings.EMBEDDED_API_PROCESSING_S),
@@ -29,12 +29,12 @@ def configured_delays() -> lifecycle.Delays:
 def publish_version(
     *, tenant_id: str, page_id: str, audience_id: str, version_id: str, operation_key: str | None
 ) -> Version:
-    """Publish a version and return it as it then is; see `lifecycle` for what changes.
+    """Publish a version and return its new state; see `lifecycle` for the changes.
 
-    An operation key that was used for this version does nothing again; one that was used for
-    another is a 409, as is a cancelled version. A key is spent only when its request succeeds.
+    An operation key already used for this version changes nothing; one used for another version is
+    a 409, as is a cancelled version. A key counts as used only if its request succeeds.
     """
-    # One publish at a time on a page: SQLite begins as its only writer, others lock the row.
+    # One publish at a time per page: SQLite has one writer, other databases lock the row.
     pages = Page.objects.select_for_update().filter(tenant_id=tenant_id, id=page_id)
     if not (page := pages.first()):
         raise not_found("There is no such page.")
@@ -43,7 +43,7 @@ def publish_version(
     if version_id not in versions:
         raise not_found("This page has no such version of such an audience.")
     if _is_first_use(operation_key, versions[version_id]):
-        _carry_out(page, versions, version_id)
+        _apply(page, versions, version_id)
     return versions[version_id]
 
 
@@ -59,7 +59,7 @@ def _is_first_use(operation_key: str | None, version: Version) -> bool:
     return is_new
 
 
-def _carry_out(page: Page, versions: dict[str, Version], version_id: str) -> None:
+def _apply(page: Page, versions: dict[str, Version], version_id: str) -> None:
     now = timezone.now()
     dates = {key: version.dates for key, version in versions.items()}
     try:
@@ -72,11 +72,11 @@ def _carry_out(page: Page, versions: dict[str, Version], version_id: str) -> Non
             setattr(versions[key], name, mark)
     Version.objects.bulk_update([versions[key] for key in changes], lifecycle.Dates.names())
     if changes and status_of_page(page, last_mark_of(now)) is PageStatus.DRAFT:
-        _plan_page(page)
+        _schedule_page(page)
 
 
-def _plan_page(page: Page) -> None:
-    """Let a draft page become published when the first of its versions goes live."""
+def _schedule_page(page: Page) -> None:
+    """Publish a draft page when its first version goes live."""
     planned = Version.objects.filter(audience__page=page).aggregate(first=Min("published_at"))
     page.published_at = planned["first"]
     page.save(update_fields=["published_at"])

@@ -1,4 +1,4 @@
-"""What the service accepts: the contract's requests, with unknown fields refused."""
+"""Requests of the service: the contract's, with unknown fields refused."""
 
 import re
 from typing import Annotated, Any
@@ -9,25 +9,25 @@ from pydantic import AfterValidator, ConfigDict, Field
 
 from dashboard.contract import audiences, metadata, pages, webhooks
 
-# Unknown fields are refused, and our own names of fields (`page_context`) are unknown to the wire.
-_CLOSED = ConfigDict(extra="forbid", populate_by_name=False)
-# RFC 3986: a percent sign is followed by two hexadecimal digits, and there is one fragment at most.
+# Unknown fields are refused, and so are our snake_case names of fields.
+_FORBID_EXTRA = ConfigDict(extra="forbid", populate_by_name=False)
+# RFC 3986: a percent sign precedes two hexadecimal digits, and there is at most one fragment.
 _CHARACTER = r"(?:[A-Za-z0-9\-._~:/?@!$&'()*+,;=\[\]]|%[0-9A-Fa-f]{2})"
 _URI = rf"^[Hh][Tt][Tt][Pp][Ss]?://{_CHARACTER}+(?:#{_CHARACTER}*)?$"
 
 
-def _absent() -> Any:
-    """Stand for a field that was not sent: it may be left out, yet null is not its value."""
+def _omitted() -> Any:
+    """Return the default of a field that may be omitted but not null."""
     return None
 
 
-def _web_address(text: str) -> str:
+def _http_url(text: str) -> str:
     try:
         parts = urlsplit(text)
-        is_web = bool(re.fullmatch(_URI, text) and parts.hostname and parts.port != 0)
+        is_valid = bool(re.fullmatch(_URI, text) and parts.hostname and parts.port != 0)
     except ValueError:
-        is_web = False
-    if not is_web:
+        is_valid = False
+    if not is_valid:
         raise ValueError("must be an absolute http or https address with a host")
     return text
 
@@ -38,9 +38,9 @@ def _no_duplicates(events: list[webhooks.EventName]) -> list[webhooks.EventName]
     return events
 
 
-WebAddress = Annotated[
+HttpUrl = Annotated[
     str,
-    AfterValidator(_web_address),
+    AfterValidator(_http_url),
     Field(json_schema_extra={"format": "uri", "pattern": _URI}),
 ]
 Events = Annotated[
@@ -59,12 +59,15 @@ Limit = Annotated[
         description="How many items: 1 or more; above 200 is read as 200, a fraction is dropped.",
     ),
 ]
+MAX_WORDS = 100
+"""Words of a search: each is a condition of the query, and databases limit those."""
 SearchText = Annotated[
     str,
-    # By itself: next to another annotation ninja loses what it says.
+    # Alone: ninja ignores it next to another annotation.
     Query(
-        description="Every word of it, in any case, must be somewhere in the name, email, domain, "
-        "slug or phone number. Absent or blank matches all."
+        description="Every word of it must be somewhere in the name, email, domain, slug or phone "
+        "number. Case and accents make no difference. Absent or blank matches all. At most "
+        f"{MAX_WORDS} words."
     ),
 ]
 
@@ -72,19 +75,19 @@ SearchText = Annotated[
 class NewAction(pages.ActionRequest):
     """An action of a page to create. An empty `actionId` is filled."""
 
-    model_config = _CLOSED
+    model_config = _FORBID_EXTRA
 
 
 class NewImage(pages.Image):
     """An image of a page to create."""
 
-    model_config = _CLOSED
+    model_config = _FORBID_EXTRA
 
 
 class NewLogo(pages.Logo):
     """A logo of a page to create."""
 
-    model_config = _CLOSED
+    model_config = _FORBID_EXTRA
 
     image: NewImage | None = None
 
@@ -92,7 +95,7 @@ class NewLogo(pages.Logo):
 class NewActionCardWidget(pages.ActionCardWidget):
     """An action card of a page to create."""
 
-    model_config = _CLOSED
+    model_config = _FORBID_EXTRA
 
     logos: list[NewLogo] | None = None  # type: ignore[assignment]  # frozen, so narrower is safe
 
@@ -100,13 +103,13 @@ class NewActionCardWidget(pages.ActionCardWidget):
 class NewFooterLink(pages.FooterLink):
     """A footer link of a page to create. An empty or absent `id` is filled."""
 
-    model_config = _CLOSED
+    model_config = _FORBID_EXTRA
 
 
 class NewFooterLinkGroup(pages.FooterLinkGroup):
     """A group of footer links of a page to create. An empty or absent `id` is filled."""
 
-    model_config = _CLOSED
+    model_config = _FORBID_EXTRA
 
     links: list[NewFooterLink] | None = None  # type: ignore[assignment]  # as above
 
@@ -114,19 +117,19 @@ class NewFooterLinkGroup(pages.FooterLinkGroup):
 class NewScript(pages.Script):
     """A script of a page to create."""
 
-    model_config = _CLOSED
+    model_config = _FORBID_EXTRA
 
 
 class NewMetadata(metadata.MetadataRequest):
     """Metadata of a page to create."""
 
-    model_config = _CLOSED
+    model_config = _FORBID_EXTRA
 
 
 class NewPage(pages.PageRequest):
     """The body of operation 2."""
 
-    model_config = _CLOSED
+    model_config = _FORBID_EXTRA
 
     actions: list[NewAction]  # type: ignore[assignment]  # as above, and so below
     action_card_widgets: list[NewActionCardWidget]  # type: ignore[assignment]
@@ -139,16 +142,16 @@ class NewPage(pages.PageRequest):
 class Publication(audiences.PublishRequest):
     """The body of operation 5, which may be left out as a whole."""
 
-    model_config = _CLOSED
+    model_config = _FORBID_EXTRA
 
-    operation_key: str = Field(default_factory=_absent, min_length=1, max_length=128)
+    operation_key: str = Field(default_factory=_omitted, min_length=1, max_length=128)
 
 
 class SubscriptionChange(webhooks.SubscriptionPatch):
     """The body of operation 9: only what is sent is changed, and null is no value of a field."""
 
-    model_config = _CLOSED
+    model_config = _FORBID_EXTRA
 
-    url: WebAddress = Field(default_factory=_absent)
-    events: Events = Field(default_factory=_absent)  # type: ignore[assignment]  # as above
-    active: bool = Field(default_factory=_absent)
+    url: HttpUrl = Field(default_factory=_omitted)
+    events: Events = Field(default_factory=_omitted)  # type: ignore[assignment]  # as above
+    active: bool = Field(default_factory=_omitted)

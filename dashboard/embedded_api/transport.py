@@ -1,8 +1,8 @@
-"""The way from the dashboard's own client to the embedded API: in process.
+"""Call the embedded API from the dashboard's client, in process.
 
-A call over TCP would wait for itself on a single worker. Django's own WSGI handler would send
-request signals, which close the outer request's database connection, and would reset the prefix
-its addresses are made with. Both were tried.
+Both alternatives were tried. A call over TCP blocks a single worker. Django's own WSGI handler
+sends request signals, which close the outer request's database connection, and resets its script
+prefix.
 """
 
 from io import BytesIO
@@ -20,25 +20,20 @@ from django.urls import ResolverMatch, get_urlconf, resolve, set_urlconf
 from dashboard.embedded_api.keys import internal_key
 
 EMBEDDED_BASE_URL = "http://embedded.invalid"
-"""An address no name server knows: should a request ever take the network, it goes nowhere."""
+"""A reserved host name: a request that reached the network by mistake would fail."""
 _URLCONF = "dashboard.embedded_api.urls"
 _UNPREFIXED = {"content-type": "CONTENT_TYPE", "content-length": "CONTENT_LENGTH"}
 
 
-def internal_api_key() -> str:
-    """Return the key by which the dashboard is known to the embedded API."""
-    return internal_key()
-
-
 class InProcessHandler(BaseHandler):
-    """Answers one request: no middleware, no request signals, nothing of the thread's changed."""
+    """Handle one request without middleware, request signals or changes to the thread's state."""
 
     def __init__(self) -> None:
         super().__init__()
         self.load_middleware()
 
     def load_middleware(self, is_async: bool = False) -> None:  # noqa: FBT001, FBT002 (Django's)
-        """Load none: what stands around the dashboard's pages is not the service's."""
+        """Load none: the middleware belongs to the dashboard's pages, not to the service."""
         self._view_middleware: list[Any] = []
         self._template_response_middleware: list[Any] = []
         self._exception_middleware: list[Any] = []
@@ -46,12 +41,12 @@ class InProcessHandler(BaseHandler):
         self._middleware_chain = convert_exception_to_response(view)
 
     def resolve_request(self, request: HttpRequest) -> ResolverMatch:
-        """Find the operation among the service's own addresses, wherever they are mounted."""
+        """Resolve the path with the service's own URLconf."""
         request.resolver_match = resolve(request.path_info, urlconf=_URLCONF)
         return request.resolver_match
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer. The answer is not closed: that would end the outer request's connection."""
+        """Handle the request. Closing the response would close the outer request's connection."""
         outer_urlconf = get_urlconf()
         try:
             return self.get_response(request)
@@ -60,25 +55,25 @@ class InProcessHandler(BaseHandler):
 
 
 class EmbeddedTransport(httpx.BaseTransport):
-    """Hands each request of an httpx client to the embedded API."""
+    """Pass each request of an httpx client to the embedded API."""
 
     def __init__(self) -> None:
         self._handler = InProcessHandler()
 
     @classmethod
     def for_dashboard(cls) -> "tuple[str, str, EmbeddedTransport]":
-        """Return the base address, the key and the transport for the dashboard's client."""
-        return EMBEDDED_BASE_URL, internal_api_key(), cls()
+        """Return the base URL, the key and the transport for the dashboard's client."""
+        return EMBEDDED_BASE_URL, internal_key(), cls()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Answer a request, inside the caller's thread, connection and transaction."""
+        """Handle a request in the caller's thread, connection and transaction."""
         response = self._handler(WSGIRequest(_environ(request)))
         content = b"".join(response)
         return httpx.Response(response.status_code, headers=list(response.items()), content=content)
 
 
 def _environ(request: httpx.Request) -> dict[str, Any]:
-    """Return what a WSGI server would hand over. The path is decoded once, as servers do."""
+    """Return the WSGI environ. The path is decoded once, as servers do."""
     path, _, query = request.url.raw_path.partition(b"?")
     body = request.read()
     headers = {_environ_name(name): value for name, value in request.headers.items()}

@@ -1,1 +1,1 @@
-"""What we saw and did: the one memory. Source: DESIGN.md, The idea."""
+"""Records of what was read from the service and what was sent to it (DESIGN.md, The idea)."""

@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 
 class LedgerConfig(AppConfig):
-    """Tables of what was seen in answers and of what was asked for."""
+    """Tables of objects read from the service, and of operations."""
 
     name = "dashboard.ledger"
     label = "ledger"

@@ -1,44 +1,52 @@
-"""Operations: on record before the call leaves, settled once, never sent twice by accident.
+"""Operations: recorded before the call is sent, settled once, never sent twice by accident.
 
-The insert of an operation's key is the lock: whoever inserts it sends, everyone else finds it.
-The outcome of an operation follows from those of its attempts; a look at the target settles what
-no attempt could tell.
+Inserting an operation's key is the lock: whoever inserts it sends, everyone else finds it. The
+outcome of an operation follows from those of its attempts; if they leave it unknown, a check of the
+target may settle it.
 """
 
+import json
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from dashboard.ledger.actors import actor_name
+from dashboard.compiled_query import CompiledQuery
 from dashboard.ledger.models import Attempt, Installation, Operation
-from dashboard.ledger.models.operations import Kind, Outcome
-from dashboard.statements import Statement
+from dashboard.ledger.models.operations import OperationKind, Outcome, actor_name
 
 OPEN = (Outcome.SENDING, Outcome.UNKNOWN)
-"""Outcomes that may still become another."""
+"""Outcomes that may still change."""
 
-ANSWER_KEPT_CHARACTERS = 20_000
+MAX_ANSWER_CHARACTERS = 20_000
 
-_PUBLISHES_BEFORE = Statement(
+MARGIN = timedelta(seconds=20)
+"""Beyond the time limit of a call, to record that it was sent, and its outcome."""
+
+_PUBLISHES_BEFORE = CompiledQuery(
     lambda page_id, audience_id, version_id: Operation.objects.filter(
-        kind=Kind.PUBLISH_VERSION, page_id=page_id, audience_id=audience_id, version_id=version_id
+        kind=OperationKind.PUBLISH_VERSION,
+        page_id=page_id,
+        audience_id=audience_id,
+        version_id=version_id,
     ).values_list("outcome", "operation_key", named=True)
 )
-_INSTALLATION = Statement(
+_INSTALLATION = CompiledQuery(
     lambda: Installation.objects.filter(pk=1).values_list("nonce", named=True)
 )
 
 
 @dataclass(frozen=True)
 class Target:
-    """What an operation is about; empty where it does not apply."""
+    """The object that an operation changes; fields that do not apply are empty."""
 
     page_id: str = ""
     audience_id: str = ""
@@ -49,45 +57,53 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Ending:
-    """How one attempt ended."""
+class AttemptResult:
+    """The result of one attempt."""
 
     outcome: Outcome
     said: str = ""
     status_code: int | None = None
     answer: str = ""
     page_id: str = ""
-    """Of the page that was created, where one was."""
+    """Of the page that was created, if any."""
+
+
+class OperationKeyConflictError(Exception):
+    """The operation key belongs to another request, so nothing may be sent with it."""
+
+    def __init__(self, operation: Operation) -> None:
+        super().__init__("The operation key is on record for another request.")
+        self.operation = operation
 
 
 def publish_key(page_id: str, audience_id: str, version_id: str) -> str:
-    """Return the operation key of publishing this version now: the same for everyone who asks.
+    """Return the operation key for publishing this version now, the same for all users.
 
-    It changes only when the operation before it is settled. So two tabs, two people, two
-    processes and a reload share one key, an unknown outcome keeps its key, and publishing again
-    after an answer, or an earlier version later, has its own.
+    It changes only when the previous operation is settled. So two tabs, two users, two processes
+    and a reload share one key, an unknown outcome keeps its key, and publishing again after a
+    response gets a new one.
     """
     before = _PUBLISHES_BEFORE.rows(page_id, audience_id, version_id)
     for publish in before:
         if publish.outcome in OPEN:
             return str(publish.operation_key)
-    installation = _INSTALLATION.first() or Installation.objects.get_or_create(pk=1)[0]
+    installation = _INSTALLATION.first()
     intent = repr((page_id, audience_id, version_id, len(before)))
     secret = salted_hmac("operation key", intent, secret=installation.nonce, algorithm="sha256")
     digits = secret.hexdigest()
     return "pr-" + "-".join(digits[start : start + 4] for start in range(0, 20, 4))
 
 
-def renew_keys() -> None:
-    """Let no key of this ledger come again. For a restored one, which forgot what came later."""
+def renew_operation_keys() -> None:
+    """Make all future keys differ from earlier ones, for a ledger restored from a backup."""
     Installation.objects.update_or_create(pk=1, defaults={"nonce": secrets.token_hex()})
 
 
-def outcome_of(attempts: Collection[str]) -> Outcome:
-    """Return the outcome of an operation from those of its attempts, of which there is one or more.
+def combined_outcome(attempts: Collection[str]) -> Outcome:
+    """Return the outcome of an operation from those of its attempts, one or more.
 
-    One that was accepted decides. While any is under way or lost, a refusal of another says
-    nothing: the lost one may have been carried out.
+    An accepted one decides. While any is in flight or unknown, a rejection of another proves
+    nothing: the unknown one may have been carried out.
     """
     order = (
         Outcome.ACCEPTED,
@@ -102,16 +118,19 @@ def outcome_of(attempts: Collection[str]) -> Outcome:
 def begin(
     *,
     operation_key: str,
-    kind: Kind,
+    kind: OperationKind,
     actor: User,
     target: Target,
     body: Any,
     before: Any = None,
 ) -> tuple[Operation, Attempt | None]:
-    """Write an operation down and return it with the attempt to send now.
+    """Record an operation and return it with the attempt to send now.
 
-    The attempt is None where the key is on record already: then nothing may be sent.
+    The attempt is None if the same request is already recorded: then nothing may be sent. Raises
+    OperationKeyConflictError if the key belongs to another request. Also marks interrupted
+    attempts as unknown.
     """
+    mark_interrupted_unknown(limit=attempt_time_limit())
     now = timezone.now()
     try:
         with transaction.atomic():
@@ -125,49 +144,66 @@ def begin(
                 before=before,
                 **asdict(target),
             )
-            return operation, _attempt(operation, 1, actor, now)
+            return operation, _create_attempt(operation, 1, actor, now)
     except IntegrityError:
-        return Operation.objects.get(operation_key=operation_key), None
+        operation = Operation.objects.get(operation_key=operation_key)
+    if not is_same_request(operation, kind=kind, target=target, body=body):
+        raise OperationKeyConflictError(operation)
+    return operation, None
 
 
-def begin_again(operation: Operation, *, actor: User) -> Attempt | None:
-    """Open another attempt with the same key; None unless the outcome is unknown."""
+def is_same_request(
+    operation: Operation, *, kind: OperationKind, target: Target, body: Any
+) -> bool:
+    """Return whether an operation has this kind, target and body."""
+    ids = ("page_id", "audience_id", "version_id", "subscription_id")
+    # The id of a created page was recorded later, and is not part of the request.
+    is_same_target = all(
+        getattr(operation, name) == getattr(target, name) for name in ids if getattr(target, name)
+    )
+    as_stored = json.loads(json.dumps(body))
+    return operation.kind == kind and is_same_target and operation.body_sent == as_stored
+
+
+def begin_retry(operation: Operation, *, actor: User) -> Attempt | None:
+    """Record another attempt with the same key; return None unless the outcome is unknown."""
     now = timezone.now()
     with transaction.atomic():
-        # The update holds the row until the attempt is in: of two persons one gets through.
+        # The update locks the row until the attempt is inserted: of two users one gets through.
         claimed = Operation.objects.filter(pk=operation.pk, outcome=Outcome.UNKNOWN).update(
             outcome=Outcome.SENDING
         )
         if not claimed:
             return None
-        return _attempt(operation, operation.attempts.count() + 1, actor, now)
+        return _create_attempt(operation, operation.attempts.count() + 1, actor, now)
 
 
-def end(attempt: Attempt, ending: Ending) -> Operation:
-    """Write down how an attempt ended; the operation follows unless it is settled already."""
+def end(attempt: Attempt, result: AttemptResult) -> Operation:
+    """Record the result of an attempt, and update the operation unless it is already settled."""
     now = timezone.now()
     with transaction.atomic():
-        # Two attempts that end together must see each other's end.
+        # Locked, so that two attempts that end together see each other's result.
         operation = Operation.objects.select_for_update().get(pk=attempt.operation_id)
         attempt.ended_at = now
-        attempt.outcome = ending.outcome
-        attempt.said = ending.said
-        attempt.status_code = ending.status_code
-        attempt.answer = ending.answer[:ANSWER_KEPT_CHARACTERS]
+        attempt.outcome = result.outcome
+        attempt.said = result.said
+        attempt.status_code = result.status_code
+        attempt.answer = result.answer[:MAX_ANSWER_CHARACTERS]
         attempt.save()
-        if ending.page_id and not operation.page_id:
-            operation.page_id = ending.page_id
+        if result.page_id and not operation.page_id:
+            operation.page_id = result.page_id
             operation.save(update_fields=["page_id"])
         if operation.outcome in OPEN:
-            _move(operation, outcome_of(_attempt_outcomes(operation)), now)
+            outcomes = set(operation.attempts.values_list("outcome", flat=True))
+            _set_outcome(operation, combined_outcome(outcomes), now)
     return operation
 
 
 def settle(operation: Operation, outcome: Outcome, *, found: str, page_id: str = "") -> Operation:
-    """Write down what a look at the target found, and the outcome that follows from it.
+    """Record what a check of the target found, and the outcome that follows from it.
 
-    UNKNOWN leaves the outcome as it is: the look told nothing. `page_id` is of the page that was
-    found to have been created.
+    UNKNOWN leaves the outcome unchanged: the check proved nothing. `page_id` is that of the page
+    found to be created.
     """
     now = timezone.now()
     with transaction.atomic():
@@ -176,42 +212,69 @@ def settle(operation: Operation, outcome: Outcome, *, found: str, page_id: str =
         operation.page_id = operation.page_id or page_id
         operation.save(update_fields=["looked_at", "look_found", "page_id"])
         if operation.outcome in OPEN and outcome not in OPEN:
-            _move(operation, outcome, now)
+            _set_outcome(operation, outcome, now)
     return operation
 
 
-def give_up_on_interrupted(*, limit: timedelta) -> int:
-    """Call unknown what has been in flight longer than a call can take; return how many.
+def attempt_time_limit() -> timedelta:
+    """Return the time after which an attempt can no longer be waiting for a response."""
+    return timedelta(seconds=settings.SERVICE_TIMEOUT_S) + MARGIN
 
-    A process that was killed between sending and answering leaves such attempts behind: they
-    keep no end. An answer that comes all the same, from a process that only stood still, counts.
+
+def interrupted() -> Q:
+    """Match operations in flight for longer than a call can take: their outcome is unknown.
+
+    `mark_interrupted_unknown` records that with the next change. Until then they are only shown so.
+    """
+    sending = Attempt.objects.filter(operation=OuterRef("pk"), outcome=Outcome.SENDING)
+    since = timezone.now() - attempt_time_limit()
+    return Q(
+        Exists(sending.filter(sent_at__lt=since)),
+        ~Exists(sending.filter(sent_at__gte=since)),
+        outcome=Outcome.SENDING,
+    )
+
+
+def show_interrupted(operation: Operation, attempts: Sequence[Attempt]) -> None:
+    """Set an interrupted operation and its attempt to unknown in memory. Writes nothing."""
+    if operation.outcome != Outcome.SENDING:
+        return
+    since = timezone.now() - attempt_time_limit()
+    without_end = [attempt for attempt in attempts if attempt.ended_at is None]
+    if without_end and all(attempt.sent_at < since for attempt in without_end):
+        operation.outcome = Outcome.UNKNOWN
+        for attempt in without_end:
+            attempt.outcome = Outcome.UNKNOWN
+
+
+def mark_interrupted_unknown(*, limit: timedelta) -> int:
+    """Mark operations as unknown that are in flight longer than a call can take; return how many.
+
+    A process killed while it waits for the response leaves such attempts. A response that arrives
+    all the same, in a process that was only suspended, still counts.
     """
     before = timezone.now() - limit
-    cut_off = Attempt.objects.filter(outcome=Outcome.SENDING, sent_at__lt=before)
-    stuck = list(cut_off.values_list("operation_id", flat=True))
+    stale = Attempt.objects.filter(outcome=Outcome.SENDING, sent_at__lt=before)
+    stuck = list(stale.values_list("operation_id", flat=True))
     if not stuck:
         return 0
     with transaction.atomic():
-        # Locked in the order in which `end` locks: the operation, then its attempts.
+        # Locked in the same order as in `end`: the operation, then its attempts.
         locked = Operation.objects.select_for_update().filter(pk__in=stuck).order_by("pk")
         sending = [found.pk for found in locked if found.outcome == Outcome.SENDING]
-        cut_off.update(outcome=Outcome.UNKNOWN)
-        under_way = Attempt.objects.filter(outcome=Outcome.SENDING).values("operation_id")
-        interrupted = Operation.objects.filter(pk__in=sending).exclude(pk__in=under_way)
+        stale.update(outcome=Outcome.UNKNOWN)
+        in_flight = Attempt.objects.filter(outcome=Outcome.SENDING).values("operation_id")
+        interrupted = Operation.objects.filter(pk__in=sending).exclude(pk__in=in_flight)
         return interrupted.update(outcome=Outcome.UNKNOWN)
 
 
-def _attempt(operation: Operation, number: int, actor: User, now: datetime) -> Attempt:
+def _create_attempt(operation: Operation, number: int, actor: User, now: datetime) -> Attempt:
     return Attempt.objects.create(
         operation=operation, number=number, actor_name=actor_name(actor), sent_at=now
     )
 
 
-def _attempt_outcomes(operation: Operation) -> set[str]:
-    return set(operation.attempts.values_list("outcome", flat=True))
-
-
-def _move(operation: Operation, outcome: Outcome, now: datetime) -> None:
+def _set_outcome(operation: Operation, outcome: Outcome, now: datetime) -> None:
     operation.outcome = outcome
     operation.settled_at = None if outcome in OPEN else now
     operation.save(update_fields=["outcome", "settled_at"])

@@ -1,4 +1,4 @@
-"""A person's own settings: read with the person, written one field at a time."""
+"""A user's preferences: loaded with the user, saved one field at a time."""
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
@@ -6,37 +6,37 @@ from django.db import transaction
 from dashboard.ledger.models import Preferences
 from dashboard.ledger.models.preferences import Pin
 
-KEPT_PINS = 12
-"""Pins of one person; the oldest makes room. Source: our choice."""
+MAX_PINS = 12
+"""Per user; the oldest is dropped. Source: our choice."""
 
 
-def preferences_of(person: User | AnonymousUser) -> Preferences:
-    """Return a person's settings, or those as delivered where none were kept."""
+def get_preferences(person: User | AnonymousUser) -> Preferences:
+    """Return the user's preferences, or the defaults if none are saved."""
     found = getattr(person, "preferences", None)
     return found if isinstance(found, Preferences) else Preferences()
 
 
-def keep_preferences(person: User, **choices: str | bool) -> Preferences:
-    """Keep some of a person's settings; the others stay as they are."""
-    kept, _ = Preferences.objects.update_or_create(person=person, defaults=choices)
-    return kept
+def save_preferences(person: User, **choices: str | bool) -> Preferences:
+    """Save some preferences; the others stay unchanged."""
+    preferences, _ = Preferences.objects.update_or_create(person=person, defaults=choices)
+    return preferences
 
 
 @transaction.atomic
 def pin(person: User, what: Pin) -> Preferences:
-    """Pin a page or an audience, before all others."""
-    kept, _ = Preferences.objects.select_for_update().get_or_create(person=person)
-    return _keep_pins(kept, [what, *(one for one in kept.pins if one != what)])
+    """Pin a page or an audience, at the top."""
+    preferences, _ = Preferences.objects.select_for_update().get_or_create(person=person)
+    return _save_pins(preferences, [what, *(one for one in preferences.pins if one != what)])
 
 
 @transaction.atomic
 def unpin(person: User, what: Pin) -> Preferences:
-    """Take a pin away; one that is not there stays away."""
-    kept, _ = Preferences.objects.select_for_update().get_or_create(person=person)
-    return _keep_pins(kept, [one for one in kept.pins if one != what])
+    """Remove a pin, if it exists."""
+    preferences, _ = Preferences.objects.select_for_update().get_or_create(person=person)
+    return _save_pins(preferences, [one for one in preferences.pins if one != what])
 
 
-def _keep_pins(kept: Preferences, pins: list[Pin]) -> Preferences:
-    kept.pinned = [list(one) for one in pins[:KEPT_PINS]]
-    kept.save(update_fields=["pinned"])
-    return kept
+def _save_pins(preferences: Preferences, pins: list[Pin]) -> Preferences:
+    preferences.pinned = [list(one) for one in pins[:MAX_PINS]]
+    preferences.save(update_fields=["pinned"])
+    return preferences

@@ -1,4 +1,4 @@
-"""The receiver's log: switched by a person, written by whoever knows the address, read by us."""
+"""The webhook receiver: its state and secret, and the log of deliveries."""
 
 from datetime import timedelta
 
@@ -10,61 +10,71 @@ from django.utils.crypto import constant_time_compare
 from dashboard.ledger.models import Delivery, Receiver
 from dashboard.ledger.models.receiver import new_secret
 
-KEPT_DELIVERIES = 10_000
-KEPT_FOR = timedelta(days=30)
+MAX_DELIVERIES = 10_000
+DELIVERY_LIFETIME = timedelta(days=30)
 PUBLISHED = "page.version.published"
 
 
-def receiver() -> Receiver:
-    """Return the receiver as it stands; off until somebody switches it on."""
+def get_receiver() -> Receiver:
+    """Return the state of the receiver; it is off until a user switches it on."""
     return Receiver.objects.filter(pk=1).first() or Receiver(pk=1)
 
 
-def is_the_secret(secret: str) -> bool:
-    """Tell whether an address is the receiver's, and the receiver is on."""
-    found = receiver()
+def is_receiver_secret(secret: str) -> bool:
+    """Return whether the secret is the receiver's, and the receiver is on."""
+    found = get_receiver()
     return found.is_on and constant_time_compare(found.secret, secret)
 
 
 def switch_receiver(*, is_on: bool, by: str) -> Receiver:
-    """Switch the receiver on or off; its address stays the same."""
-    return _change(receiver(), by=by, is_on=is_on)
+    """Switch the receiver on or off; its URL stays the same."""
+    return _change(get_receiver(), by=by, is_on=is_on)
 
 
 def replace_secret(*, by: str) -> Receiver:
-    """Give the receiver another address; what knows the old one is refused from now on."""
-    return _change(receiver(), by=by, secret=new_secret())
+    """Give the receiver a new URL; deliveries to the old one are refused from now on."""
+    return _change(get_receiver(), by=by, secret=new_secret())
 
 
 def record_delivery(delivery: Delivery) -> Delivery:
-    """Write down what arrived, and drop what is too old or too much by it."""
+    """Save a delivery, and delete those that are too old or too many."""
     with transaction.atomic():
         delivery.save()
-        # Numbers rise by one or more, so this leaves 10,000 or fewer, by the primary key alone.
-        Delivery.objects.filter(pk__lte=delivery.pk - KEPT_DELIVERIES).delete()
-        forget_old_deliveries()
+        # Primary keys rise by one or more, so this leaves MAX_DELIVERIES or fewer.
+        Delivery.objects.filter(pk__lte=delivery.pk - MAX_DELIVERIES).delete()
+        delete_old_deliveries()
     return delivery
 
 
-def forget_old_deliveries() -> None:
-    """Drop what arrived more than 30 days ago."""
-    Delivery.objects.filter(received_at__lt=timezone.now() - KEPT_FOR).delete()
+def delete_old_deliveries() -> None:
+    """Delete deliveries older than 30 days: on each write, at a start and by `prune`."""
+    Delivery.objects.filter(received_at__lt=timezone.now() - DELIVERY_LIFETIME).delete()
 
 
-def deliveries(*, event: str = "", before: int | None = None) -> QuerySet[Delivery]:
-    """Return what arrived, newest first, without headers and bodies."""
-    found = Delivery.objects.defer("headers", "body")
+def list_deliveries(*, event: str = "", before: int | None = None) -> QuerySet[Delivery]:
+    """Return deliveries, newest first, without headers and bodies."""
+    found = _recent().defer("headers", "body")
     if event:
         found = found.filter(event=event)
     return found.filter(pk__lt=before) if before else found
 
 
-def last_reported_publish(audience_id: str) -> Delivery | None:
-    """Return the last delivery that says that a version of this audience was published."""
+def get_delivery(number: int) -> Delivery | None:
+    """Return one delivery, unless it is older than 30 days."""
+    return _recent().filter(pk=number).first()
+
+
+def last_publish_delivery(audience_id: str) -> Delivery | None:
+    """Return the latest delivery that reports a published version of this audience."""
     if not audience_id or "\0" in audience_id:
         return None
-    said = Delivery.objects.filter(audience_id=audience_id, event=PUBLISHED)
-    return said.defer("headers", "body").order_by("-received_at").first()
+    reports = Delivery.objects.filter(audience_id=audience_id, event=PUBLISHED)
+    return reports.defer("headers", "body").order_by("-received_at").first()
+
+
+def _recent() -> QuerySet[Delivery]:
+    """Return deliveries that may still be shown: older ones are deleted on the next write."""
+    return Delivery.objects.filter(received_at__gte=timezone.now() - DELIVERY_LIFETIME)
 
 
 def _change(found: Receiver, *, by: str, **fields: object) -> Receiver:
@@ -72,4 +82,5 @@ def _change(found: Receiver, *, by: str, **fields: object) -> Receiver:
         setattr(found, name, value)
     found.changed_at, found.changed_by = timezone.now(), by
     found.save()
+    delete_old_deliveries()
     return found

@@ -1,4 +1,4 @@
-"""The rule on signing in, and the record of what was done to how people sign in."""
+"""The sign-in policy, and the log of changes to users' sign-in."""
 
 from datetime import datetime
 
@@ -7,36 +7,37 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from dashboard.ledger.actors import actor_name
 from dashboard.ledger.models import SignInAct, SignInRules
+from dashboard.ledger.models.operations import actor_name
+from dashboard.ledger.models.sign_in import SignInEventKind
 
-Kind = SignInAct.Kind
-
-SIGNING_OUT = (Kind.RESET, Kind.DISCONNECTED)
-"""What was done because somebody else may be signed in as that person: it ends all sessions."""
+SIGN_OUT_KINDS = (SignInEventKind.RESET, SignInEventKind.DISCONNECTED)
+"""Events that end all sessions of the user, because another person may be signed in."""
 
 
-def sign_in_rules() -> SignInRules:
-    """Return the rules as they stand; nothing is asked until somebody switches it on."""
+def get_sign_in_rules() -> SignInRules:
+    """Return the policy; nothing is required until it is switched on."""
     return SignInRules.objects.filter(pk=1).first() or SignInRules(pk=1)
 
 
 @transaction.atomic
-def ask_publishers(*, on: bool, by: User) -> bool:
-    """Switch the rule that publishers must use a second factor; return whether it was otherwise."""
-    rules = sign_in_rules()
+def require_second_factor_for_publishers(*, on: bool, by: User) -> bool:
+    """Switch whether publishers need a second factor; return whether that changed it."""
+    rules = get_sign_in_rules()
     if rules.publishers_need_second_factor == on:
         return False
     name = actor_name(by)
     rules.publishers_need_second_factor = on
     rules.changed_at, rules.changed_by = timezone.now(), name
     rules.save()
-    record_act(Kind.RULE_ON if on else Kind.RULE_OFF, by=name)
+    record_sign_in_event(SignInEventKind.RULE_ON if on else SignInEventKind.RULE_OFF, by=name)
     return True
 
 
-def record_act(kind: Kind, *, by: str, person: User | None = None) -> SignInAct:
-    """Write down what was done, by whom, and to whose sign-in."""
+def record_sign_in_event(
+    kind: SignInEventKind, *, by: str, person: User | None = None
+) -> SignInAct:
+    """Record an event: its kind, who caused it, and whose sign-in it concerns."""
     return SignInAct.objects.create(
         kind=kind,
         at=timezone.now(),
@@ -46,18 +47,18 @@ def record_act(kind: Kind, *, by: str, person: User | None = None) -> SignInAct:
     )
 
 
-def acts() -> QuerySet[SignInAct]:
-    """Return what was done, the newest first."""
+def list_sign_in_events() -> QuerySet[SignInAct]:
+    """Return all events, newest first."""
     return SignInAct.objects.all()
 
 
-def last_sign_out(person: User) -> int:
-    """Return the number of the last act that signed this person out everywhere; 0 for none."""
-    ends = SignInAct.objects.filter(person=person, kind__in=SIGNING_OUT).order_by("-at")
+def last_sign_out_id(person: User) -> int:
+    """Return the id of the last event that signed the user out everywhere; 0 for none."""
+    ends = SignInAct.objects.filter(person=person, kind__in=SIGN_OUT_KINDS).order_by("-at")
     return ends.values_list("pk", flat=True).first() or 0
 
 
-def wrong_before(person: User, *, number: int) -> datetime | None:
-    """Return when the last but `number` - 1 wrong code of this person's came; None for no such."""
-    wrong = SignInAct.objects.filter(person=person, kind=Kind.WRONG).order_by("-at")
+def nth_last_failure_at(person: User, *, number: int) -> datetime | None:
+    """Return the time of the user's `number`-th last failure; None if there are fewer."""
+    wrong = SignInAct.objects.filter(person=person, kind=SignInEventKind.WRONG).order_by("-at")
     return wrong.values_list("at", flat=True)[number - 1 : number].first()

@@ -10,9 +10,10 @@ class WebConfig(AppConfig):
     label = "web"
 
     def ready(self) -> None:
-        """Note the beginning of each log-in."""
+        """Note the beginning of each log-in, and register the checks."""
         from django.contrib.auth.signals import user_logged_in
 
-        from dashboard.web.sessions import begin
+        from dashboard.accounts.sessions import begin
+        from dashboard.server import checks  # noqa: F401  # registers them
 
         user_logged_in.connect(begin, dispatch_uid="session-begins")

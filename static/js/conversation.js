@@ -1,8 +1,8 @@
-// A conversation beyond plain HTML: filters without a reload, matches marked, keys, copying.
+// Conversations: filters without a reload, marked matches, keys, copying.
 
 const theThread = () => document.getElementById("thread");
 
-// Filters: the server hid what does not stay; here the same is done without asking.
+// Filters: hide the same items as the server, without a request.
 document.addEventListener("click", (event) => {
   const link = event.target.closest("[data-filter-for] a");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -18,14 +18,15 @@ function choose(link) {
   remember(group.dataset.filterName, link.dataset.show);
 }
 
-// What is shown is in the address, so that a reload and a link show the same.
+// The filter and the search are in the URL, for reloads and links.
 function remember(name, value) {
+  if (document.querySelector("#dialogs > dialog[open]")) return; // the URL is the dialog's
   history.replaceState(history.state, "", addressWith(name, value));
   for (const link of document.querySelectorAll("[data-filter-for] a")) {
     const { filterName } = link.closest("[data-filter-for]").dataset;
     link.href = `?${addressWith(filterName, link.dataset.show).searchParams}${link.hash}`;
   }
-  // Where nothing was said yet there is no form. Without a filter it sends none.
+  // An empty conversation has no form. Without a filter the form sends none.
   const show = document.querySelector("[data-search] [name=show]");
   if (!show) return;
   show.value = new URL(location.href).searchParams.get("show") ?? "";
@@ -39,7 +40,7 @@ function addressWith(name, value) {
   return address;
 }
 
-// An item stays under the chosen filter and, in the thread, where the words were found.
+// An item is shown if it passes the filter and, in the thread, if it contains a match.
 function narrow() {
   const found = document.getElementById("found")?.dataset;
   const places = found?.words ? new Set(found.messages.split(" ")) : null;
@@ -54,12 +55,12 @@ function narrow() {
     }
   }
   if (thread) {
-    document.getElementById("none-left").hidden = Boolean(thread.querySelector("li.msg:not([hidden])"));
+    document.getElementById("none-left").hidden = Boolean(thread.querySelector("li.message:not([hidden])"));
   }
 }
 
-// A link to what a filter or the search hides shows all that stands beside it first; the browser
-// then goes there. Where the address alone became another, it has been and found nothing.
+// A link to an item hidden by a filter or the search clears these first; then the browser follows
+// the link. If only the URL's fragment changed, the browser has tried already and found nothing.
 document.addEventListener("click", (event) => {
   const link = event.target.closest("a[href^='#']");
   if (link) reveal(link.hash);
@@ -70,7 +71,7 @@ addEventListener("hashchange", () => {
   place?.focus({ preventScroll: true });
 });
 
-// Returns the place only where it was hidden.
+// Return the element only if it was hidden.
 function reveal(hash) {
   const place = document.getElementById(hash.slice(1));
   const list = place?.closest("[data-kinds][hidden]")?.parentElement;
@@ -82,7 +83,7 @@ function reveal(hash) {
   return place;
 }
 
-// What was found goes at once; the server is asked all the same, and answers that nothing is sought.
+// Remove the matches at once; the request is still sent, and returns the page without a search.
 function leaveSearch() {
   const found = document.getElementById("found");
   if (!found.dataset.words) return;
@@ -98,7 +99,7 @@ function clearField() {
   field.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
-// Search: the server says where the words are, folded calls included; here they are marked.
+// Search: the server finds the items with matches, closed folds included; mark the matches here.
 const marks = globalThis.Highlight ? new Highlight() : null;
 if (marks) CSS.highlights.set("found", marks);
 let at = -1;
@@ -113,17 +114,17 @@ function showFound() {
 }
 
 function mark() {
-  const words = flat(document.getElementById("found")?.dataset.words ?? "");
+  const words = fold(document.getElementById("found")?.dataset.words ?? "").text;
   const thread = theThread();
   marks?.clear();
   at = -1;
   if (!words || !thread) return;
-  for (const message of thread.querySelectorAll("li.msg:not([hidden])")) markIn(message, words);
+  for (const message of thread.querySelectorAll("li.message:not([hidden])")) markIn(message, words);
   const steps = document.querySelector("[data-steps]");
   if (steps) steps.hidden = !marks?.size;
 }
 
-// Words may begin in one element and end in another, as in “a **bold** word”.
+// A match may span elements, as in “a **bold** word”.
 function markIn(message, words) {
   const nodes = textNodes(message);
   const starts = [];
@@ -132,13 +133,15 @@ function markIn(message, words) {
     starts.push(text.length);
     text += node.data;
   }
-  text = flat(text);
-  for (let from = text.indexOf(words); from >= 0; from = text.indexOf(words, from + words.length)) {
+  const folded = fold(text);
+  let found = folded.text.indexOf(words);
+  for (; found >= 0; found = folded.text.indexOf(words, found + words.length)) {
+    const [from, to] = [folded.start(found), folded.end(found + words.length - 1)];
     const first = starts.findLastIndex((start) => start <= from);
-    const last = starts.findLastIndex((start) => start < from + words.length);
+    const last = starts.findLastIndex((start) => start < to);
     const range = new Range();
     range.setStart(nodes[first], Math.min(from - starts[first], nodes[first].length));
-    range.setEnd(nodes[last], Math.min(from + words.length - starts[last], nodes[last].length));
+    range.setEnd(nodes[last], Math.min(to - starts[last], nodes[last].length));
     marks?.add(range);
   }
 }
@@ -152,9 +155,38 @@ function textNodes(message) {
   return nodes;
 }
 
-// As the server compares: without case, and any blank is a blank.
-function flat(text) {
-  return text.toLowerCase().replace(/\s/g, " ");
+// Compare like the server (dashboard/folding.py): ignore case and accents, treat all blanks alike.
+// A letter may fold to several and an accent to none, so each stores its position in the text.
+function fold(text) {
+  if (/^[\0-\x7f]*$/.test(text)) {
+    const folded = text.toLowerCase().replace(/\s/g, " ");
+    return { text: folded, start: (place) => place, end: (place) => place + 1 };
+  }
+  const starts = [];
+  let folded = "";
+  let start = 0;
+  for (const letter of text) {
+    const plain = foldLetter(letter);
+    for (let each = 0; each < plain.length; each += 1) starts.push(start);
+    folded += plain;
+    start += letter.length;
+  }
+  const end = (place) => {
+    let next = place + 1;
+    while (starts[next] === starts[place]) next += 1;
+    return starts[next] ?? text.length;
+  };
+  return { text: folded, start: (place) => starts[place], end };
+}
+
+const BASE_LETTERS = { æ: "ae", œ: "oe", ø: "o", đ: "d", ð: "d", ħ: "h", ł: "l", þ: "th" };
+
+function foldLetter(letter) {
+  if (letter < "\x80") return letter.toLowerCase().replace(/\s/, " ");
+  const plain = letter.normalize("NFKD").toUpperCase().toLowerCase().normalize("NFKD");
+  return plain.replace(/\p{Mn}|\s|[æœøđðħłþ]/gu, (each) => {
+    return BASE_LETTERS[each] ?? (/\s/.test(each) ? " " : "");
+  });
 }
 
 function step(by) {
@@ -169,11 +201,11 @@ function step(by) {
   document.querySelector("[data-place]").textContent = `${at + 1} of ${ranges.length} shown`;
 }
 
-// Enter goes on to the next match, once what is typed was sought; until then it asks at once.
+// Enter goes to the next match if the typed words were searched; otherwise it searches at once.
 document.addEventListener("keydown", (event) => {
   const field = event.target;
   if (!theThread() || field.id !== "q" || event.isComposing) return;
-  // A match that was gone to is selected. What is typed next goes to the end of the field.
+  // The current match is selected. Further typing goes to the end of the field.
   const isAway = theThread()?.contains(getSelection().anchorNode);
   if (isAway) field.setSelectionRange(field.value.length, field.value.length);
   const isSought = field.value.trim() === document.getElementById("found").dataset.words;
@@ -192,14 +224,14 @@ document.addEventListener("click", (event) => {
   clearField();
 });
 
-// A fold fetched during a search comes with what is around its match.
+// A fold fetched during a search contains the text around its match.
 document.addEventListener("htmx:configRequest", (event) => {
   const words = document.getElementById("found")?.dataset.words;
   if (words && event.detail.elt.matches("details.fold")) event.detail.parameters.q = words;
 });
 
 document.addEventListener("htmx:afterSwap", (event) => {
-  // A page that Back restores is swapped in without a target.
+  // A history restore swaps the page without a target.
   const part = event.detail.target?.id ?? "";
   if (part === "found") {
     remember("q", document.getElementById("q").value.trim());
@@ -208,7 +240,7 @@ document.addEventListener("htmx:afterSwap", (event) => {
   else if (part === "newer") narrow();
 });
 
-// Folds: those opened are open again when the page is loaded again, in this tab.
+// Folds: restore the open ones after a reload, in this tab.
 const folds = `folds of ${location.pathname}`;
 const opened = new Set(theThread() && JSON.parse(sessionStorage.getItem(folds)));
 for (const id of opened) {
@@ -228,10 +260,10 @@ document.addEventListener(
 
 // Keys: j and k between messages, e to the next error, c to the next change.
 const keys = {
-  j: () => go("li.msg", 1),
-  k: () => go("li.msg", -1),
-  e: () => go("li.msg[data-error]", 1),
-  c: () => go("li.msg:has(.changes)", 1),
+  j: () => go("li.message", 1),
+  k: () => go("li.message", -1),
+  e: () => go("li.message[data-error]", 1),
+  c: () => go("li.message:has(.changes)", 1),
 };
 
 document.addEventListener("pressroom:key", (event) => {
@@ -240,10 +272,10 @@ document.addEventListener("pressroom:key", (event) => {
   keys[event.detail]();
 });
 
-// From the message that has the focus, or the one at the top of what is seen.
+// Start from the focused message, or from the topmost visible one.
 function go(selector, by) {
-  const all = [...theThread().querySelectorAll("li.msg")].filter((each) => !each.hidden);
-  const focused = all.indexOf(document.activeElement.closest("li.msg"));
+  const all = [...theThread().querySelectorAll("li.message")].filter((each) => !each.hidden);
+  const focused = all.indexOf(document.activeElement.closest("li.message"));
   const top = all.findIndex((each) => each.getBoundingClientRect().bottom > 80);
   const from = focused >= 0 ? focused : top - 1;
   const next = by > 0 ? all.slice(from + 1) : all.slice(0, Math.max(from, 0)).reverse();
@@ -252,7 +284,7 @@ function go(selector, by) {
   target?.scrollIntoView({ block: "start" });
 }
 
-// What stands in an element, as text; the shell's copying does the rest.
+// Copy an element's text, by means of copy.js.
 document.addEventListener(
   "click",
   (event) => {

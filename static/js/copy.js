@@ -1,5 +1,4 @@
-// A button that copies a text says for two seconds what came of it: by its icon, by its name, and
-// aloud.
+// Copy buttons: show the result for two seconds by icon and name, and announce it.
 
 const SAID_FOR_MS = 2000;
 
@@ -7,7 +6,7 @@ document.addEventListener("click", async ({ target }) => {
   const button = target.closest("button[data-copy]");
   if (!button) return;
   try {
-    // A page that is not served by https has no clipboard; a person may refuse it.
+    // Without https there is no clipboard; the user may also deny access.
     await navigator.clipboard.writeText(button.dataset.copy);
     say(button, "Copied", "check");
   } catch {
@@ -20,7 +19,7 @@ function say(button, said, icon) {
   sayAloud(said);
 }
 
-// Pressed again while it says so, it still goes back to what it was at first.
+// If pressed again meanwhile, it still returns to its initial state.
 function show(button, said, icon) {
   const use = button.querySelector("use");
   button.dataset.label ??= button.getAttribute("aria-label") ?? "";
@@ -29,7 +28,7 @@ function show(button, said, icon) {
   button.setAttribute("title", said);
   use?.setAttribute("href", button.dataset.icon.replace(/#.*/, `#${icon}`));
   setTimeout(() => {
-    // One with words of its own has no other name.
+    // A button with visible text has no other name.
     if (button.dataset.label) button.setAttribute("aria-label", button.dataset.label);
     else button.removeAttribute("aria-label");
     button.removeAttribute("title");
@@ -37,13 +36,13 @@ function show(button, said, icon) {
   }, SAID_FOR_MS);
 }
 
-// Not where messages stand: one there takes up room, and moves what is below it.
+// Not among the messages, where it would shift the content below.
 function sayAloud(said) {
   const region = document.createElement("p");
-  region.className = "vh";
+  region.className = "visually-hidden";
   region.setAttribute("role", "status");
   (document.querySelector("dialog:modal") ?? document.querySelector("main"))?.append(region);
-  // What comes into a region is read out, not what a region comes with.
+  // Screen readers read changes of a live region, not its initial content.
   setTimeout(() => region.append(said), 100);
   setTimeout(() => region.remove(), SAID_FOR_MS);
 }

@@ -1,6 +1,6 @@
-// Single keys. They never act in a field, over a dialog, where they are switched off, or on a page
-// without the navigation, as that of the log-in.
-// After G: the links of the navigation, in their order.
+// Single-letter keys. They do nothing in a field, over a dialog, if switched off in the settings,
+// or on a page without the navigation, such as the login page.
+// After G: the links of the navigation, in order.
 const SECTIONS = ["o", "p", "u", "w", "a"];
 const ROWS = "main tbody tr, main .log summary, main .items > li, main #find-results li";
 const SECOND_KEY_MS = 1500;
@@ -30,7 +30,7 @@ document.addEventListener("keydown", (event) => {
   const key = event.key.toLowerCase();
   const section = Date.now() < goesUntil ? SECTIONS.indexOf(key) : -1;
   goesUntil = 0;
-  // What a page does with a key of its own goes before.
+  // The page's own keys take precedence.
   const ask = new CustomEvent("pressroom:key", { detail: key, cancelable: true });
   const isDone = section < 0 && !document.dispatchEvent(ask);
   if (section < 0 && !isDone && !KEYS[key]) return;
@@ -39,7 +39,7 @@ document.addEventListener("keydown", (event) => {
   else if (!isDone) KEYS[key]();
 });
 
-// In a field a key is typed; over a dialog nothing behind it may move.
+// Not while typing in a field, and not on the page behind a dialog.
 function isTaken(target) {
   if (document.querySelector("dialog[open], .app[inert], [popover]:popover-open")) return true;
   return target.closest?.("input, select, textarea, [contenteditable]") !== null;
@@ -52,12 +52,12 @@ document.addEventListener("click", (event) => {
   const link = event.target.closest("[data-keys-list]");
   if (!link || document.querySelector(".app[inert]")) return;
   event.preventDefault();
-  // The menu closes with this; the focus then comes back to what opened it.
+  // This closes the menu; then the focus returns to the element that opened it.
   link.closest("[popover]")?.hidePopover();
   showKeys();
 });
 
-// Of the row that has the focus; otherwise of what the page itself is about.
+// Of the focused row, otherwise of the page's own object.
 function press(link) {
   const row = document.activeElement.closest("tr, li, article");
   (row ?? document.querySelector("main .head"))?.querySelector(link)?.click();

@@ -1,10 +1,10 @@
-// A swap that changes only what differs: focus, scroll, choices and open folds stay as they are.
-// hx-swap-oob="morph:#id" makes the element with that id like the first child of the answer.
+// A swap that changes only what differs, to preserve focus, scroll, choices and open folds.
+// hx-swap-oob="morph:#id" makes the element with that id equal to the first child of the response.
 
-// Set by scripts or by the reader, and none of the answer's business.
+// Set by scripts or by the user: ignored in the response.
 const KEPT = new Set(["open", "aria-busy", "data-label", "tabindex"]);
 
-// Rows are known by their id; what has none, by its place and name.
+// Match rows by id, other elements by position and name.
 function counterpart(parent, wanted, here) {
   if (wanted.id) return [...parent.children].find((child) => child.id === wanted.id);
   return here && !here.id && here.nodeName === wanted.nodeName ? here : null;
@@ -19,7 +19,7 @@ function patchAttributes(element, wanted) {
   }
 }
 
-// First what is no longer there goes: what stays then need not be moved, and keeps the focus.
+// Remove old elements first: the others then need not be moved, which would lose the focus.
 function dropGone(element, wanted) {
   const staying = new Set([...wanted.children].map((child) => child.id));
   for (const child of [...element.children]) {
@@ -38,7 +38,7 @@ function patchChildren(element, wanted) {
     else element.insertBefore(found, here);
     if (found) patch(found, child);
   }
-  // A list that was continued keeps what the answer does not reach to.
+  // Keep the rows that "load more" added beyond those in the response.
   while (here && !isContinued) {
     const next = here.nextSibling;
     here.remove();
@@ -56,7 +56,7 @@ function patch(node, wanted) {
   patchChildren(node, wanted);
 }
 
-// The log-in is a page without htmx.
+// The login page has no htmx.
 globalThis.htmx?.defineExtension("morph", {
   isInlineSwap: () => false,
   handleSwap(style, target, answer) {

@@ -1,9 +1,9 @@
-// "Create page" beyond plain HTML: a field is checked when it is left, and what is typed stays,
-// whatever is under way and though the tab or the connection goes.
+// "Create page": validate a field when it loses the focus, and preserve what is typed during
+// requests and if the tab is closed or the connection is lost.
 
 const formOf = (element) => element.closest?.("form[data-page-form]");
 
-// Left after typing: only this field is told, and it keeps what was typed and where the focus is.
+// Validate on blur: only this field's message is replaced, not its value or the focus.
 document.addEventListener("change", ({ target }) => {
   const place = formOf(target) && document.getElementById(`${target.id}_error`);
   if (!place) return;
@@ -21,8 +21,8 @@ document.addEventListener("htmx:afterSwap", ({ detail }) => {
   field.setAttribute("aria-describedby", isWrong ? `${hint} ${detail.elt.id}`.trim() : hint);
 });
 
-// What is typed while rows are asked for is not in the answer, which replaces the form: it is put
-// back, where its row then is, and whoever typed stays there.
+// The response to a row command replaces the form without what was typed meanwhile: put that back,
+// into the row's new position, with the focus.
 const TYPED_IN = "input:not([type=hidden]), select, textarea";
 let since = null;
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
@@ -42,7 +42,7 @@ document.addEventListener("htmx:afterSwap", ({ detail }) => {
   for (const field of fields) putBack(field, sameField(form, field, command));
   const place = focused && sameField(form, focused, command);
   if (place) stayAt(place, focused, form);
-  // Once the form is listened to again: what was put back is saved.
+  // When the form's listeners are attached again: save what was put back.
   const typeAgain = () => form.dispatchEvent(new Event("input", { bubbles: true }));
   if (fields.length) detail.elt.addEventListener("htmx:afterSettle", typeAgain, { once: true });
 });
@@ -72,7 +72,7 @@ function sameField(form, field, command) {
   return name && (fields.find(named(name)) ?? fields.find(named(field.name)));
 }
 
-// The name of a field once a command of forms/rows.py is carried out; null where its row is gone.
+// The name of a field after a command of forms/rows.py; null if its row was removed.
 function nameAfter(name, command) {
   const [verb, path = ""] = command.split(" ");
   const [, list, row] = path.match(/^(.*\.)(\d+)$/) ?? [];
@@ -87,8 +87,8 @@ function rowAfter(was, verb, row) {
   return { [row]: other, [other]: row }[was] ?? was;
 }
 
-// What is typed while a request is under way is not in it: how often was typed, what of it each
-// request takes along, and what is kept. Asking for rows keeps what is typed as a save does.
+// Input during a request is not in it, so count: the inputs so far, those that each request
+// contains, and those saved. A row command saves the draft too.
 let typed = 0;
 let kept = 0;
 const takenAlong = new WeakMap();
@@ -113,8 +113,8 @@ function save() {
   htmx.trigger("#kept", "again");
 }
 
-// Where nobody answers, the browser puts a page of its own in place of the form: what is typed last
-// is kept before anything is sent, and where it can't be, the form stays.
+// Without a response the browser would replace the form by its own error page: save the draft
+// before submitting, and do not submit if that fails.
 let held = null;
 document.addEventListener("submit", (event) => {
   if (!formOf(event.target) || kept === typed) return;
@@ -134,7 +134,7 @@ for (const failure of ["htmx:sendError", "htmx:timeout", "htmx:responseError"]) 
 function sayNotKept(why) {
   const said = document.createElement("span");
   said.textContent = `Not kept: ${why}.${held ? " Nothing was sent." : ""}`;
-  // Said aloud to who pressed a button, and not to who is typing.
+  // Announce it after a button was pressed, not while typing.
   if (held) said.setAttribute("role", "alert");
   document.getElementById("kept")?.replaceChildren(said);
   held?.button?.removeAttribute("aria-busy");

@@ -1,4 +1,4 @@
-// The palette: a combobox over what /find/ answers. Without this, its button is a link to /find/.
+// The palette: a combobox of the results of /find/. Without scripts, its button links to /find/.
 const palette = () => document.getElementById("palette");
 const field = () => document.getElementById("palette-q");
 const list = () => document.getElementById("palette-list");
@@ -7,6 +7,7 @@ function openPalette() {
   if (palette().open || document.querySelector("dialog:modal, .app[inert]")) return;
   field().value = "";
   palette().showModal();
+  load();
   htmx.trigger(field(), "opened");
 }
 
@@ -25,6 +26,8 @@ document.addEventListener("click", (event) => {
 
 const options = () => [...list().querySelectorAll("[role=option]")];
 const chosen = () => list().querySelector("[aria-selected=true]");
+const isLoading = () => list().ariaBusy === "true";
+let opensFirst = false; // Enter was pressed while they were loading
 
 function choose(option) {
   chosen()?.setAttribute("aria-selected", "false");
@@ -36,6 +39,7 @@ function choose(option) {
 
 function move(step) {
   const all = options();
+  if (!all.length) return;
   const at = all.indexOf(chosen()) + step;
   choose(all.at(at % all.length));
 }
@@ -44,18 +48,38 @@ function say(words) {
   document.getElementById("palette-said").textContent = words;
 }
 
-// The list may still be the answer to what stood in the field a moment ago: then Enter asks for
-// what stands there now, on a page of its own.
-function isForWhatIsTyped() {
-  return list().querySelector("[data-words]")?.dataset.words === field().value.trim();
+// Remove the results of another query at once; keep the list's height until the next ones arrive.
+function load() {
+  opensFirst = false;
+  choose(null);
+  const note = document.createElement("p");
+  note.className = "hint";
+  note.role = "presentation";
+  note.textContent = "Searching…";
+  list().style.minHeight = `${list().offsetHeight}px`;
+  list().ariaBusy = "true";
+  list().replaceChildren(note);
+  say(note.textContent);
 }
+
+function loaded() {
+  list().ariaBusy = null;
+  list().style.minHeight = "";
+}
+
+document.addEventListener("input", ({ target }) => {
+  if (target.id === "palette-q") load();
+});
 
 document.addEventListener("keydown", (event) => {
   if (event.target.id !== "palette-q" || event.isComposing) return;
   if (event.key === "ArrowDown" || event.key === "ArrowUp") {
     event.preventDefault();
     move(event.key === "ArrowDown" ? 1 : -1);
-  } else if (event.key === "Enter" && chosen() && isForWhatIsTyped()) {
+  } else if (event.key === "Enter" && isLoading()) {
+    event.preventDefault();
+    opensFirst = true;
+  } else if (event.key === "Enter" && chosen()) {
     event.preventDefault();
     chosen().click();
   }
@@ -69,23 +93,37 @@ document.addEventListener(
   ({ target }) => {
     if (target.id !== "palette") return;
     list().replaceChildren();
+    loaded();
+    opensFirst = false;
     say("");
     choose(null);
   },
   true, // it does not bubble
 );
 
-// An answer came: the list, or the people in it.
-document.addEventListener("htmx:afterSwap", ({ target }) => {
-  if (!target.closest("#palette-list")) return;
+// After a response with the list, or with the people in it.
+document.addEventListener("htmx:afterSwap", ({ target, detail }) => {
+  if (!target.closest("#palette-list") || !palette().open) return;
+  const isTyped = detail.requestConfig.formData.get("q") === field().value;
+  if (target === list() && isTyped) loaded();
+  if (isLoading()) return;
   const all = options();
   all.forEach((option, place) => (option.id = `palette-o${place}`));
   choose(chosen() ?? all[0]);
+  if (opensFirst) {
+    opensFirst = false;
+    chosen()?.click();
+  }
   const notes = [...list().querySelectorAll("[data-say]")].map((note) => note.textContent);
   say([`${all.length} result${all.length === 1 ? "" : "s"}`, ...notes].join(". "));
 });
 for (const failure of ["htmx:sendError", "htmx:timeout", "htmx:responseError"]) {
   document.addEventListener(failure, ({ target }) => {
-    if (target.closest("#palette")) say("The dashboard did not answer. Enter asks again.");
+    if (!target.closest("#palette")) return;
+    say("Couldn't search. Enter tries again on a page of its own.");
+    if (target !== field()) return;
+    list().replaceChildren();
+    loaded();
+    if (opensFirst) field().form.requestSubmit();
   });
 }

@@ -1,5 +1,5 @@
-// Passkeys: before its form is sent, the browser is asked for one; what it says goes along.
-// webauthn-json.js turns JSON into what a browser takes, and back.
+// Passkeys: request one from the browser before the form is submitted, and send it along.
+// webauthn-json.js converts between JSON and the browser's objects.
 
 const REASONS = {
   NotAllowedError: "No passkey was given. Try again.",
@@ -30,7 +30,7 @@ document.addEventListener("submit", async (event) => {
   }
 });
 
-// A page that Back brings as it was left asks anew.
+// A page restored from the back/forward cache requests a passkey again.
 addEventListener("pageshow", () => {
   for (const field of document.querySelectorAll("[data-passkey] [name=credential]")) field.value = "";
 });

@@ -1,25 +1,25 @@
-// People: the person beside the list, by mouse and keyboard, and how far an export has come.
-// Without it the same links lead to pages of their own.
+// People: open a person beside the list by mouse or keyboard, and show the progress of an export.
+// Without scripts the same links lead to pages of their own.
 
 const panel = () => document.getElementById("person");
 const rowLinks = () => [...document.querySelectorAll("#rows a[hx-get]")];
-// The list a person was opened over. Back leads to it: while it stands there, nothing is asked for.
+// The list that a person was opened from. Back returns to it without a request if it still exists.
 let listBefore = null;
 const isOverList = () => listBefore !== null && listBefore.rows === document.getElementById("rows");
 
-// The row of the person who is open is marked; nothing else of the list is drawn anew.
+// Mark the row of the open person; the rest of the list is not replaced.
 function markRow() {
   if (!panel()) return;
   const open = panel().dataset.address;
   for (const link of rowLinks()) {
     const isOpen = link.getAttribute("href") === open;
-    link.closest("tr").classList.toggle("on", isOpen);
+    link.closest("tr").classList.toggle("selected", isOpen);
     if (isOpen) link.setAttribute("aria-current", "true");
     else link.removeAttribute("aria-current");
   }
 }
 
-// What was opened here is closed by going back; a link within the page was a step of its own.
+// Close a person opened here by going back; links within the page are history entries too.
 function closePerson() {
   if (isOverList() && !location.hash) {
     history.back();
@@ -40,7 +40,7 @@ function hidePerson() {
   (link ?? document.getElementById("people-q")).focus();
 }
 
-// Reading again leads to what is shown now.
+// Let the refresh link load what is shown now.
 function showAddress() {
   const again = panel() && document.querySelector("[data-refresh]");
   if (again) again.href = location.href;
@@ -50,7 +50,7 @@ document.addEventListener("htmx:beforeRequest", (event) => {
   if (event.detail.target?.id !== "person" || !panel().hidden) return;
   listBefore = { address: location.href, rows: document.getElementById("rows") };
 });
-// Back leads here before the page is asked for anew.
+// On Back, before htmx requests the page.
 document.addEventListener("htmx:historyCacheMiss", (event) => {
   if (!panel() || panel().hidden || !isOverList()) return;
   if (location.href !== listBefore.address) return;
@@ -58,6 +58,10 @@ document.addEventListener("htmx:historyCacheMiss", (event) => {
   hidePerson();
 });
 document.addEventListener("htmx:afterSettle", markRow);
+// If the page opens with a person, scroll to their row.
+const showRow = () => document.querySelector("#rows tr.selected")?.scrollIntoView({ block: "nearest" });
+document.addEventListener("DOMContentLoaded", showRow);
+document.addEventListener("htmx:historyRestore", showRow);
 for (const moved of ["htmx:pushedIntoHistory", "htmx:replacedInHistory"]) {
   document.addEventListener(moved, showAddress);
 }
@@ -77,7 +81,7 @@ document.addEventListener("keydown", (event) => {
   closePerson();
 });
 
-// An export is saved once all of it is here; until then a line says how much is.
+// Save an export when it is complete; until then show the number of rows received.
 async function save(link) {
   if (link.getAttribute("aria-disabled")) return;
   const line = document.getElementById("people-saved");
@@ -88,7 +92,7 @@ async function save(link) {
   try {
     const answer = await fetch(link.href);
     if (!answer.headers.get("content-type")?.startsWith("text/csv")) {
-      location.assign(link.href); // a page that says why
+      location.assign(link.href); // an error page
       return;
     }
     const { pieces, rows } = await read(answer, (done) => {
@@ -107,7 +111,7 @@ async function save(link) {
 
 async function read(answer, tell) {
   const pieces = [];
-  let rows = -1; // the first line holds the names of the columns
+  let rows = -1; // the first line is the header
   let isQuoted = false;
   let toldAt = Date.now();
   const reader = answer.body.getReader();
@@ -124,7 +128,7 @@ async function read(answer, tell) {
   return { pieces, rows };
 }
 
-// A file that lacks someone says so at its end.
+// An incomplete file says so in its last line.
 async function isWhole(table) {
   const end = await table.slice(-2000).text();
   return !/^"?(Cut here after|Left out, as) /m.test(end);

@@ -1,4 +1,4 @@
-// Says beside the button which two versions are chosen. Without it the form works as it stands.
+// Show the two selected versions beside the button. The form also works without it.
 
 function show() {
   const form = document.querySelector("form[data-versions]");
@@ -12,4 +12,4 @@ function show() {
 
 document.addEventListener("change", show);
 document.addEventListener("htmx:afterSettle", show);
-show(); // the browser may have kept an earlier choice
+show(); // the browser may have restored an earlier choice

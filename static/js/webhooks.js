@@ -1,6 +1,6 @@
-// Webhooks beyond plain HTML: the events' groups, and a dialog that closes when it is answered.
+// Webhooks: groups of events, and dialogs that close after their response.
 
-// The answer to what a dialog asked closes it; the focus goes back to what opened it.
+// Close a dialog after the response to its form; return the focus to what opened it.
 document.addEventListener("htmx:beforeSwap", (event) => {
   const { isError, requestConfig } = event.detail;
   if (!isError) requestConfig.elt.closest("dialog[data-asks]")?.close();
@@ -10,7 +10,7 @@ function boxesIn(place) {
   return [...place.querySelectorAll("input[name=events]")];
 }
 
-// A group's box is ticked with all of its events, half with some.
+// A group's box is checked if all of its events are, indeterminate if some are.
 function show() {
   for (const group of document.querySelectorAll("[data-events] [data-group]")) {
     const boxes = boxesIn(group);
@@ -26,7 +26,7 @@ function tick(boxes, checked) {
   for (const box of boxes) box.checked = checked;
 }
 
-// Whoever ticks an event wants a list, not null.
+// Checking an event switches from null to a list.
 function pick(picker) {
   const list = picker.querySelector("input[name=mode][value=pick]");
   if (list) list.checked = true;
@@ -49,4 +49,4 @@ document.addEventListener("click", (event) => {
   button.dispatchEvent(new Event("input", { bubbles: true }));
 });
 document.addEventListener("htmx:afterSettle", show);
-show(); // the browser may have kept earlier ticks
+show(); // the browser may have restored earlier choices

@@ -39,6 +39,7 @@ PARTS: dict[str, tuple[str, Callable[[Bench], Iterator[Row]]]] = {
     "lighthouse": ("Lighthouse", part_lighthouse.figures),
     "start": ("The start of a worker", part_workers.start),
     "memory": ("The memory of a worker", part_workers.memory),
+    "walk": ("The memory of a worker that sees large pages", part_workers.walk),
     "growth": ("Growth", part_growth.figures),
 }
 

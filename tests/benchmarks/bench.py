@@ -117,6 +117,10 @@ class Bench:
         server = self.stack.enter_context(dashboard.started(processes=processes))
         return self._logged_in(server, "/accounts/login/", **ROOT)
 
+    def new_dashboard(self, name: str, service_url: str) -> Dashboard:
+        """Return a dashboard with a folder of its own."""
+        return Dashboard(self._new_folder(name), service_url)
+
     def _logged_in(self, server: Running, address: str, **credentials: str) -> Served:
         browser = log_in(server.url, address, **credentials)
         self.stack.callback(browser.close)

@@ -141,7 +141,7 @@ def crawl_table(pages_a_second: float, growth_mib: float) -> Table:
 
 def crawled(size: Size) -> tuple[float, float]:
     """Crawl it all; return pages a second, and what the second half added to memory, in MiB."""
-    from dashboard.web.crawling import Crawl, Pace, crawl
+    from dashboard.service.crawling import Crawl, RateLimiter, crawl
 
     fill(size)
     peaks: list[float] = []
@@ -150,7 +150,7 @@ def crawled(size: Size) -> tuple[float, float]:
         peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
     begun = time.perf_counter()
-    done = crawl(Pace(1_000_000), on_page=note)
+    done = crawl(RateLimiter(1_000_000), on_page=note)
     assert done.pages == size.pages, done.problems
     return done.pages / (time.perf_counter() - begun), peaks[-1] - peaks[len(peaks) // 2]
 
@@ -176,10 +176,10 @@ def fill(size: Size) -> None:
             numbers = range(start, min(start + 200, size.pages))
             items = [wire_page(number) for number in numbers]
             envelope = wire.envelope(*items, totalCount=size.pages)
-            recording.remember_pages(ListEnvelope[PageItem].model_validate(envelope))
+            recording.record_pages(ListEnvelope[PageItem].model_validate(envelope))
         for page, numbers in audiences_by_page(size):
             found = [WireAudience.model_validate(wire_audience(number)) for number in numbers]
-            recording.remember_audiences(f"page_{page}", found)
+            recording.record_audiences(f"page_{page}", found)
 
 
 def audiences_by_page(size: Size) -> Iterator[tuple[int, range]]:

@@ -1,13 +1,15 @@
 """A service over HTTP that answers at once or after a while, with as many rows as are asked for.
 
 A cursor or a page's id such as `rows-100` says how many: the service's own way to give more rows
-than were asked for, since it promises no number of them.
+than were asked for, since it promises no number of them. A page's id such as `heavy-900-7` says how
+many thousand bytes the page has.
 """
 
 import json
 import re
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import httpx
@@ -41,8 +43,16 @@ class OutsideService:
             "messages": wire.conversation,
         }
         last = url.path.rstrip("/").rpartition("/")[2]
-        answer = answers.get(last, lambda: wire.page(pageId=last, audiencesCount=rows))
-        return answer()
+        heavy = re.fullmatch(r"heavy-(\d+)-\d+", last)
+        context = _words(last, int(heavy[1]) * 1000) if heavy else "For regional carriers."
+        one = partial(wire.page, pageId=last, audiencesCount=rows, pageContext=context)
+        return answers.get(last, one)()
+
+
+def _words(said: str, size: int) -> str:
+    """Return paragraphs of so many characters, other ones for each page."""
+    paragraph = f"What {said} says to carriers, shippers and those who wait. " * 8
+    return "\n\n".join([paragraph] * (size // (len(paragraph) + 2) + 1))[:size]
 
 
 def _person(number: int) -> dict[str, Any]:

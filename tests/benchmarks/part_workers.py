@@ -1,4 +1,4 @@
-"""A worker: how soon it answers, and the memory it holds after 10,000 requests."""
+"""A worker: how soon it answers, and the memory it holds after many requests and large pages."""
 
 import re
 import subprocess
@@ -19,6 +19,7 @@ from tests.benchmarks.world import LISTED, LONG_TALK
 
 START_S, MEMORY_MB, GROWTH = 1.5, 160, 1.02
 STARTS, AT_ONCE = 5, 4
+HEAVY_PAGES, HEAVY_KB, WALK_MB = 120, 900, 350
 LOOKS = (0.1, 0.5, 1.0)
 """Parts of all requests after which memory is looked at."""
 AUDIENCE = f"/pages/{LISTED}/audiences/{LONG_TALK}/"
@@ -62,6 +63,22 @@ def memory(bench: Bench) -> Iterator[Row]:
         f"memory of a worker after {requests:,} requests", held[-1], MEMORY_MB, "MB", beside
     )
     yield Figure("the same, of what it was after half of them", held[-1] / held[-2], GROWTH, "×")
+
+
+def walk(bench: Bench) -> Iterator[Row]:
+    """Look once at each of many large pages, and at what the worker holds on the way."""
+    dashboard = bench.new_dashboard("walk", bench.service_url)
+    dashboard.prepare()
+    served = bench.serve(dashboard, processes=1)
+    held = []
+    for number in range(1, HEAVY_PAGES + 1):
+        answer = served.browser.get(f"/pages/heavy-{HEAVY_KB}-{number}/")
+        assert answer.status_code == 200, answer.status_code
+        if number % (HEAVY_PAGES // 4) == 0:
+            held.append(worker_mb(served.server.process.pid))
+    beside = ", ".join(f"{mb:.0f}" for mb in held) + " MB after each quarter"
+    what = f"memory of a worker after a look at each of {HEAVY_PAGES} pages of {HEAVY_KB} KB"
+    yield Figure(what, max(held), WALK_MB, "MB", beside)
 
 
 def worker_mb(arbiter: int) -> float:

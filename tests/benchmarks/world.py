@@ -93,7 +93,7 @@ def _copy(row: T, key: str, **differs: str) -> T:
 
 def _look_at_everything() -> None:
     from dashboard.embedded_api.models import Audience
-    from dashboard.web.readings import read_audiences, read_pages
+    from dashboard.service.reading import read_audiences, read_pages
 
     cursor = None
     while True:

@@ -20,8 +20,11 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
+from tests.browser.many_services import ManyServices, Places
+from tests.dashboards import Dashboard, over_http
 from tests.once import made_once
 from tests.processes import Running, demo, fill_as_the_demo_does
+from tests.web.publishing.publishing_service import PublishingService
 
 # Debian's Chromium without windows takes two thirds of the time of the one with them.
 BUILDS = (Path("/usr/bin/chromium-headless-shell"), Path("/usr/bin/chromium"))
@@ -123,7 +126,7 @@ def best(measure: Callable[[], float], *, below: float) -> float:
     return least
 
 
-def until(page: Page, holds: Callable[[], bool]) -> None:
+def until(page: Page, holds: Callable[[], object]) -> None:
     """Wait until something holds beyond the page, at the service say, and fail if it never does."""
     end = time.monotonic() + PATIENCE_S
     while not holds():
@@ -186,3 +189,31 @@ def confirm(page: Page, name: str = "demo") -> Page:
     page.get_by_role("button", name="Confirm").click()
     page.wait_for_url("/")
     return page
+
+
+@pytest.fixture
+def service() -> PublishingService:
+    """A service of one test, whose way of responding the test decides."""
+    return PublishingService()
+
+
+@pytest.fixture(scope="module")
+def services() -> ManyServices:
+    """The services of all tests of a file, behind one address."""
+    return ManyServices()
+
+
+@pytest.fixture(scope="module")
+def running(services: ManyServices, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A dashboard before the services of all these tests."""
+    with over_http(services) as url:
+        dashboard = Dashboard(tmp_path_factory.mktemp("services"), url)
+        dashboard.prepare()
+        with dashboard.started() as started:
+            yield started
+
+
+@pytest.fixture
+def at(services: ManyServices, service: PublishingService) -> Places:
+    """Where the test's own service is found."""
+    return services.add(service)

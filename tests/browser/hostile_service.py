@@ -6,6 +6,7 @@ from urllib.parse import quote, unquote
 
 import httpx
 
+from dashboard.contract.wire import MAX_IDENTIFIER_BYTES
 from tests.contract import examples
 from tests.web.hostile import PAYLOADS
 
@@ -56,15 +57,23 @@ def strings_in(value: Any) -> int:
 
 
 def filled(value: Any, text: str) -> Any:
-    """Return the JSON value with the text in place of every string."""
+    """Return the JSON value with the text in place of every string; ids hold a part of it."""
     match value:
         case dict():
-            return {name: filled(each, text) for name, each in value.items()}
+            return {
+                name: filled(each, as_identifier(text) if name.endswith("Id") else text)
+                for name, each in value.items()
+            }
         case list():
             return [filled(each, text) for each in value]
         case str():
             return text
     return value
+
+
+def as_identifier(text: str) -> str:
+    """Return as much of a text as an identifier may hold."""
+    return text.encode()[:MAX_IDENTIFIER_BYTES].decode(errors="ignore")
 
 
 RESOURCES = {
@@ -105,7 +114,9 @@ class HostileService:
                 return httpx.Response(200, json=_list(self.audience(page_id)))
             case _, [*_, "messages"]:
                 return httpx.Response(200, json=self.filled("conversation"))
-        return httpx.Response(200, json=_list(self.filled("page"), {"pageId": self.text}))
+        return httpx.Response(
+            200, json=_list(self.filled("page"), {"pageId": as_identifier(self.text)})
+        )
 
     def filled(self, name: str) -> Any:
         return filled(RESOURCES[name], self.text)

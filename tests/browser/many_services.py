@@ -17,6 +17,10 @@ class Places:
     mark: str = ""
 
     @property
+    def page(self) -> str:
+        return f"/pages/page_1{self.mark}/"
+
+    @property
     def audience(self) -> str:
         return f"/pages/page_1{self.mark}/audiences/aud_1{self.mark}/"
 

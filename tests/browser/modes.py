@@ -19,7 +19,7 @@ TOO_WIDE = """() => {
 OVERLAPPING = """() => {
   const there = [...document.querySelectorAll("main :is(a, button, input, select, summary)")]
     .filter((each) => each.checkVisibility({ visibilityProperty: true }))
-    .filter((each) => !each.closest(".vh, .afloat, .submit, .bar"))
+    .filter((each) => !each.closest(".visually-hidden, .floating, .submit, .bar"))
     .filter((each) => getComputedStyle(each.closest("thead") ?? each).clipPath === "none")
     .map((each) => [each, each.getBoundingClientRect()])
     .filter(([, box]) => box.width > 1 && box.height > 1);
@@ -38,12 +38,13 @@ ON_PAPER = r"""() => {
   const say = (what, all) => found.push(...all.slice(0, 2)
     .map((each) => `${what}: ${each.outerHTML.slice(0, 120)}`));
   const all = (selector) => [...document.querySelectorAll(selector)];
-  say("printed", all("nav, .btn, button:not([role=switch]), [role=search]").filter(seen));
-  say("lost column", all("main table :is(th, td)")
-    .filter((each) => !seen(each) && !each.matches(".act, .only-m, [hidden] *")));
-  say("folded", all("main details:not(.log details) > :not(summary)")
-    .filter((each) => !seen(each) && !each.closest("[hidden], .msg[hidden]")));
-  say("cut", all("main .cut > *, main .cutline")
+  say("printed", all("nav, .button, button:not([role=switch]), [role=search]").filter(seen));
+  // What stands behind a dialog is not printed.
+  say("lost column", all(".app:not([inert]) main table :is(th, td)")
+    .filter((each) => !seen(each) && !each.matches(".actions, .phone-only, [hidden] *")));
+  say("folded", all(".app:not([inert]) main details:not(.log details) > :not(summary)")
+    .filter((each) => !seen(each) && !each.closest("[hidden], .message[hidden]")));
+  say("cut", all("main .truncated > *, main .one-line")
     .filter((each) => seen(each) && each.scrollWidth > each.clientWidth + 1
       && getComputedStyle(each).textOverflow === "ellipsis"
       && getComputedStyle(each).overflowX !== "visible"));

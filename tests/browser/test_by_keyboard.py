@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.addresses import addresses
 from tests.browser.conftest import log_in, settle
@@ -122,7 +122,7 @@ def _publish_the_first(page: Page) -> None:
     expect(page.locator("#pub-h")).to_have_text(
         re.compile(r"Version \d+ is live"), timeout=LIVE_WITHIN_MS
     )
-    expect(page.locator("#publish .dfoot > a")).to_be_focused()
+    expect(page.locator("#publish .dialog-foot > a")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator("#publish")).to_have_count(0)
     page.wait_for_load_state()
@@ -156,3 +156,39 @@ def _switch_a_webhook(page: Page) -> None:
     expect(switch).to_have_attribute("aria-checked", "false")
     page.keyboard.press("Space")
     expect(switch).to_have_attribute("aria-checked", "true")
+
+
+@pytest.mark.parametrize("address", ["/pages/", "/people/", "/activity/", "/webhooks/"])
+def test_the_row_that_j_comes_to_is_marked_as_under_the_pointer(page: Page, address: str) -> None:
+    log_in(page, to=address)
+    page.keyboard.press("j")
+    row = page.locator("tr:has(:focus-visible), summary:focus-visible")
+    ground = "(it) => getComputedStyle(it).backgroundColor"
+    expect(row).to_have_count(1)
+    by_keys = row.evaluate(ground)
+    page.evaluate("document.activeElement.blur()")
+    first = page.locator("main tbody tr, main .log summary").first
+    assert first.evaluate(ground) != by_keys
+    first.hover()
+    assert first.evaluate(ground) == by_keys
+
+
+def test_the_ring_around_a_name_leaves_what_stands_below_free(page: Page) -> None:
+    log_in(page, to="/people/")
+    page.keyboard.press("j")
+    style = "(it) => getComputedStyle(it).outlineOffset"
+    assert page.locator("tbody a:focus-visible").evaluate(style) == "-1px"
+
+
+def test_without_scripts_no_key_and_no_copy_button_is_offered(
+    browser: Browser, server: Running
+) -> None:
+    context = browser.new_context(base_url=server.url, java_script_enabled=False)
+    page = context.new_page()
+    pages = addresses(server)
+    for name in ("conversation", "page", "find", "settings", "people found"):
+        log_in(page, to=pages[name])
+        dead = page.locator("kbd, [data-copy], [data-copies], #keys, a[href$='#keys']")
+        assert dead.count() > 0
+        assert [it for it in dead.all() if it.is_visible()] == []
+    context.close()

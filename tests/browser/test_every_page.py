@@ -24,8 +24,9 @@ from tests.processes import Running
 WIDTHS = (1280, 360, 768, 1920)
 MAX_SHIFT = 0.02
 NOT_THERE = {"page never seen", "no such page"}
-ASKS_LATER = {"find": 1}
-"""Requests of a page that is there: people are searched once all else was found."""
+ASKS_LATER = {"find": 1, "audience": 1, "versions": 1, "publish": 1}
+"""Requests of a page that is there: people are searched once all else was found, and the changes
+that wait in the conversation are counted beside its tab."""
 NOTE_SHIFTS = """window.shift = 0;
 window.noteShifts = (entries) => {
   for (const entry of entries) if (!entry.hadRecentInput) window.shift += entry.value;

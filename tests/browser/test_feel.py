@@ -154,7 +154,7 @@ def test_what_turns_is_no_work_for_the_page_at_each_frame(page: Page) -> None:
         page.wait_for_timeout(1500)
         return styled() - before
 
-    page.evaluate("document.querySelector('main svg.i').classList.add('spin')")
+    page.evaluate("document.querySelector('main svg.icon').classList.add('spin')")
     expect(page.locator("svg.spin")).to_be_visible()
     # What changes colour as a page opens has ended; it goes on turning.
     page.wait_for_function("() => document.getAnimations().length === 1")

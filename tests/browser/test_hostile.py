@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext
 
+from dashboard.contract.wire import MAX_IDENTIFIER_BYTES
 from tests.browser.conftest import open_page, settle, sign_in
 from tests.browser.hostile_service import ALL_MARKUP, FIELDS, HostileService, addresses, rounds
 from tests.dashboards import Dashboard, hidden, logged_in, over_http
@@ -33,7 +34,7 @@ FOUND = """() => {
 }"""
 ODD_IDS = [
     *("a/b", "..", ".", "%2f", "%252F", "?x=1", "#top", "a b", "a+b&c=d;e", "\N{GRINNING FACE}"),
-    *("new", "<b>", "“”", "\u202egnp", "\x1b[31m", "x" * 2_000),
+    *("new", "<b>", "“”", "\u202egnp", "\x1b[31m", "x" * (MAX_IDENTIFIER_BYTES - 1)),
 ]
 
 

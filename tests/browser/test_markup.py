@@ -90,9 +90,9 @@ SCRIPT = re.compile(r'<script[^>]* src="[^"]*/([\w-]+)\.[^"]*"')
 
 def test_every_page_names_one_script_of_ours_beside_htmx(answers: dict[str, str]) -> None:
     named = {name: SCRIPT.findall(text) for name, text in answers.items()}
-    assert named.pop("log in") == ["pressroom"]
+    assert named.pop("log in") == ["app"]
     assert named.pop("API") == []  # a page of the service's own
-    assert {tuple(scripts) for scripts in named.values()} == {("htmx-2", "pressroom")}
+    assert {tuple(scripts) for scripts in named.values()} == {("htmx-2", "app")}
 
 
 BEYOND_THE_VALIDATOR = (

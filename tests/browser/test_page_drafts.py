@@ -250,6 +250,48 @@ def test_what_is_typed_while_rows_move_goes_where_its_row_goes(
         expect(field(page, f"actions.{stands.index('in 2')}.purpose")).to_be_focused()
 
 
+@pytest.mark.parametrize("second", ["Remove action 2", "Add a group", "Move action 1 down"])
+def test_a_row_button_waits_for_the_response_of_another(page: Page, second: str) -> None:
+    log_in(page, to=NEW)
+    page.get_by_role("button", name="Add another action").press("Enter")
+    expect(field(page, "actions.1.purpose")).to_be_visible()
+    rows: list[str] = []
+    page.on("request", lambda sent: rows.append(sent.url) if sent.method == "POST" else None)
+    first = ask_for_rows(page, "Add another action")
+    other = page.get_by_role("button", name=second, exact=True)
+    expect(other).to_be_disabled()
+    expect(page.get_by_role("button", name="Create page")).to_be_disabled()
+    expect(page.get_by_role("button", name="Add another action")).to_be_focused()
+    other.click(force=True)
+    page.get_by_role("button", name="Add another action").press("Enter")
+    field(page, "actions.0.purpose").press("Enter")
+    first.continue_()
+    expect(field(page, "actions.2.purpose")).to_be_visible()
+    assert len(rows) == 1
+    expect(other).to_be_enabled()
+    with page.expect_response(lambda response: response.request.method == "POST") as answered:
+        other.press("Enter")
+    assert answered.value.status == 200
+    actions = 2 if "Remove" in second else 3
+    expect(page.locator("[id^='actions.'][id$='.purpose']")).to_have_count(actions)
+    expect(field(page, "footerLinks.0.title")).to_have_count(int("group" in second))
+
+
+def test_the_row_buttons_work_again_after_a_failure(
+    page: Page, context: BrowserContext, troubles: list[str]
+) -> None:
+    log_in(page, to=NEW)
+    add = page.get_by_role("button", name="Add another action")
+    first = ask_for_rows(page, "Add another action")
+    expect(page.get_by_role("button", name="Create page")).to_be_disabled()
+    first.abort()
+    expect(page.get_by_role("button", name="Create page")).to_be_enabled()
+    expect(add).to_be_focused()
+    add.press("Enter")
+    expect(field(page, "actions.1.purpose")).to_be_visible()
+    troubles.clear()
+
+
 def test_without_a_connection_nothing_is_sent_and_all_that_was_typed_stays(
     page: Page, context: BrowserContext, troubles: list[str]
 ) -> None:

@@ -112,6 +112,69 @@ def test_a_late_answer_never_replaces_a_newer_one(page: Page) -> None:
     expect(page.locator("#palette [data-words]")).to_have_attribute("data-words", "activity")
 
 
+def test_results_of_another_query_are_never_shown(page: Page) -> None:
+    log_in(page)
+    an_audience(page)
+    open_palette(page)
+    visited = page.locator("#palette h3", has_text="Recently visited")
+    expect(visited).to_be_visible()
+    held: list[Route] = []
+    page.route("**/find/?q=hans*", lambda route: hold(route, held))
+    with page.expect_request("**/find/?q=hans"):
+        page.keyboard.type("hans")
+    expect(visited).to_be_hidden()
+    expect(page.locator(CHOSEN)).to_be_hidden()
+    expect(page.locator("#palette-list")).to_have_text("Searching…")
+    expect(page.locator("#palette-said")).to_have_text("Searching…")
+    assert page.locator(FIELD).get_attribute("aria-activedescendant") is None
+    held[0].continue_()
+    expect(page.locator(CHOSEN)).to_contain_text("Hans")
+    expect(page.locator("#palette-list")).not_to_contain_text("Searching…")
+
+
+def test_enter_before_the_results_opens_the_first_of_them(page: Page) -> None:
+    log_in(page)
+    open_palette(page)
+    page.keyboard.type("activity")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/activity/")
+
+
+def test_enter_goes_to_the_page_where_the_search_failed(page: Page, troubles: list[str]) -> None:
+    log_in(page)
+    open_palette(page)
+    page.route("**/find/?q=hans", lambda route: route.abort(), times=1)
+    page.keyboard.type("hans")
+    expect(page.locator("#palette-said")).to_contain_text("Couldn't search")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/find/?q=hans")
+    troubles.clear()
+
+
+def test_accents_are_no_matter_and_all_that_is_found_is_a_few_keys_away(page: Page) -> None:
+    log_in(page)
+    open_palette(page)
+    find(page, "kuhllogistik")
+    expect(page.locator(CHOSEN)).to_contain_text("Kühllogistik")
+    page.locator(FIELD).fill("")
+    find(page, "hans")
+    found = page.locator("#palette h3", has_text=re.compile(r"^Audiences: 6 of \d+$"))
+    expect(found).to_be_visible()
+    page.get_by_role("option", name=re.compile(r"^All \d+ audiences with “hans”$")).click()
+    page.wait_for_url("**/find/?q=hans&all=audiences")
+    expect(page.locator("main")).to_contain_text("Hanseatic Kühllogistik")
+
+
+@pytest.mark.parametrize("words", ["log out", "sign out"])
+def test_signing_out_is_a_few_keys_away(page: Page, words: str) -> None:
+    log_in(page)
+    open_palette(page)
+    find(page, words)
+    expect(page.locator(CHOSEN)).to_have_text("Sign out")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/accounts/login/**")
+
+
 def test_what_was_visited_is_offered_before_a_word(page: Page) -> None:
     log_in(page)
     audience_id = an_audience(page)

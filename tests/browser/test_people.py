@@ -2,10 +2,12 @@
 
 import csv
 import re
+from contextlib import suppress
 
-from playwright.sync_api import Browser, Page, expect
+import pytest
+from playwright.sync_api import Browser, Error, Page, Route, expect
 
-from tests.browser.conftest import log_in
+from tests.browser.conftest import log_in, until
 from tests.processes import Running
 
 
@@ -51,6 +53,28 @@ def test_a_slow_answer_to_fewer_letters_never_lands(page: Page) -> None:
     expect(page).to_have_url(re.compile(r"/people/\?q=bright$"))
 
 
+@pytest.mark.parametrize(
+    ("address", "field", "row"),
+    [("/people/", "Search people", "#rows tr"), ("/pages/", "Search name, title", "#rows tr")],
+)
+def test_a_slow_search_says_so_and_shows_no_results_of_another(
+    page: Page, address: str, field: str, row: str
+) -> None:
+    log_in(page, to=address)
+    held: list[Route] = []
+    page.route(re.compile(r"\?q="), lambda route: held.insert(0, route))
+    page.get_by_role("searchbox", name=field).press_sequentially("br")
+    busy = page.locator("main .busy")
+    expect(busy).to_be_visible()
+    expect(page.locator(row).first).to_be_hidden()
+    until(page, lambda: bool(held))
+    for route in held:
+        with suppress(Error):  # of one that was given up meanwhile
+            route.continue_()
+    expect(busy).to_be_hidden()
+    expect(page.locator(row).first).to_be_visible()
+
+
 def test_more_is_loaded_below_and_the_keyboard_goes_on_there(page: Page) -> None:
     log_in(page, to="/people/?q=bright")
     rows = page.locator("#rows tr")
@@ -59,7 +83,9 @@ def test_more_is_loaded_below_and_the_keyboard_goes_on_there(page: Page) -> None
     expect(rows).to_have_count(100)
     expect(rows.nth(50).locator("a")).to_be_focused()
     expect(page.locator("#list-foot")).to_contain_text("100 of")
-    expect(page).to_have_url(re.compile(r"/people/\?q=bright$"))
+    expect(page).to_have_url(re.compile(r"/people/\?q=bright&show=100$"))
+    page.reload()
+    expect(rows).to_have_count(100)
 
 
 def test_a_person_is_opened_and_left_by_keyboard(page: Page) -> None:
@@ -71,7 +97,7 @@ def test_a_person_is_opened_and_left_by_keyboard(page: Page) -> None:
     heading = page.locator("#person h2")
     expect(heading).to_have_text(name)
     expect(heading).to_be_focused()
-    expect(page.locator("#rows tr.on")).to_have_count(1)
+    expect(page.locator("#rows tr.selected")).to_have_count(1)
     expect(link).to_have_attribute("aria-current", "true")
     expect(page).to_have_url(re.compile("person=prospect_"))
     shared = page.url
@@ -79,10 +105,12 @@ def test_a_person_is_opened_and_left_by_keyboard(page: Page) -> None:
     expect(page.locator("#person")).to_be_hidden()
     expect(link).to_be_focused()
     expect(page.locator("#rows tr")).to_have_count(100)
-    expect(page.locator("#rows tr.on")).to_have_count(0)
-    expect(page).to_have_url(re.compile(r"/people/\?q=bright$"))
+    expect(page.locator("#rows tr.selected")).to_have_count(0)
+    expect(page).to_have_url(re.compile(r"/people/\?q=bright&show=100$"))
     page.goto(shared)
     expect(heading).to_have_text(name)
+    expect(page.locator("#rows tr")).to_have_count(100)
+    expect(page.locator("#rows tr.selected")).to_be_in_viewport()
     page.get_by_role("link", name="Close").click()
     expect(page.locator("#person")).to_be_hidden()
 
@@ -95,12 +123,12 @@ def test_back_closes_a_person_and_the_search_is_there_as_it_was(page: Page) -> N
     link.click()
     expect(page.locator("#person h2")).to_have_text(link.inner_text())
     page.locator("#person-next").click()
-    expect(page.locator("#rows tr").nth(61)).to_have_class("on")
+    expect(page.locator("#rows tr").nth(61)).to_have_class("selected")
     page.go_back()
     expect(page.locator("#person")).to_be_hidden()
-    expect(page).to_have_url(re.compile(r"/people/\?q=bright$"))
+    expect(page).to_have_url(re.compile(r"/people/\?q=bright&show=100$"))
     expect(page.locator("#rows tr")).to_have_count(100)
-    expect(page.locator("#rows tr.on")).to_have_count(0)
+    expect(page.locator("#rows tr.selected")).to_have_count(0)
     expect(page.locator("#rows tr").nth(61).locator("a")).to_be_focused()
     page.go_forward()
     expect(page.locator("#person")).to_be_visible()
@@ -135,11 +163,11 @@ def test_back_from_an_audience_of_a_person_leads_to_them_and_then_to_the_search(
     page.goto("/activity/")
     page.go_back()
     expect(heading).to_have_text(name)
-    expect(page.locator("#list-foot")).to_contain_text("51 to 100 of")
+    expect(page.locator("#rows tr")).to_have_count(100)
+    expect(page.locator("#rows tr.selected")).to_be_in_viewport()
     page.go_back()
     expect(page.locator("#person")).to_be_hidden()
-    expect(page.locator("#list-foot")).to_contain_text("50 of")
-    expect(page.locator("#rows tr")).to_have_count(50)
+    expect(page.locator("#rows tr")).to_have_count(100)
 
 
 def test_a_person_who_was_closed_leaves_no_step_behind(page: Page) -> None:
@@ -166,7 +194,7 @@ def test_the_arrows_lead_from_person_to_person(page: Page) -> None:
     expect(onward).to_be_focused()
     onward.press("Enter")
     expect(heading).to_have_text(names[2])
-    expect(page.locator("#rows tr").nth(2)).to_have_class("on")
+    expect(page.locator("#rows tr").nth(2)).to_have_class("selected")
     page.get_by_role("link", name="Previous person").press("Enter")
     expect(heading).to_have_text(names[1])
 
@@ -205,10 +233,11 @@ def test_a_search_that_fails_says_so_in_place_and_the_next_one_mends_it(
     page.route(re.compile(r"/people/\?q="), lambda route: route.abort())
     search = page.get_by_role("searchbox", name="Search people")
     search.press_sequentially("bri")
-    expect(page.get_by_role("alert")).to_contain_text("The dashboard did not answer")
+    expect(page.get_by_role("alert")).to_contain_text("The dashboard didn’t respond")
     page.unroute_all()
     search.press_sequentially("ght")
     expect(page.locator("#people-count")).to_contain_text("“bright”")
+    expect(page.get_by_role("alert")).to_have_count(0)
     troubles.clear()
 
 
@@ -231,3 +260,14 @@ def test_without_javascript_people_are_found_opened_and_left(
     page.get_by_role("link", name="Previous").click()
     expect(page.locator("#list-foot")).to_contain_text("50 of")
     context.close()
+
+
+def test_the_ring_around_a_persons_name_leaves_the_line_below_free(page: Page) -> None:
+    log_in(page, to="/people/?q=ros")
+    page.locator("#rows tr a").first.press("Enter")
+    name = page.locator("#person-h")
+    expect(name).to_be_focused()
+    ring, line = name.bounding_box(), page.locator("#person header .hint").bounding_box()
+    assert ring
+    assert line
+    assert line["y"] - (ring["y"] + ring["height"]) >= 4

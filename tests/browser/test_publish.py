@@ -14,44 +14,19 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 from tests import wire
 from tests.browser.barriers import barriers
 from tests.browser.conftest import log_in, open_page, settle, until
-from tests.browser.many_services import ManyServices, Places
+from tests.browser.many_services import Places
 from tests.dashboards import Dashboard, over_http
 from tests.processes import Running, free_port
-from tests.web.publishing_service import PublishingService, accepts, answers, now
+from tests.web.publishing.publishing_service import PublishingService, accepts, answers, now
 
 PATIENCE_MS = 30_000
 NOTE_THE_SWAP = """window.swapped = new Promise((done) => {
   document.addEventListener("htmx:afterSwap", () => {
-    if (document.getElementById("pub-h").textContent.includes("is live")) done();
+    if (document.getElementById("pub-h")?.textContent.includes("is live")) done();
   });
 }); null"""
 
 Opened = Callable[[str], Page]
-
-
-@pytest.fixture
-def service() -> PublishingService:
-    return PublishingService()
-
-
-@pytest.fixture(scope="module")
-def services() -> ManyServices:
-    return ManyServices()
-
-
-@pytest.fixture(scope="module")
-def running(services: ManyServices, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """A dashboard before the services of all these tests."""
-    with over_http(services) as url:
-        dashboard = Dashboard(tmp_path_factory.mktemp("publish"), url)
-        dashboard.prepare()
-        with dashboard.started() as started:
-            yield started
-
-
-@pytest.fixture
-def at(services: ManyServices, service: PublishingService) -> Places:
-    return services.add(service)
 
 
 @contextmanager
@@ -228,6 +203,27 @@ def test_an_unknown_outcome_is_checked_and_then_sent_again_with_the_same_key(
     assert len(set(service.keys)) == 1
 
 
+@pytest.mark.parametrize("is_modal", [True, False])
+def test_a_failure_of_the_dashboard_is_read_in_the_dialog(
+    is_modal: bool,
+    opened: Opened,
+    service: PublishingService,
+    at: Places,
+    troubles: list[str],
+) -> None:
+    assert service.latest
+    service.latest |= {"supplementaryContext": "Runs 71 trucks. " * 400}
+    page = opened(at.audience if is_modal else at.publish)
+    if is_modal:
+        ask_to_publish(page)
+    note = '<div class="note" data-tone="bad" role="alert">Sent, outcome unknown.</div>'
+    page.route(f"**{at.publish}", lambda route: route.fulfill(status=500, body=note))
+    press(page, "Publish version 2")
+    expect(dialog(page).get_by_role("alert")).to_have_text("Sent, outcome unknown.")
+    expect(dialog(page).get_by_role("alert")).to_be_in_viewport(ratio=1)
+    troubles.clear()  # the browser itself notes an answer of 500
+
+
 @pytest.mark.parametrize("is_in_the_dialog", [True, False])
 def test_sending_again_what_a_newer_version_has_replaced_asks_for_the_number(
     is_in_the_dialog: bool, opened: Opened, service: PublishingService, at: Places
@@ -298,7 +294,9 @@ def test_a_dashboard_killed_while_it_publishes_tells_the_truth_when_it_runs_agai
             press(page, "Publish version 2")
             assert arrived.wait(60)
             first.kill()
-            expect(dialog(page).get_by_role("alert")).to_contain_text("did not answer")
+            expect(dialog(page).get_by_role("alert")).to_contain_text(
+                "it isn’t known whether this was sent"
+            )
         released.set()
         with dashboard.started(port=port):
             page.goto(at.publish)
@@ -388,6 +386,58 @@ def test_the_history_follows_a_version_and_leaves_the_reader_alone(
     # What the follow-up brought can be used at once.
     ask_to_publish(page, "Roll back to 1")
     expect(headline(page)).to_have_text("Roll back to version 1?")
+
+
+def test_a_row_follows_its_publish_to_the_end_and_leaves_the_reader_alone(
+    opened: Opened, service: PublishingService, at: Places
+) -> None:
+    page = opened(at.page)
+    page.evaluate("window.isSamePage = true")
+    row = page.locator("tr", has=page.get_by_role("link", name="Brightwater Foods").first)
+    ask_to_publish(page, "Publish 2")
+    press(page, "Publish version 2")
+    expect(headline(page)).to_have_text("Publishing version 2", timeout=PATIENCE_MS)
+    # Behind the dialog already, which stays as it is.
+    expect(row).to_contain_text("Queued", timeout=PATIENCE_MS)
+    expect(dialog(page)).to_be_visible()
+    assert page.evaluate("isSamePage")
+    page.clock.install()
+    page.goto(at.page)
+    page.evaluate("window.isSamePage = true")
+    watch = row.get_by_role("link", name="Watch")
+    watch.focus()
+    service.moves_on("processing")
+    expect(row).to_contain_text("Processing", timeout=PATIENCE_MS)
+    expect(watch).to_be_focused()
+    service.moves_on("published")
+    expect(row).to_contain_text("Up to date", timeout=PATIENCE_MS)
+    expect(row.get_by_text("Live now")).to_be_visible()
+    expect(row).to_be_focused()
+    expect(page.locator("#audiences-said")).to_contain_text("version 2 live")
+    expect(page.locator("#row-poll")).to_be_hidden()
+    assert page.evaluate("isSamePage")
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url))
+    page.clock.fast_forward("10:00")
+    page.evaluate("fetch('/health/live')")
+    assert [url for url in sent if not url.endswith("/health/live")] == []
+
+
+def test_the_head_of_an_audience_follows_its_publish(
+    opened: Opened, service: PublishingService, at: Places
+) -> None:
+    page = opened(at.audience)
+    head = page.locator("#head")
+    expect(head).to_contain_text("Version 2 draft")
+    ask_to_publish(page)
+    press(page, "Publish version 2")
+    expect(head).to_contain_text("Version 2 queued", timeout=PATIENCE_MS)
+    expect(dialog(page)).to_be_visible()
+    service.moves_on("published")
+    expect(head).to_contain_text("Version 2 live", timeout=PATIENCE_MS)
+    expect(page.locator("#published")).to_contain_text("root")
+    expect(head.get_by_role("link", name="Publish")).to_have_count(0)
+    expect(headline(page)).to_have_text("Version 2 is live", timeout=PATIENCE_MS)
 
 
 def test_a_hidden_tab_does_not_look_and_goes_on_when_it_is_seen(

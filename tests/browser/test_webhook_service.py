@@ -11,7 +11,7 @@ from tests import wire
 from tests.browser.conftest import log_in, open_page, until
 from tests.dashboards import Dashboard, hidden, logged_in, over_http
 from tests.processes import Running
-from tests.web.webhook_service import WebhookService, accepts, answers
+from tests.web.webhooks.webhook_service import WebhookService, accepts, answers
 
 NEW = "https://hooks.example/näher?q=<b>&x=“1”"
 PAGE = "/webhooks/whs_1/"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from tests.browser.barriers import barriers
 from tests.browser.conftest import log_in
 from tests.processes import Running
 
@@ -44,6 +45,17 @@ def body_on_record(page: Page) -> object:
     last = page.locator(".log li").first
     page.goto(last.locator("a", has_text="Open this operation").get_attribute("href") or "")
     return json.loads(page.locator("pre.code").first.inner_text())
+
+
+@pytest.mark.parametrize("width", [320, 360])
+def test_all_that_can_be_pressed_is_large_enough_on_a_small_phone(
+    page: Page, troubles: list[str], width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 700})
+    log_in(page, to="/webhooks/")
+    expect(page.get_by_role("link", name="Change failed")).to_be_visible()
+    assert barriers(page) == []
+    troubles.clear()  # What axe does while it looks is against the policy.
 
 
 def test_what_is_shown_while_typing_is_exactly_what_is_sent(page: Page) -> None:

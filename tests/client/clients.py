@@ -64,7 +64,7 @@ def client_of(url: str, **options: Any) -> PublishingClient:
     return PublishingClient(**{"base_url": url, "api_key": KEY, "timeout_s": 5.0} | options)
 
 
-def raised(kind: type[ErrorT], call: Callable[..., object], *args: Any) -> ErrorT:
+def error_of(kind: type[ErrorT], call: Callable[..., object], *args: Any) -> ErrorT:
     """Return the error of that kind which the call must end in."""
     with pytest.raises(kind) as caught:
         call(*args)
@@ -72,7 +72,9 @@ def raised(kind: type[ErrorT], call: Callable[..., object], *args: Any) -> Error
 
 
 @contextmanager
-def facing(*scripts: Script, **options: Any) -> Iterator[tuple[PublishingClient, SmallServer]]:
+def client_of_server(
+    *scripts: Script, **options: Any
+) -> Iterator[tuple[PublishingClient, SmallServer]]:
     """Yield a client over the network and the small server it calls."""
     with serving(*scripts) as server, client_of(server.url, **options) as client:
         yield client, server

@@ -10,11 +10,12 @@ import pytest
 
 from dashboard.client import (
     APIError,
+    AuthenticationError,
     CallReport,
-    LostAnswerError,
+    ConnectError,
     NotFoundError,
-    NotReachedError,
     PublishingClient,
+    ResponseLostError,
 )
 from tests import wire
 from tests.client.clients import (
@@ -111,7 +112,7 @@ def logged(caplog: pytest.LogCaptureFixture) -> tuple[str, str, object, object]:
 
 def test_why_nobody_answered_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "dashboard.client")
-    with client_of("http://pressroom.invalid") as client, pytest.raises(NotReachedError):
+    with client_of("http://pressroom.invalid") as client, pytest.raises(ConnectError):
         client.pages.create(PAGE_REQUEST)
     level, words, status, error = logged(caplog)
     why = "The service could not be reached: the name pressroom.invalid is not known."
@@ -185,5 +186,17 @@ def test_a_key_no_header_can_carry_is_refused_without_showing_it(key: str) -> No
 
 def test_a_time_limit_is_told_in_seconds() -> None:
     client = client_answering(fails(httpx.ReadTimeout), timeout_s=2.5)
-    with pytest.raises(LostAnswerError, match=r"did not answer within 2\.5 s"):
+    with pytest.raises(ResponseLostError, match=r"did not answer within 2\.5 s"):
         client.pages.get("page_1")
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refused_key_is_a_warning_in_the_log(
+    status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "dashboard.client")
+    with pytest.raises(AuthenticationError):
+        client_saying(status).pages.get("page_1")
+    level, words, logged_status, _ = logged(caplog)
+    assert (level, logged_status) == ("WARNING", status)
+    assert words.endswith("the service refused our key")

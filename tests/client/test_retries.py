@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from dashboard.client import (
     APIError,
-    BadAnswerError,
     CallReport,
-    LostAnswerError,
-    NotReachedError,
+    ConnectError,
+    InvalidResponseError,
     RateLimitedError,
-    ServiceFaultError,
+    ResponseLostError,
+    ServerError,
     StatusError,
 )
 from dashboard.client.retries import read_retry_after_s, wait_before_retry_s
@@ -29,7 +29,7 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 def fault(status_code: int, retry_after_s: float | None = None) -> StatusError:
     """Return an answer outside 2xx."""
-    return StatusError(status_code=status_code, said="no", body="", retry_after_s=retry_after_s)
+    return StatusError(status_code=status_code, message="no", body="", retry_after_s=retry_after_s)
 
 
 def wait_s(error: APIError, **differs: Any) -> float | None:
@@ -41,11 +41,11 @@ def wait_s(error: APIError, **differs: Any) -> float | None:
 @pytest.mark.parametrize(
     ("error", "is_tried_again"),
     [
-        (NotReachedError("refused", is_passing=True), True),
-        (NotReachedError("5 s"), False),
-        (LostAnswerError("closed", is_passing=True), True),
-        (LostAnswerError("30 s"), False),
-        (BadAnswerError("not JSON", path="", status_code=200), False),
+        (ConnectError("refused", is_passing=True), True),
+        (ConnectError("5 s"), False),
+        (ResponseLostError("closed", is_passing=True), True),
+        (ResponseLostError("30 s"), False),
+        (InvalidResponseError("not JSON", path="", status_code=200), False),
         (fault(429, 1), True),
         (fault(429), False),
         (fault(503, 0), True),
@@ -64,7 +64,7 @@ def test_what_is_worth_a_retry(*, error: APIError, is_tried_again: bool) -> None
 
 @pytest.mark.parametrize("method", ["POST", "PATCH", "PUT", "DELETE"])
 def test_no_write_is_ever_worth_one(method: str) -> None:
-    errors = [fault(429, 0), fault(502), fault(503, 0), NotReachedError("no", is_passing=True)]
+    errors = [fault(429, 0), fault(502), fault(503, 0), ConnectError("no", is_passing=True)]
     assert [wait_s(error, method=method) for error in errors] == [None] * 4
 
 
@@ -177,14 +177,14 @@ def test_a_write_is_sent_once_whatever_happens(
 @pytest.mark.parametrize("name", READS)
 def test_every_read_is_tried_three_times_at_most(name: str) -> None:
     service = Service(says(502))
-    with pytest.raises(ServiceFaultError):
+    with pytest.raises(ServerError):
         READS[name](client_answering(service))
     assert service.count == 3
 
 
 def test_a_read_that_ran_out_of_time_is_not_tried_again() -> None:
     service = Service(fails(httpx.ReadTimeout))
-    with pytest.raises(LostAnswerError):
+    with pytest.raises(ResponseLostError):
         client_answering(service).people.list()
     assert service.count == 1
 
@@ -200,6 +200,6 @@ def test_a_wait_beyond_the_time_limit_is_left_to_the_user() -> None:
 
 def test_what_is_left_of_the_time_limit_ends_the_retries() -> None:
     service = Service(says(502))
-    with pytest.raises(ServiceFaultError):
+    with pytest.raises(ServerError):
         client_answering(service, timeout_s=0.05).people.list()
     assert service.count == 1

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from dashboard.client import APIError, Arrival, LostAnswerError, NotReachedError
-from tests.client.clients import PAGE_REQUEST, PEOPLE, client_of, facing, raised
+from dashboard.client import APIError, ConnectError, Executed, ResponseLostError
+from tests.client.clients import PAGE_REQUEST, PEOPLE, client_of, client_of_server, error_of
 from tests.client.small_server import answer, dribbles, says
 
 LIMIT_S = 0.4
@@ -38,16 +38,16 @@ def within(seconds: float) -> Iterator[None]:
 
 @pytest.mark.parametrize("how", SLOW)
 def test_the_limit_holds_against_one_who_answers_slowly(how: str) -> None:
-    with facing(SLOW[how], timeout_s=LIMIT_S) as (client, server), within(SOON_S):
-        error = raised(LostAnswerError, client.people.list)
+    with client_of_server(SLOW[how], timeout_s=LIMIT_S) as (client, server), within(SOON_S):
+        error = error_of(ResponseLostError, client.people.list)
     assert str(error) == "The service did not answer within 0.4 s."
     assert len(server.requests) == 1
 
 
 def test_the_limit_holds_against_one_who_refuses_slowly() -> None:
     slow_body = dribbles(b"HTTP/1.1 409 Conflict\r\nContent-Length: 1000\r\n\r\n", b" ")
-    with facing(slow_body, timeout_s=LIMIT_S) as (client, _), within(SOON_S):
-        assert raised(APIError, client.pages.get, "page_1").arrival is Arrival.NO
+    with client_of_server(slow_body, timeout_s=LIMIT_S) as (client, _), within(SOON_S):
+        assert error_of(APIError, client.pages.get, "page_1").executed is Executed.NO
 
 
 def test_the_limit_holds_while_a_request_is_sent() -> None:
@@ -57,22 +57,22 @@ def test_the_limit_holds_while_a_request_is_sent() -> None:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         # To write so much out takes a while of its own.
         with client_of(url, timeout_s=5 * LIMIT_S) as client, within(2 * SOON_S):
-            error = raised(LostAnswerError, client.pages.create, huge)
-    assert error.arrival is Arrival.MAYBE
+            error = error_of(ResponseLostError, client.pages.create, huge)
+    assert error.executed is Executed.MAYBE
 
 
 def test_the_limit_holds_over_retries() -> None:
     bad_gateway = answer(b"", status="502 Bad Gateway")
-    with facing(says(b"", bad_gateway, pause_s=0.25), timeout_s=0.6) as (client, server):
+    with client_of_server(says(b"", bad_gateway, pause_s=0.25), timeout_s=0.6) as (client, server):
         with within(SOON_S):
-            raised(APIError, client.people.list)
+            error_of(APIError, client.people.list)
         assert len(server.requests) < 3
 
 
 def test_its_end_is_the_end_of_that_connection_alone() -> None:
     # The second is answered within it, on a busy machine, too.
-    with facing(says(), says(answer(PEOPLE)), timeout_s=2 * LIMIT_S) as (client, _):
-        raised(LostAnswerError, client.people.list)
+    with client_of_server(says(), says(answer(PEOPLE)), timeout_s=2 * LIMIT_S) as (client, _):
+        error_of(ResponseLostError, client.people.list)
         assert client.people.list().total_count == 1
 
 
@@ -86,5 +86,5 @@ def test_a_port_that_accepts_nobody_was_never_reached() -> None:
             within(SOON_S),
             client_of(url, timeout_s=LIMIT_S) as client,
         ):
-            error = raised(NotReachedError, client.people.list)
+            error = error_of(ConnectError, client.people.list)
     assert "127.0.0.1 did not accept a connection within 0.4 s" in str(error)

@@ -1,16 +1,21 @@
-"""A wrong or missing variable stops the start with one sentence that names it."""
+"""An invalid or missing variable stops the start with one sentence that names it."""
 
 import os
+import sqlite3
+import stat
 import subprocess
 import sys
+from contextlib import closing
+from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 
-from config.environment import BASE_DIR, Environment, read_environment
+from config import environment
+from config.environment import BASE_DIR, Environment, misspelt_variables, read_environment
 
 GOOD = {
-    "SECRET_KEY": "0123456789" * 5,
+    "SECRET_KEY": "only-for-tests-0123456789-abcdefghij-klmnopqrst-uvwxyz",
     "ALLOWED_HOSTS": "desk.example",
     "DATABASE_URL": "sqlite://:memory:",
 }
@@ -24,7 +29,7 @@ SERVICE = {"SERVICE_URL": "https://api.example", "SERVICE_API_KEY": "secret-key"
 
 
 def start(**variables: str) -> subprocess.CompletedProcess[str]:
-    """Start Django's check command with this environment and nothing else."""
+    """Run Django's check command with only this environment."""
     environment = {"PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": "config.settings"}
     return subprocess.run(
         [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"],
@@ -38,7 +43,7 @@ def start(**variables: str) -> subprocess.CompletedProcess[str]:
 
 
 def sentence_on(**variables: str) -> str:
-    """Return what reading this environment, and nothing else, ends with."""
+    """Return the message with which reading only this environment exits."""
     with patch.dict(os.environ, variables, clear=True), pytest.raises(SystemExit) as end:
         read_environment()
     return str(end.value)
@@ -54,6 +59,10 @@ def test_a_whole_environment_passes_djangos_deploy_check() -> None:
     [
         ({"SECRET_KEY": ""}, "SECRET_KEY"),
         ({"SECRET_KEY": "short"}, "SECRET_KEY"),
+        ({"SECRET_KEY": "x" * 50}, "SECRET_KEY"),
+        ({"SECRET_KEY": "changeme" * 7}, "SECRET_KEY"),
+        ({"SECRET_KEY": "0123456789" * 5}, "SECRET_KEY"),
+        ({"SECRET_KEY": f"django-insecure-{GOOD['SECRET_KEY']}"}, "SECRET_KEY"),
         ({"ALLOWED_HOSTS": ""}, "ALLOWED_HOSTS"),
         ({"DEBUG": "perhaps"}, "DEBUG"),
         ({"SERVICE_URL": "https://api.example"}, "SERVICE_API_KEY"),
@@ -116,6 +125,8 @@ def test_a_wrong_value_is_told_in_one_sentence(variables: dict[str, str], named:
         ("SERVICE_URL", "http://host:99999", "must name a port from 1 to 65535, or none"),
         ("SERVICE_URL", "http://x y", "must hold no blanks"),
         ("SERVICE_URL", "http://a..b", "must name one host"),
+        ("SERVICE_URL", "https://api.example/v0", "must end before /v0, which is added to it"),
+        ("SERVICE_URL", "https://api.example/base/v0/", "must end before /v0"),
         ("ALLOWED_HOSTS", "https://127.0.0.1", "https://127.0.0.1 must be a host alone"),
         ("ALLOWED_HOSTS", "x.example.com:8000", "x.example.com:8000 must be a host alone"),
         ("ALLOWED_HOSTS", "a.example, *.b.example", "*.b.example must be a host alone"),
@@ -191,6 +202,33 @@ def test_no_sentence_and_no_repr_shows_the_service_key() -> None:
     assert "secret-key" not in repr(Environment.model_construct(service_api_key="secret-key"))
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("SECURE_COOKIE", "SECURE_COOKIES"),
+        ("ENVIRONMENT_COLOR", "ENVIRONMENT_COLOUR"),
+        ("DATABASE_URI", "DATABASE_URL"),
+        ("SERVICE_KEY", "SERVICE_API_KEY"),
+        ("ALLOWED_HOST", "ALLOWED_HOSTS"),
+        ("OIDC_CLIENTID", "OIDC_CLIENT_ID"),
+    ],
+)
+def test_a_misspelt_name_is_noticed(name: str, meant: str) -> None:
+    with patch.dict(os.environ, GOOD | {name: "x"}, clear=True):
+        assert misspelt_variables() == {name: meant}
+
+
+def test_other_peoples_names_are_left_alone() -> None:
+    others = [
+        *("PATH", "HOME", "HOSTNAME", "LANG", "PORT", "HTTPS_PROXY", "NO_PROXY", "LOG_LEVEL"),
+        *("SERVICE_HOST", "SERVICE_PORT", "TEST_DATABASE_URL", "REDIS_URL", "CACHE_DIR"),
+        *("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_SERVICE_NAME", "KUBERNETES_SERVICE_HOST"),
+        *("database_url", "DJANGO_SETTINGS_MODULE", "DJANGO_SUPERUSER_PASSWORD"),
+    ]
+    with patch.dict(os.environ, GOOD | dict.fromkeys(others, "x"), clear=True):
+        assert misspelt_variables() == {}
+
+
 COLLECTOR = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
 WITHOUT_OPENTELEMETRY = """
 import sys
@@ -231,3 +269,39 @@ def test_opentelemetry_is_loaded_only_for_a_collector_that_is_wanted(
         check=False,
     )
     assert (run.stdout or run.stderr).strip().endswith(said)
+
+
+def modes(folder: Path) -> dict[str, int]:
+    return {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+
+
+def test_only_its_owner_may_read_a_new_database(tmp_path: Path) -> None:
+    database = tmp_path / "new.sqlite3"
+    start(**GOOD | {"DATABASE_URL": f"sqlite:///{database}"})
+    with closing(sqlite3.connect(database)) as opened:
+        opened.executescript("PRAGMA journal_mode=WAL; CREATE TABLE it (a)")
+        assert modes(tmp_path) == dict.fromkeys(
+            ["new.sqlite3", "new.sqlite3-wal", "new.sqlite3-shm"], 0o600
+        )
+
+
+def test_the_demos_secret_is_for_its_owner_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(environment, "VAR_DIR", tmp_path / "var")
+    with patch.dict(os.environ):
+        environment.use_demo_environment()
+    assert modes(tmp_path) == {"var": 0o700}
+    assert modes(tmp_path / "var") == {"demo-secret": 0o600}
+
+
+@pytest.mark.parametrize(("mode", "is_warned_of"), [(0o644, True), (0o640, False)])
+def test_a_database_that_all_may_read_is_warned_of(
+    tmp_path: Path, mode: int, is_warned_of: bool
+) -> None:
+    tmp_path.chmod(0o755)
+    database = tmp_path / "old.sqlite3"
+    database.touch()
+    database.chmod(mode)
+    run = start(**GOOD | {"DATABASE_URL": f"sqlite:///{database}"})
+    assert (f"Every account of this machine may read {database}" in run.stderr) == is_warned_of

@@ -6,9 +6,9 @@ import pytest
 from pydantic import BaseModel
 
 from dashboard.client import (
+    AuthenticationError,
     ConflictError,
     InvalidRequestError,
-    KeyRefusedError,
     NotFoundError,
     PublishingClient,
 )
@@ -140,7 +140,9 @@ def test_numbers_go_out_as_they_came_in(client: PublishingClient) -> None:
 def test_people_are_listed_and_searched(client: PublishingClient) -> None:
     ada, _ = make_person("Ada Lovelace"), make_person("Émile Zola")
     assert client.people.list(limit=1).total_count == 2
-    assert [person.person_id for person in client.people.search(query="LOVE").items] == [ada.id]
+    assert [person.person_id for person in client.people.search(query="LOVE").items] == [
+        ada.person_id
+    ]
 
 
 def test_a_subscription_is_read_by_an_empty_patch_and_changed_by_another(
@@ -168,5 +170,5 @@ def test_refusals_arrive_as_the_errors_that_say_what_to_do(client: PublishingCli
 def test_a_wrong_key_is_refused() -> None:
     base_url, _, transport = EmbeddedTransport.for_dashboard()
     client = PublishingClient(base_url=base_url, api_key="wrong", transport=transport)
-    with pytest.raises(KeyRefusedError):
+    with pytest.raises(AuthenticationError):
         client.people.list()

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from dashboard.web.service import close_publishing_client
+from dashboard.service.client import close_publishing_client
 from tests.conformance.odd_service import AUDIENCE_ID, KEY, MOODS, PAGE_ID, VERSION_ID
 from tests.conftest import logged_in, person
 from tests.processes import NO_TLS, Running, odd_service

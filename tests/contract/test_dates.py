@@ -1,4 +1,4 @@
-"""Dates: what is written is read back, and nothing that comes in can raise."""
+"""Dates: written ones can be parsed, and no input raises."""
 
 import re
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""The list envelope, and what one unreadable item costs."""
+"""The list envelope, also with unreadable items."""
 
 from typing import Any
 

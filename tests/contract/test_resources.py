@@ -54,7 +54,7 @@ each_required = pytest.mark.parametrize(
 
 
 def problem_of(model: type[WireModel], data: Any) -> tuple[Any, ...]:
-    """Return where the first problem is."""
+    """Return the path of the first problem."""
     with pytest.raises(ValidationError) as caught:
         model.model_validate(data)
     return caught.value.errors()[0]["loc"]

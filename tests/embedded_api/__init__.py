@@ -1,1 +1,1 @@
-"""The embedded API, asked over HTTP."""
+"""The embedded API, called by HTTP."""

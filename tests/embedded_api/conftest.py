@@ -1,4 +1,4 @@
-"""A caller of the service: an HTTP client with a key, through the whole stack of the product."""
+"""A caller of the service: an HTTP client with a key, through the whole stack."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ Caller = Callable[..., Client]
 
 @pytest.fixture
 def caller_of(db: None) -> Caller:
-    """Return a client with a key of a tenant. It is held to CSRF rules, as a browser would be."""
+    """Return a client with a key of a tenant. It enforces CSRF checks, like a browser."""
 
     def caller(tenant: Tenant | None = None) -> Client:
         key = keys.issue(ApiKey(name="A test", tenant=tenant or keys.default_tenant()))

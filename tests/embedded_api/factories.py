@@ -1,4 +1,4 @@
-"""Rows to ask the service about, each as small as it can be."""
+"""Factories for minimal rows."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -28,7 +28,7 @@ PAGE_BODY: dict[str, Any] = {
 
 
 def ago(**duration: float) -> str:
-    """Return a mark of that long ago."""
+    """Return a mark of a past time."""
     return write_mark(timezone.now() - timedelta(**duration))
 
 
@@ -40,7 +40,7 @@ def make_page(**fields: Any) -> Page:
 
 
 def make_audience(page: Page | None = None, **fields: Any) -> Audience:
-    """Return an audience of the page, or of one of its own."""
+    """Return an audience of the page, or of a new one."""
     page = page or make_page()
     return Audience.objects.create(tenant=page.tenant, page=page, **fields)
 
@@ -55,7 +55,7 @@ def make_version(audience: Audience | None = None, number: int = 1, **fields: An
 
 
 def make_live_version(audience: Audience | None = None, number: int = 1, **fields: Any) -> Version:
-    """Return a version that is live since an hour."""
+    """Return a version that has been live for an hour."""
     dates = {"queued_at": ago(hours=2), "processing_at": ago(hours=1.5)}
     return make_version(audience, number, **dates, published_at=ago(hours=1), **fields)
 
@@ -83,7 +83,7 @@ def make_conversation(audience: Audience | None = None, **fields: Any) -> Conver
 
 
 def other_tenant() -> Tenant:
-    """Return a tenant whose things the default tenant's keys do not see."""
+    """Return a tenant whose objects the default tenant's keys can't access."""
     return Tenant.objects.create(name="Somebody else")
 
 
@@ -94,5 +94,5 @@ def publish_path(version: Version) -> str:
 
 
 def moment(text: str) -> datetime:
-    """Return an ISO 8601 text's moment."""
+    """Parse an ISO 8601 text."""
     return datetime.fromisoformat(text)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from dashboard.contract.dates import write_mark
 from dashboard.embedded_api import keys
+from dashboard.embedded_api.cursors import NEWEST_FIRST
 from dashboard.embedded_api.models import Page, Person, Tenant
 from tests.embedded_api.factories import make_page, make_person, moment
 
@@ -43,7 +44,9 @@ def test_a_walk_meets_each_person_once_by_name_then_id(
     Person.objects.all().delete()
     rows = [make_person(name) for name in names]
     walked = [item for items in parts(service, "/v0/persons", limit) for item in ids(items)]
-    assert walked == [row.id for row in sorted(rows, key=lambda row: (row.name, row.id))]
+    assert walked == [
+        row.person_id for row in sorted(rows, key=lambda row: (row.name, row.person_id))
+    ]
 
 
 @given(
@@ -89,7 +92,7 @@ def test_people_who_come_and_go_during_a_walk_hide_nobody(
     asked: tuple[str, dict[str, str]],
 ) -> None:
     Person.objects.all().delete()
-    stay = {make_person(name, email="a@b.example").id for name in before}
+    stay = {make_person(name, email="a@b.example").person_id for name in before}
     walked: list[str] = []
     path, query = asked
     for items in parts(service, path, limit, **query):
@@ -98,8 +101,8 @@ def test_people_who_come_and_go_during_a_walk_hide_nobody(
         if isinstance(change, str):
             make_person(change, email="a@b.example")
         elif change is not None:
-            gone = Person.objects.order_by("id")[change % Person.objects.count()]
-            stay.discard(gone.id)
+            gone = Person.objects.order_by("person_id")[change % Person.objects.count()]
+            stay.discard(gone.person_id)
             gone.delete()
     assert len(walked) == len(set(walked))
     assert stay <= set(walked)
@@ -125,7 +128,9 @@ def test_a_cursor_of_a_row_that_is_gone_still_goes_on(service: Client) -> None:
     rows = [make_person(name) for name in ("A", "B", "C")]
     cursor = service.get("/v0/persons", {"limit": 2}).json()["nextCursor"]
     rows[1].delete()
-    assert ids(service.get("/v0/persons", {"cursor": cursor}).json()["items"]) == [rows[2].id]
+    assert ids(service.get("/v0/persons", {"cursor": cursor}).json()["items"]) == [
+        rows[2].person_id
+    ]
 
 
 @pytest.mark.django_db
@@ -137,3 +142,9 @@ def test_a_cursor_opens_no_other_tenant(service: Client) -> None:
     key = keys.issue(keys.ApiKey(name="Theirs", tenant=stranger))
     answer = Client(headers={"x-api-key": key}).get("/v0/persons", {"cursor": cursor})
     assert answer.json()["items"] == []
+
+
+def test_cursors_that_were_given_stay_good_whatever_their_module_is_called(settings: Any) -> None:
+    settings.SECRET_KEY = "a-key-of-this-test"
+    given = "WyIyMDI2LTAzLTAxIiwicGFnZV8xIl0:LwhgDkjduuJeb1Y3MCHqkZeGeUUYbRx77nCrSa44Lrs"
+    assert NEWEST_FIRST.read_cursor(given) == ["2026-03-01", "page_1"]

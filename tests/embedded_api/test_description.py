@@ -84,6 +84,7 @@ def test_the_page_shows_each_operation_without_scripts_or_other_hosts() -> None:
         "choice",
     [
         "RFC 9457", "Keys are kept for good", "above 200", "Every word of it",
+        "Case and accents make no difference",
         "6,000 times in a minute", "429, with the seconds to wait", "308 digits",
     ],
 )  # fmt: skip

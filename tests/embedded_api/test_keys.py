@@ -1,6 +1,7 @@
-"""Keys: who may call, whose things they see, and how keys are made and taken away."""
+"""Keys: access, tenants, issuing and revoking."""
 
 from io import StringIO
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -29,7 +30,7 @@ def status_with(key: str) -> int:
 
 
 def issue_by_command(*arguments: str) -> str:
-    """Run the command and return what it wrote to standard output."""
+    """Run the command and return its standard output."""
     output = StringIO()
     call_command("issue_api_key", *arguments, stdout=output, stderr=StringIO())
     return output.getvalue().strip()
@@ -148,7 +149,7 @@ def test_an_operation_key_is_its_tenants_own(caller_of: Caller) -> None:
 
 @pytest.fixture
 def admin(db: None) -> Client:
-    """The browser of a person who may do everything."""
+    """The browser of a superuser."""
     browser = Client()
     browser.force_login(User.objects.create_superuser("root"))
     return browser
@@ -186,3 +187,8 @@ def test_a_key_that_is_renamed_keeps_working(admin: Client) -> None:
     admin.post(reverse("admin:embedded_api_apikey_change", args=[row.pk]), {"name": "New CRM"})
     row.refresh_from_db()
     assert (row.name, status_with(key)) == ("New CRM", 200)
+
+
+def test_the_dashboards_own_key_stays_whatever_its_module_is_called(settings: Any) -> None:
+    settings.SECRET_KEY = "a-key-of-this-test"
+    assert keys.internal_key() == "6da1e4ed4ef9a75ec0d3770be6a86e13639c39f69a2a7f2ffbae0a394047571a"

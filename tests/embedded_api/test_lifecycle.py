@@ -10,11 +10,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from dashboard.contract.audiences import VersionStatus
 from dashboard.contract.dates import read_date, write_mark
 from dashboard.embedded_api.lifecycle import (
-    END_OF_TIME,
     CancelledVersionError,
     Dates,
     Delays,
-    next_change,
     publish,
 )
 
@@ -73,28 +71,6 @@ def test_the_version_before_is_retired_at_the_very_moment() -> None:
     assert statuses(versions, 16.999) == ["published", "processing"]
     assert statuses(versions, 17) == ["archived", "published"]
     assert versions["a"].archived_at == versions["a"].obsolete_at == versions["b"].published_at
-
-
-@given(seconds=st.floats(0, 30), share=st.floats(0, 1))
-def test_versions_are_what_they_are_now_until_the_next_change_and_then_are_not(
-    seconds: float, share: float
-) -> None:
-    versions = published(published({"a": draft(), "b": draft()}, "a", 0), "b", 10)
-    rows, now = versions.values(), after(seconds)
-    change = min(next_change(rows, now), after(60))
-    moment = min(now + (change - now) * share, change - timedelta(microseconds=1))
-
-    def told(when: datetime) -> list[object]:
-        return [(row.at(when), row.status(when), row.queue_duration_ms(when)) for row in rows]
-
-    assert told(moment) == told(now)
-    assert (told(change) == told(now)) == (next_change(rows, now) == END_OF_TIME)
-
-
-def test_where_nothing_is_planned_nothing_changes() -> None:
-    versions = published({"a": draft(), "b": draft()}, "a", 0)
-    assert next_change(versions.values(), after(8)) == END_OF_TIME
-    assert next_change([Dates()], START) == next_change([], START) == END_OF_TIME
 
 
 def test_another_queued_version_is_cancelled_and_retires_nothing() -> None:

@@ -24,7 +24,7 @@ ACTION = {
 
 
 def create(service: Client, **fields: Any) -> dict[str, Any]:
-    """Create a page over HTTP and return what the service says it is."""
+    """Create a page by HTTP and return the response's JSON."""
     answer = service.post("/v0/pages", {**PAGE_BODY, **fields}, content_type="application/json")
     assert answer.status_code == 201, answer.content
     return dict(answer.json())

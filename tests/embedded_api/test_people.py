@@ -91,7 +91,7 @@ def test_values_that_are_not_there_are_absent(service: Client) -> None:
     person = make_person("", email="a@b.example")
     (item,) = service.get("/v0/persons").json()["items"]
     assert item == {
-        "personId": person.id,
+        "personId": person.person_id,
         "tenantId": person.tenant_id,
         "email": "a@b.example",
         "createdAt": person.created_at,

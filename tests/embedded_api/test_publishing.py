@@ -19,7 +19,7 @@ from tests.embedded_api.factories import (
 )
 
 WHILE_S = 0.5
-"""How long a state lasts: a busy machine still looks in between."""
+"""The duration of a state, long enough for a busy machine to see it."""
 
 
 def publish(service: Client, version: Version, key: str | None = None) -> Any:

@@ -1,4 +1,4 @@
-"""What the service says no to, and that it always says it in the same form."""
+"""Refused requests, and the common form of their responses."""
 
 from http import HTTPStatus
 from typing import Any
@@ -19,8 +19,8 @@ JSON = "application/json"
 MIB = 1 << 20
 
 
-def refused(answer: Any, status: int) -> Problem:
-    """Return the problem an answer holds, once its form is seen to be right."""
+def problem_of(answer: Any, status: int) -> Problem:
+    """Check the form of an error response, and return its problem."""
     assert answer.status_code == status, answer.content[:300]
     assert answer["Content-Type"] == "application/problem+json"
     problem = Problem.model_validate(answer.json())
@@ -77,28 +77,28 @@ def test_every_refusal_is_a_problem(
     service: Client, asked: tuple[str, str, Any, str], status: int
 ) -> None:
     method, path, body, content_type = asked
-    refused(service.generic(method, path, body, content_type=content_type), status)
+    problem_of(service.generic(method, path, body, content_type=content_type), status)
 
 
 def test_the_problem_of_a_body_of_one_mebibyte_is_not_its_size(service: Client) -> None:
-    refused(service.generic("POST", "/v0/pages", " " * MIB, content_type=JSON), 400)
+    problem_of(service.generic("POST", "/v0/pages", " " * MIB, content_type=JSON), 400)
 
 
 def test_a_method_that_is_not_there_is_told_from_those_that_are(service: Client) -> None:
     answer = service.delete("/v0/pages")
-    refused(answer, 405)
+    problem_of(answer, 405)
     assert answer["Allow"] == "GET, POST"
 
 
 def test_a_body_without_its_length_is_refused_rather_than_lost(service: Client) -> None:
     headers = {"Transfer-Encoding": "chunked"}
     answer = service.generic("POST", "/v0/pages", "", content_type=JSON, headers=headers)
-    refused(answer, 411)
+    problem_of(answer, 411)
 
 
 def test_each_field_that_is_wrong_is_named_in_words_for_a_person(service: Client) -> None:
     answer = service.post("/v0/pages", {"actions": [{"x": 1}], "name": ""}, content_type=JSON)
-    errors = {error.path: error.message for error in refused(answer, 422).errors or []}
+    errors = {error.path: error.message for error in problem_of(answer, 422).errors or []}
     assert errors["actions.0.url"] == "is required"
     assert errors["actions.0.x"] == "is no field of this request"
     assert "brandId" in errors
@@ -118,14 +118,14 @@ def test_a_field_that_is_given_twice_is_refused(
     service: Client, asked: tuple[str, str, str], path: str
 ) -> None:
     answer = service.generic(*asked, content_type=JSON)
-    errors = [(error.path, error.message) for error in refused(answer, 422).errors or []]
+    errors = [(error.path, error.message) for error in problem_of(answer, 422).errors or []]
     assert errors == [(path, "is given more than once")]
 
 
 @pytest.mark.parametrize("body", [{"robots": ["\0"] * 200}, {str(n): 1 for n in range(200)}])
 def test_of_many_fields_that_are_wrong_a_hundred_are_named(service: Client, body: Any) -> None:
     answer = service.post("/v0/pages", {**PAGE_BODY, "metadata": body}, content_type=JSON)
-    assert len(refused(answer, 422).errors or []) == 100
+    assert len(problem_of(answer, 422).errors or []) == 100
 
 
 @pytest.mark.parametrize(("limit", "size"), [("1", 1), ("2.9", 2), ("200", 200), ("1e6", 200)])
@@ -139,10 +139,10 @@ def test_a_limit_is_any_number_from_one_on(service: Client, limit: str, size: in
 def test_a_failure_of_ours_is_a_problem_without_details(
     service: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
-    page = make_page(metadata={"title": 7})  # what no release of ours would write
+    page = make_page(metadata={"title": 7})  # not written by any release
     audience = make_conversation(make_audience(page)).audience
     address = f"/v0/pages/{page.id}/audiences/{audience.id}/messages"
-    problem = refused(service.get(address), 500)
+    problem = problem_of(service.get(address), 500)
     assert "title" not in problem.detail
     assert "Traceback" in caplog.text
 

@@ -1,4 +1,4 @@
-"""The sample data: what issue 2 asks of it, that it holds together, and that it never changes."""
+"""The sample data: its content, its consistency, and that it never changes."""
 
 import json
 import re
@@ -15,11 +15,10 @@ from dashboard.contract.dates import read_date
 from dashboard.contract.pages import PageStatus, PageType
 from dashboard.contract.webhooks import EventName
 from dashboard.embedded_api.models import Audience, Person, Version
-from dashboard.embedded_api.sample import Sample
-from dashboard.embedded_api.sample.looks import IN_USE, sights
+from dashboard.embedded_api.sample import Sample, World, make_world
+from dashboard.embedded_api.sample.observations import IN_USE, seen_versions
 from dashboard.embedded_api.sample.people import people
-from dashboard.embedded_api.sample.world import World, make_world
-from dashboard.embedded_api.wire import Wire, conversation
+from dashboard.embedded_api.serializers import Serializer, conversation_json
 
 NOW = datetime(2026, 3, 12, 14, 6, tzinfo=UTC)
 LIFE = ("created_at", "became_draft_at", "queued_at", "processing_at", "published_at")
@@ -47,7 +46,7 @@ def tool_calls(world: World) -> list[dict[str, Any]]:
 
 
 def test_there_are_sixty_pages_of_all_types_and_statuses(world: World) -> None:
-    on_wire = [Wire(NOW).page(page, audiences_count=0) for page in world.pages]
+    on_wire = [Serializer(NOW).page(page, audiences_count=0) for page in world.pages]
     assert len(on_wire) == len({page["pageId"] for page in on_wire}) == 60
     assert {page["pageType"] for page in on_wire} == set(PageType)
     assert {page["status"] for page in on_wire} == set(PageStatus)
@@ -99,7 +98,7 @@ def test_a_page_is_a_draft_exactly_when_none_of_its_versions_was_ever_live(world
         if any(v.dates.at(NOW).published_at for v in story.versions)
     }
     for page in world.pages:
-        is_draft = Wire(NOW).page(page, audiences_count=0)["status"] == PageStatus.DRAFT
+        is_draft = Serializer(NOW).page(page, audiences_count=0)["status"] == PageStatus.DRAFT
         assert is_draft == (page.pk not in published)
 
 
@@ -155,7 +154,7 @@ def test_pending_changes_fit_what_is_true_now_are_true_already_or_came_too_late(
 ) -> None:
     found = Counter()
     for row in world.conversations:
-        context = conversation(row)["context"]
+        context = conversation_json(row)["context"]
         for change in row.pending_changes:
             fits = change["previousValue"] in context.values()
             is_so = change["newValue"] in context.values()
@@ -183,8 +182,8 @@ def test_eight_subscriptions_have_all_events_none_null_and_some(world: World) ->
 
 def test_5000_people_have_names_from_many_places_and_some_lack_a_field() -> None:
     rows = list(people(5_000, NOW))
-    assert len({row.pk for row in rows}) == 5_000
-    assert all(re.fullmatch(r"prospect_[a-z0-9]{26}", row.pk) for row in rows)
+    assert len({row.person_id for row in rows}) == 5_000
+    assert all(re.fullmatch(r"prospect_[a-z0-9]{26}", row.person_id) for row in rows)
     assert sum(not row.name.isascii() for row in rows) > 1_000
     assert len({row.name for row in rows}) > 3_000
     for name in ("email", "slug", "phone_number", "linkedin_profile_url"):
@@ -196,7 +195,7 @@ def test_only_a_few_people_have_no_name_because_they_are_listed_first() -> None:
 
 
 def test_an_audiences_prospect_is_a_person_of_its_company(world: World) -> None:
-    known = {row.pk: row for row in people(5_000, NOW)}
+    known = {row.person_id: row for row in people(5_000, NOW)}
     named = [story for story in world.stories if story.audience.prospect_id]
     assert len(named) > 600
     for story in named:
@@ -216,7 +215,7 @@ def test_every_address_is_made_up(world: World) -> None:
 def test_the_sample_is_the_same_on_every_run(world: World) -> None:
     again = make_world(NOW)
     for ours, theirs in zip(versions(world), versions(again), strict=True):
-        assert Wire(NOW).version(ours) == Wire(NOW).version(theirs)
+        assert Serializer(NOW).version(ours) == Serializer(NOW).version(theirs)
     assert [row.messages for row in world.conversations] == [
         row.messages for row in again.conversations
     ]
@@ -231,7 +230,7 @@ def test_on_another_day_ids_names_and_texts_are_the_same(world: World) -> None:
 
 
 def test_a_dashboard_in_use_has_seen_much_and_missed_some(world: World) -> None:
-    seen = list(sights(world.stories, NOW))
+    seen = list(seen_versions(world.stories, NOW))
     began = NOW - IN_USE
     born_in_use = [v for v in versions(world) if (read_date(v.created_at) or NOW) > began]
     seen_ids = {version.version_id for _, version, _, _ in seen}
@@ -242,7 +241,7 @@ def test_a_dashboard_in_use_has_seen_much_and_missed_some(world: World) -> None:
 
 
 def test_a_version_seen_weeks_ago_is_told_as_it_was_then(world: World) -> None:
-    for _, version, _, last in sights(world.stories, NOW):
+    for _, version, _, last in seen_versions(world.stories, NOW):
         told = (version.queued_at, version.published_at, version.archived_at, version.obsolete_at)
         assert all((read_date(date) or last) <= last for date in (version.created_at, *told))
 

@@ -47,7 +47,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def manage(environment: dict[str, str]) -> Callable[..., str]:
-    """Return what runs `manage.py` and gives the last line it writes."""
+    """Return a function that runs `manage.py` and returns its last line."""
 
     def run(*arguments: str) -> str:
         command = [sys.executable, "manage.py", *arguments]

@@ -1,4 +1,4 @@
-"""Tenants are kept apart: whatever one calls, the other's things stay as they were, and unseen."""
+"""Tenants are isolated: no call of one reads or changes the other's objects."""
 
 import json
 from typing import Any
@@ -25,7 +25,7 @@ JSON = "application/json"
 
 
 class Things:
-    """The ids of what a tenant has, one of each kind."""
+    """The ids of a tenant's objects, one of each kind."""
 
     def __init__(self, tenant: Tenant | None, name: str) -> None:
         more = {"tenant": tenant} if tenant else {}

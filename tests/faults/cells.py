@@ -20,6 +20,8 @@ CALLS = 2
 OWN_S = 15.0
 """What a page of our own may take on a machine that is busy with other tests."""
 
+MISSING = (Kind.NOT_THERE, Kind.GONE)
+
 
 def remember_everything() -> None:
     """Let the ledger hold all that the pages of the matrix are made from."""
@@ -44,9 +46,10 @@ def read(client: Client, page: Reads, kind: Kind, said: str) -> None:
     assert broken.sent, "the fault was never met"
     if kind is Kind.NONE or page.survives:
         assert response.status_code == 200, words
-    elif kind is Kind.NOT_THERE:
-        assert response.status_code == page.not_there[0], words
-        assert page.not_there[1] in words
+    elif kind in MISSING:
+        status, sentence = (kind is Kind.GONE and page.gone) or page.not_there
+        assert response.status_code == status, words
+        assert sentence in words
     elif page.is_remembered:
         assert response.status_code == 200, words
         assert "last known" in words
@@ -55,7 +58,7 @@ def read(client: Client, page: Reads, kind: Kind, said: str) -> None:
         assert response.status_code == kind.value.status, words
         assert kind.value.title in words
         assert "Try again" in words
-    assert said in words or page.survives or kind is Kind.NOT_THERE, words
+    assert said in words or page.survives or kind in MISSING, words
 
 
 def write(client: Client, form: Writes, kind: Kind, said: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from dashboard.web.service import close_publishing_client
+from dashboard.service.client import close_publishing_client
 from tests.conftest import logged_in, person
 from tests.faults.cells import LIMIT_S, remember_everything
 from tests.faults.service import broken

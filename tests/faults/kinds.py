@@ -23,6 +23,7 @@ class Kind(Enum):
     UNREADABLE = Meaning(502, "The service's answer can't be read", Outcome.UNKNOWN)
     KEY_REFUSED = Meaning(502, "The service refused our key", Outcome.REJECTED)
     NOT_THERE = Meaning(404, "Not found", Outcome.REJECTED)
+    GONE = Meaning(410, "Not found", Outcome.REJECTED)
     REFUSED = Meaning(502, "The service could not do this", Outcome.REJECTED)
     WAIT = Meaning(503, "The service asks us to wait", Outcome.REJECTED)
     FAULT = Meaning(502, "The service could not do this", Outcome.UNKNOWN)

@@ -8,7 +8,7 @@ import httpx
 from django.test import Client
 from django.urls import reverse
 
-from dashboard.ledger.models.operations import Kind
+from dashboard.ledger.models.operations import OperationKind
 from dashboard.ledger.operations import publish_key
 from tests import wire
 
@@ -35,6 +35,8 @@ class Reads:
     """Whether it is an addition to a page that is whole without it."""
     not_there: tuple[int, str] = (404, "Not found")
     """The status and the words where the service says that there is no such thing."""
+    gone: tuple[int, str] | None = None
+    """The same where it says that there is none any more; None where that is no difference."""
 
 
 @dataclass(frozen=True)
@@ -42,18 +44,18 @@ class Writes:
     """A form whose sending is one operation."""
 
     operation: str
-    kind: Kind
+    kind: OperationKind
 
     def send(self, client: Client) -> Any:
         """Send the form as a person does, and go where it leads."""
         key = {"operation_key": str(uuid4())}
         match self.kind:
-            case Kind.PUBLISH_VERSION:
+            case OperationKind.PUBLISH_VERSION:
                 address = reverse("version-publish", args=VERSION)
                 key = {"operation_key": publish_key(*VERSION)}
-            case Kind.CREATE_PAGE:
+            case OperationKind.CREATE_PAGE:
                 address, key = reverse("page-create"), key | WHOLE_PAGE
-            case Kind.UPDATE_SUBSCRIPTION:
+            case OperationKind.UPDATE_SUBSCRIPTION:
                 address = reverse("subscription-active", args=["whs_1"])
                 key |= {"active": "off", "confirmed": "1"}
         return client.post(address, key, follow=True)
@@ -72,7 +74,8 @@ READS = [
         "Get audience messages",
         reverse("conversation", args=AUDIENCE),
         is_remembered=False,
-        not_there=(200, "No conversation yet"),
+        not_there=(200, "lists this audience, but has no conversation for it"),
+        gone=(410, "The conversation is gone"),
     ),
     Reads(
         "Get audience messages", reverse("conversation-export", args=AUDIENCE), is_remembered=False
@@ -88,9 +91,9 @@ READS = [
     ),
 ]
 WRITES = [
-    Writes("Create page", Kind.CREATE_PAGE),
-    Writes("Publish audience version", Kind.PUBLISH_VERSION),
-    Writes("Update webhook subscription", Kind.UPDATE_SUBSCRIPTION),
+    Writes("Create page", OperationKind.CREATE_PAGE),
+    Writes("Publish audience version", OperationKind.PUBLISH_VERSION),
+    Writes("Update webhook subscription", OperationKind.UPDATE_SUBSCRIPTION),
 ]
 
 

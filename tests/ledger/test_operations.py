@@ -1,6 +1,7 @@
 """An operation is on record before it is sent, sent once, and settled once, on evidence."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -9,16 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.ledger.models import Attempt, Installation, Operation
-from dashboard.ledger.models.operations import Kind, Outcome
+from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import (
     OPEN,
-    Ending,
+    AttemptResult,
+    OperationKeyConflictError,
     Target,
     begin,
-    begin_again,
+    begin_retry,
+    combined_outcome,
     end,
-    give_up_on_interrupted,
-    outcome_of,
+    mark_interrupted_unknown,
     publish_key,
     settle,
 )
@@ -30,37 +32,67 @@ SETTLED = [outcome for outcome in Outcome if outcome not in OPEN]
 LIMIT = timedelta(seconds=60)
 
 
-def begun(actor: User, key: str | None = None) -> tuple[Operation, Attempt | None]:
+def begin_publish(actor: User, key: str | None = None) -> tuple[Operation, Attempt | None]:
     page_id, audience_id, version_id = INTENT
     return begin(
         operation_key=key or publish_key(*INTENT),
-        kind=Kind.PUBLISH_VERSION,
+        kind=OperationKind.PUBLISH_VERSION,
         actor=actor,
         target=Target(page_id=page_id, audience_id=audience_id, version_id=version_id),
         body={},
     )
 
 
-def sent(actor: User) -> tuple[Operation, Attempt]:
-    operation, attempt = begun(actor)
+def begin_attempt(actor: User) -> tuple[Operation, Attempt]:
+    operation, attempt = begin_publish(actor)
     assert attempt is not None
     return operation, attempt
 
 
-def sent_again(operation: Operation, actor: User) -> Attempt:
-    attempt = begin_again(operation, actor=actor)
+def begin_second_attempt(operation: Operation, actor: User) -> Attempt:
+    attempt = begin_retry(operation, actor=actor)
     assert attempt is not None
     return attempt
 
 
-def long_ago(*attempts: Attempt) -> None:
+def backdate(*attempts: Attempt) -> None:
     numbers = [attempt.pk for attempt in attempts]
     Attempt.objects.filter(pk__in=numbers).update(sent_at=timezone.now() - 2 * LIMIT)
 
 
-def outcome_now(operation: Operation) -> str:
+def current_outcome(operation: Operation) -> str:
     operation.refresh_from_db()
     return operation.outcome
+
+
+def test_the_same_request_with_the_same_key_is_found_and_not_begun(paula: User) -> None:
+    first, _ = begin_attempt(paula)
+    assert begin_publish(paula, first.operation_key) == (first, None)
+
+
+@pytest.mark.parametrize(
+    "differs",
+    [
+        {"kind": OperationKind.UPDATE_SUBSCRIPTION},
+        {"target": Target(page_id="page_1", audience_id="aud_1", version_id="ver_3")},
+        {"target": Target(subscription_id="whs_1")},
+        {"body": {"active": True}},
+    ],
+)
+def test_a_key_on_record_for_another_request_begins_nothing(
+    differs: dict[str, Any], paula: User
+) -> None:
+    first, _ = begin_attempt(paula)
+    page_id, audience_id, version_id = INTENT
+    asked: dict[str, Any] = {
+        "kind": OperationKind.PUBLISH_VERSION,
+        "target": Target(page_id=page_id, audience_id=audience_id, version_id=version_id),
+        "body": {},
+    }
+    with pytest.raises(OperationKeyConflictError) as conflict:
+        begin(operation_key=first.operation_key, actor=paula, **asked | differs)
+    assert conflict.value.operation == first
+    assert Attempt.objects.count() == 1
 
 
 def test_everyone_who_asks_for_the_same_gets_the_same_key() -> None:
@@ -73,7 +105,7 @@ def test_ids_that_run_together_alike_have_keys_of_their_own() -> None:
 
 def test_another_installation_has_other_keys() -> None:
     before = publish_key(*INTENT)
-    Installation.objects.all().delete()
+    Installation.objects.update(nonce="another")
     assert publish_key(*INTENT) != before
 
 
@@ -86,96 +118,96 @@ def test_what_is_settled_gives_the_next_intent_a_key_of_its_own(
     outcome: Outcome, paula: User
 ) -> None:
     before = publish_key(*INTENT)
-    end(sent(paula)[1], Ending(outcome))
+    end(begin_attempt(paula)[1], AttemptResult(outcome))
     assert publish_key(*INTENT) != before
 
 
 @pytest.mark.parametrize("outcome", OPEN)
 def test_what_is_open_keeps_its_key(outcome: Outcome, paula: User) -> None:
     before = publish_key(*INTENT)
-    end(sent(paula)[1], Ending(outcome))
+    end(begin_attempt(paula)[1], AttemptResult(outcome))
     assert publish_key(*INTENT) == before
 
 
 def test_a_key_on_record_is_not_sent_by_anyone_else(paula: User, ada: User) -> None:
-    operation, _ = begun(paula)
-    found, attempt = begun(ada, operation.operation_key)
+    operation, _ = begin_publish(paula)
+    found, attempt = begin_publish(ada, operation.operation_key)
     assert (found.pk, attempt, found.actor_name) == (operation.pk, None, "paula")
 
 
 @pytest.mark.parametrize("outcome", SETTLED)
 def test_only_what_is_unknown_is_sent_again(outcome: Outcome, paula: User) -> None:
-    operation, attempt = sent(paula)
-    assert begin_again(operation, actor=paula) is None, "it is under way"
-    end(attempt, Ending(Outcome.UNKNOWN))
-    end(sent_again(operation, paula), Ending(outcome))
+    operation, attempt = begin_attempt(paula)
+    assert begin_retry(operation, actor=paula) is None, "it is under way"
+    end(attempt, AttemptResult(Outcome.UNKNOWN))
+    end(begin_second_attempt(operation, paula), AttemptResult(outcome))
     settle(operation, Outcome.ACCEPTED, found="")
-    assert begin_again(operation, actor=paula) is None
+    assert begin_retry(operation, actor=paula) is None
 
 
 def test_of_two_who_send_again_one_does(paula: User, ada: User) -> None:
-    operation, attempt = sent(paula)
-    end(attempt, Ending(Outcome.UNKNOWN))
-    assert [begin_again(operation, actor=who) is None for who in (paula, ada)] == [False, True]
+    operation, attempt = begin_attempt(paula)
+    end(attempt, AttemptResult(Outcome.UNKNOWN))
+    assert [begin_retry(operation, actor=who) is None for who in (paula, ada)] == [False, True]
 
 
 @pytest.mark.parametrize("outcome", [Outcome.REJECTED, Outcome.NOT_SENT])
 def test_a_refusal_of_the_repeat_does_not_settle_what_was_lost(
     outcome: Outcome, paula: User
 ) -> None:
-    operation, attempt = sent(paula)
-    end(attempt, Ending(Outcome.UNKNOWN))
-    end(sent_again(operation, paula), Ending(outcome, "Refused."))
-    assert outcome_now(operation) == Outcome.UNKNOWN
+    operation, attempt = begin_attempt(paula)
+    end(attempt, AttemptResult(Outcome.UNKNOWN))
+    end(begin_second_attempt(operation, paula), AttemptResult(outcome, "Refused."))
+    assert current_outcome(operation) == Outcome.UNKNOWN
 
 
 def test_an_answer_that_comes_late_counts(paula: User) -> None:
-    operation, attempt = sent(paula)
-    long_ago(attempt)
-    give_up_on_interrupted(limit=LIMIT)
-    assert outcome_now(operation) == Outcome.UNKNOWN
-    end(attempt, Ending(Outcome.ACCEPTED))
-    assert outcome_now(operation) == Outcome.ACCEPTED
+    operation, attempt = begin_attempt(paula)
+    backdate(attempt)
+    mark_interrupted_unknown(limit=LIMIT)
+    assert current_outcome(operation) == Outcome.UNKNOWN
+    end(attempt, AttemptResult(Outcome.ACCEPTED))
+    assert current_outcome(operation) == Outcome.ACCEPTED
 
 
 def test_a_late_refusal_waits_for_the_repeat_that_is_under_way(paula: User) -> None:
-    operation, attempt = sent(paula)
-    long_ago(attempt)
-    give_up_on_interrupted(limit=LIMIT)
-    repeat = sent_again(operation, paula)
-    end(attempt, Ending(Outcome.REJECTED))
-    assert outcome_now(operation) == Outcome.SENDING
-    end(repeat, Ending(Outcome.REJECTED))
-    assert outcome_now(operation) == Outcome.REJECTED
+    operation, attempt = begin_attempt(paula)
+    backdate(attempt)
+    mark_interrupted_unknown(limit=LIMIT)
+    repeat = begin_second_attempt(operation, paula)
+    end(attempt, AttemptResult(Outcome.REJECTED))
+    assert current_outcome(operation) == Outcome.SENDING
+    end(repeat, AttemptResult(Outcome.REJECTED))
+    assert current_outcome(operation) == Outcome.REJECTED
 
 
 def test_what_was_just_sent_is_not_given_up(paula: User) -> None:
-    operation, _ = sent(paula)
-    assert give_up_on_interrupted(limit=LIMIT) == 0
-    assert outcome_now(operation) == Outcome.SENDING
+    operation, _ = begin_attempt(paula)
+    assert mark_interrupted_unknown(limit=LIMIT) == 0
+    assert current_outcome(operation) == Outcome.SENDING
 
 
 def test_a_repeat_under_way_is_not_given_up_with_the_first(paula: User) -> None:
-    operation, attempt = sent(paula)
-    end(attempt, Ending(Outcome.UNKNOWN))
-    sent_again(operation, paula)
-    long_ago(attempt)
-    assert give_up_on_interrupted(limit=LIMIT) == 0
-    assert outcome_now(operation) == Outcome.SENDING
+    operation, attempt = begin_attempt(paula)
+    end(attempt, AttemptResult(Outcome.UNKNOWN))
+    begin_second_attempt(operation, paula)
+    backdate(attempt)
+    assert mark_interrupted_unknown(limit=LIMIT) == 0
+    assert current_outcome(operation) == Outcome.SENDING
 
 
 def test_what_is_settled_stays_so(paula: User) -> None:
-    operation, attempt = sent(paula)
-    end(attempt, Ending(Outcome.ACCEPTED))
+    operation, attempt = begin_attempt(paula)
+    end(attempt, AttemptResult(Outcome.ACCEPTED))
     settle(operation, Outcome.REJECTED, found="Looked again.")
-    end(attempt, Ending(Outcome.REJECTED))
-    assert outcome_now(operation) == Outcome.ACCEPTED
+    end(attempt, AttemptResult(Outcome.REJECTED))
+    assert current_outcome(operation) == Outcome.ACCEPTED
     assert operation.look_found == "Looked again."
 
 
 def test_a_look_that_tells_nothing_leaves_the_outcome(paula: User) -> None:
-    operation, attempt = sent(paula)
-    end(attempt, Ending(Outcome.UNKNOWN))
+    operation, attempt = begin_attempt(paula)
+    end(attempt, AttemptResult(Outcome.UNKNOWN))
     found = settle(operation, Outcome.UNKNOWN, found="Still draft.")
     assert (found.outcome, found.settled_at, found.look_found) == (
         Outcome.UNKNOWN,
@@ -186,7 +218,7 @@ def test_a_look_that_tells_nothing_leaves_the_outcome(paula: User) -> None:
 
 @given(st.lists(st.sampled_from(list(Outcome)), min_size=1))
 def test_no_lost_attempt_is_called_failed(attempts: list[Outcome]) -> None:
-    outcome = outcome_of(attempts)
+    outcome = combined_outcome(attempts)
     assert outcome in attempts
     if Outcome.UNKNOWN in attempts:
         assert outcome not in (Outcome.REJECTED, Outcome.NOT_SENT)
@@ -197,5 +229,5 @@ def test_no_lost_attempt_is_called_failed(attempts: list[Outcome]) -> None:
 def test_the_longest_name_of_a_person_stands_on_record() -> None:
     """PostgreSQL takes no more than the column has, and first and last name may have more."""
     actor = User.objects.create_user("longest", first_name="Ä" * 150, last_name="Z" * 150)
-    operation, attempt = sent(actor)
+    operation, attempt = begin_attempt(actor)
     assert operation.actor_name == attempt.actor_name == f"{'Ä' * 150} {'Z' * 49}"

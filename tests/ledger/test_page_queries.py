@@ -13,21 +13,22 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dashboard.folding import fold
 from dashboard.ledger.models import AudienceRecord, PageRecord
-from dashboard.ledger.queries.audiences import IN_FLIGHT, STANDINGS
+from dashboard.ledger.page_flags import AUDIENCE_FLAGS, update_page_flags
+from dashboard.ledger.queries.audiences import IN_FLIGHT
 from dashboard.ledger.queries.pages import (
     NOT_GIVEN,
     PAGE_SORTS,
-    bodies_of_pages,
-    count_standings,
+    count_flags,
     find_pages,
+    list_page_bodies,
     tally_pages,
 )
-from dashboard.ledger.standings import note_standings
 
 pytestmark = pytest.mark.django_db
 DAY = datetime(2026, 11, 1, tzinfo=UTC)
-WORDS = ("fleet", "Fleet", "100%", "a_b", "ab", "deck")
+WORDS = ("fleet", "Fleet", "Kühl", "kuhl", "100%", "a_b", "ab", "deck")
 STATUSES = ("draft", "published", "")
 TYPES = ("inbound", "sales_deck", "")
 
@@ -41,7 +42,7 @@ class Audience:
     status: str
 
     @property
-    def standings(self) -> set[str]:
+    def flags(self) -> set[str]:
         ways = {
             "live": self.live,
             "not-live": not self.live,
@@ -64,24 +65,24 @@ class Page:
     audiences: tuple[Audience, ...]
 
     @property
-    def standings(self) -> set[str]:
-        return {way for audience in self.audiences for way in audience.standings}
+    def flags(self) -> set[str]:
+        return {way for audience in self.audiences for way in audience.flags}
 
 
 @dataclass(frozen=True)
-class Asked:
+class Query:
     """A search with filters and a sort."""
 
     words: str
     statuses: list[str]
     types: list[str]
-    standings: list[str]
+    flags: list[str]
     sort: str
     start: int
 
     @property
     def narrowed(self) -> dict[str, Any]:
-        filters = {"statuses": self.statuses, "types": self.types, "standings": self.standings}
+        filters = {"statuses": self.statuses, "types": self.types, "flags": self.flags}
         return {"words": self.words} | filters
 
 
@@ -99,17 +100,17 @@ pages = st.builds(
     st.lists(audiences, max_size=3).map(tuple),
 )
 asked = st.builds(
-    Asked,
+    Query,
     texts,
     st.lists(st.sampled_from([*STATUSES[:2], NOT_GIVEN]), unique=True),
     st.lists(st.sampled_from([*TYPES[:2], NOT_GIVEN]), unique=True),
-    st.lists(st.sampled_from([*STANDINGS]), unique=True),
+    st.lists(st.sampled_from([*AUDIENCE_FLAGS]), unique=True),
     st.sampled_from([*PAGE_SORTS]),
     st.integers(0, 2),
 )
 
 
-def remember(known: list[Page]) -> list[PageRecord]:
+def create_records(known: list[Page]) -> list[PageRecord]:
     """Write the pages down as last seen."""
     now = timezone.now()
     seen = {"first_seen_at": now, "last_seen_at": now, "changed_at": now}
@@ -121,7 +122,7 @@ def remember(known: list[Page]) -> list[PageRecord]:
             title=page.title,
             status=page.status,
             page_type=page.type,
-            searched="\n".join((page.name, page.title, f"id-{number}", page.type)),
+            searched=fold("\n".join((page.name, page.title, f"id-{number}", page.type))),
             brand_id="brand_1",
             audiences_count=page.count,
             updated_at=None if page.days is None else DAY + timedelta(days=page.days),
@@ -142,28 +143,34 @@ def remember(known: list[Page]) -> list[PageRecord]:
         for number, page in enumerate(known)
         for place, audience in enumerate(page.audiences)
     )
-    note_standings()
+    update_page_flags()
     return records
 
 
-def fits(page: Page, page_id: str, query: Asked) -> bool:
+def matches(page: Page, page_id: str, query: Query) -> bool:
     """Tell whether a page matches, in plain Python."""
-    fields = [field.lower() for field in (page.name, page.title, page_id, page.type)]
+    fields = [fold(field) for field in (page.name, page.title, page_id, page.type)]
     return (
-        all(any(word.lower() in field for field in fields) for word in query.words.split())
+        all(any(fold(word) in field for field in fields) for word in query.words.split())
         and (not query.statuses or (page.status or NOT_GIVEN) in query.statuses)
         and (not query.types or (page.type or NOT_GIVEN) in query.types)
-        and (not query.standings or bool(page.standings & {*query.standings}))
+        and (not query.flags or bool(page.flags & {*query.flags}))
     )
 
 
-def in_order(known: dict[int, Page], found: list[int], sort: str) -> list[int]:
+def sorted_ids(known: dict[int, Page], found: list[int], sort: str) -> list[int]:
     """Return primary keys in the order of a sort: those without a value last, either way."""
     column, turned = sort.removeprefix("-"), sort.startswith("-")
 
     def value(pk: int) -> Any:
         page = known[pk]
-        return {"name": page.name, "audiences": page.count, "updated": page.days}[column]
+        return {
+            "name": page.name,
+            "type": page.type or None,
+            "status": page.status or None,
+            "audiences": page.count,
+            "updated": page.days,
+        }[column]
 
     with_one = [pk for pk in sorted(found, reverse=turned) if value(pk) is not None]
     without = [pk for pk in sorted(found, reverse=turned) if value(pk) is None]
@@ -171,23 +178,23 @@ def in_order(known: dict[int, Page], found: list[int], sort: str) -> list[int]:
 
 
 @given(known=st.lists(pages, max_size=6), query=asked)
-def test_a_search_of_pages_is_that_of_plain_python(known: list[Page], query: Asked) -> None:
+def test_a_search_of_pages_is_that_of_plain_python(known: list[Page], query: Query) -> None:
     with transaction.atomic():
-        records = remember(known)
+        records = create_records(known)
         by_pk = {record.pk: page for record, page in zip(records, known, strict=True)}
-        expected = [r.pk for r in records if fits(by_pk[r.pk], r.page_id, query)]
+        expected = [r.pk for r in records if matches(by_pk[r.pk], r.page_id, query)]
         found = find_pages(**query.narrowed)
         assert [record.pk for record in found.order_by("pk")] == expected
-        ordered = in_order(by_pk, expected, query.sort)
+        ordered = sorted_ids(by_pk, expected, query.sort)
         # As if there were many, and as few as there are.
         for total in (1_000, len(expected)):
             part = {"sort": query.sort, "start": query.start, "size": 2, "total": total}
-            bodies = bodies_of_pages(**query.narrowed, **part)
+            bodies = list_page_bodies(**query.narrowed, **part)
             kept = ordered[query.start : query.start + 2]
             assert bodies == [record.body for pk in kept for record in records if record.pk == pk]
-        standings = [way for pk in expected for way in by_pk[pk].standings]
-        assert count_standings(found) == {way: standings.count(way) for way in STANDINGS}
-        tally = tally_pages(words=query.words, standings=query.standings)
+        flags = [way for pk in expected for way in by_pk[pk].flags]
+        assert count_flags(found) == {way: flags.count(way) for way in AUDIENCE_FLAGS}
+        tally = tally_pages(words=query.words, flags=query.flags)
         assert tally.total(query.statuses, query.types) == len(expected)
         chosen = [by_pk[pk].status or NOT_GIVEN for pk in expected]
         by_status = tally.by_status(query.types)
@@ -201,7 +208,7 @@ only_sqlite = pytest.mark.skipif(
 )
 
 
-def plans(act: Callable[[], object]) -> list[str]:
+def query_plans(act: Callable[[], object]) -> list[str]:
     """Return how SQLite finds what each query of an act asks for."""
     with CaptureQueriesContext(connection) as queries:
         act()
@@ -218,15 +225,15 @@ def plans(act: Callable[[], object]) -> list[str]:
     "asked",
     [
         {"words": "fleet"},
-        {"words": "fleet", "standings": ["live"], "statuses": ["draft", NOT_GIVEN]},
-        {"standings": ["live", "changed"], "types": ["inbound"]},
+        {"words": "fleet", "flags": ["live"], "statuses": ["draft", NOT_GIVEN]},
+        {"flags": ["live", "changed"], "types": ["inbound"]},
     ],
 )
 def test_finding_and_counting_read_no_body(asked: dict[str, Any]) -> None:
-    counted = {name: value for name, value in asked.items() if name in ("words", "standings")}
+    counted = {name: value for name, value in asked.items() if name in ("words", "flags")}
     few = {"sort": "", "start": 0, "size": 50, "total": 2}
-    (counting,) = plans(lambda: tally_pages(**counted))
-    (finding,) = plans(lambda: bodies_of_pages(**asked, **few))
+    (counting,) = query_plans(lambda: tally_pages(**counted))
+    (finding,) = query_plans(lambda: list_page_bodies(**asked, **few))
     for plan in (counting, finding):
         assert "USING COVERING INDEX pages_narrowed" in plan
 
@@ -238,6 +245,6 @@ def test_finding_and_counting_read_no_body(asked: dict[str, Any]) -> None:
 )
 def test_of_many_pages_no_more_are_read_than_a_part_needs(asked: dict[str, Any], sort: str) -> None:
     many = {"sort": sort, "start": 0, "size": 50, "total": 1_000}
-    (plan,) = plans(lambda: bodies_of_pages(**asked, **many))
-    in_order = "name" if sort == "name" else "updated"
-    assert f"SCAN U0 USING INDEX ledger_page_{in_order}" in plan
+    (plan,) = query_plans(lambda: list_page_bodies(**asked, **many))
+    sorted_ids = "name" if sort == "name" else "updated"
+    assert f"SCAN U0 USING INDEX ledger_page_{sorted_ids}" in plan

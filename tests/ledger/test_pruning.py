@@ -16,10 +16,10 @@ from dashboard.ledger.models import (
     PageDraft,
     VersionRecord,
 )
-from dashboard.ledger.models.operations import Kind, Outcome
-from dashboard.ledger.operations import Ending, Target, begin, end, publish_key
-from dashboard.ledger.pruning import AT_ONCE, Prunable, prunable, prune
-from dashboard.ledger.recording import remember_audiences
+from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.operations import AttemptResult, Target, begin, end, publish_key
+from dashboard.ledger.pruning import BATCH_SIZE, Prunable, prunable, prune
+from dashboard.ledger.recording import record_audiences
 from tests import wire
 
 pytestmark = pytest.mark.django_db
@@ -28,14 +28,14 @@ INTENT = ("page_1", "aud_1", "ver_2")
 LONG_AGO = timedelta(days=100)
 
 
-def operation(actor: User, kind: Kind, outcome: Outcome | None, key: str) -> Operation:
+def operation(actor: User, kind: OperationKind, outcome: Outcome | None, key: str) -> Operation:
     """Return an operation of a hundred days ago, ended so; None where it never ended."""
     made, attempt = begin(
         operation_key=key, kind=kind, actor=actor, target=Target(*INTENT), body={"key": key}
     )
     assert attempt
     if outcome:
-        end(attempt, Ending(outcome, "said", 200, '{"versionId": "ver_2"}'))
+        end(attempt, AttemptResult(outcome, "said", 200, '{"versionId": "ver_2"}'))
     Operation.objects.filter(pk=made.pk).update(
         requested_at=F("requested_at") - LONG_AGO, settled_at=F("settled_at") - LONG_AGO
     )
@@ -44,7 +44,7 @@ def operation(actor: User, kind: Kind, outcome: Outcome | None, key: str) -> Ope
 
 def test_settled_operations_go_with_their_attempts(paula: User) -> None:
     for outcome in (Outcome.ACCEPTED, Outcome.REJECTED, Outcome.NOT_SENT):
-        operation(paula, Kind.UPDATE_SUBSCRIPTION, outcome, outcome)
+        operation(paula, OperationKind.UPDATE_SUBSCRIPTION, outcome, outcome)
     now = timezone.now()
     assert prune(now - timedelta(days=101)) == Prunable(0, 0)
     assert prune(now - timedelta(days=99)) == Prunable(3, 0)
@@ -52,9 +52,9 @@ def test_settled_operations_go_with_their_attempts(paula: User) -> None:
 
 
 @pytest.mark.parametrize("outcome", [Outcome.UNKNOWN, None])
-@pytest.mark.parametrize("kind", list(Kind))
+@pytest.mark.parametrize("kind", list(OperationKind))
 def test_what_has_no_outcome_stays_as_it_is(
-    paula: User, kind: Kind, outcome: Outcome | None
+    paula: User, kind: OperationKind, outcome: Outcome | None
 ) -> None:
     operation(paula, kind, outcome, "k")
     Operation.objects.update(settled_at=timezone.now() - LONG_AGO)
@@ -67,7 +67,7 @@ def test_a_publish_stays_without_its_answer_and_its_key_never_comes_again(paula:
     keys = []
     for _ in range(3):
         keys.append(publish_key(*INTENT))
-        operation(paula, Kind.PUBLISH_VERSION, Outcome.ACCEPTED, keys[-1])
+        operation(paula, OperationKind.PUBLISH_VERSION, Outcome.ACCEPTED, keys[-1])
     following = publish_key(*INTENT)
     assert prune(timezone.now()) == Prunable(0, 3)
     assert publish_key(*INTENT) == following not in keys
@@ -75,7 +75,7 @@ def test_a_publish_stays_without_its_answer_and_its_key_never_comes_again(paula:
 
 
 def test_an_operation_that_a_draft_was_sent_as_stays(paula: User) -> None:
-    operation(paula, Kind.CREATE_PAGE, Outcome.REJECTED, "k")
+    operation(paula, OperationKind.CREATE_PAGE, Outcome.REJECTED, "k")
     PageDraft.objects.create(
         person=paula, key="f", operation_key="k", typed="{}", saved_at=timezone.now()
     )
@@ -83,7 +83,7 @@ def test_an_operation_that_a_draft_was_sent_as_stays(paula: User) -> None:
 
 
 def test_what_was_seen_stays() -> None:
-    remember_audiences("page_1", [Audience.model_validate(wire.audience())])
+    record_audiences("page_1", [Audience.model_validate(wire.audience())])
     VersionRecord.objects.update(last_seen_at=timezone.now() - LONG_AGO)
     seen = (AudienceRecord.objects.count(), VersionRecord.objects.count())
     prune(timezone.now())
@@ -95,21 +95,21 @@ def test_more_than_one_turn_s_worth_goes_whole(paula: User) -> None:
     Operation.objects.bulk_create(
         Operation(
             operation_key=f"k{number}",
-            kind=Kind.CREATE_PAGE,
+            kind=OperationKind.CREATE_PAGE,
             outcome=Outcome.ACCEPTED,
             requested_at=ago,
             settled_at=ago,
         )
-        for number in range(AT_ONCE + 1)
+        for number in range(BATCH_SIZE + 1)
     )
-    assert prune(timezone.now()).operations == AT_ONCE + 1
+    assert prune(timezone.now()).operations == BATCH_SIZE + 1
     assert Operation.objects.count() == 0
 
 
 def test_a_dry_run_says_what_would_go_and_removes_nothing(
     paula: User, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    operation(paula, Kind.CREATE_PAGE, Outcome.ACCEPTED, "k")
+    operation(paula, OperationKind.CREATE_PAGE, Outcome.ACCEPTED, "k")
     call_command("prune", "--older-than", "90", "--dry-run")
     said = capsys.readouterr().out
     assert said.startswith("Would go")

@@ -5,8 +5,8 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 
 from dashboard.ledger.models import Operation
-from dashboard.ledger.models.operations import Kind, Outcome
-from dashboard.ledger.operations import Ending, Target, begin, end, publish_key
+from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.operations import AttemptResult, Target, begin, end, publish_key
 
 pytestmark = pytest.mark.django_db
 
@@ -17,10 +17,10 @@ def publish(actor: User, outcome: Outcome) -> str:
     key = publish_key(*INTENT)
     target = Target(*INTENT)
     _, attempt = begin(
-        operation_key=key, kind=Kind.PUBLISH_VERSION, actor=actor, target=target, body={}
+        operation_key=key, kind=OperationKind.PUBLISH_VERSION, actor=actor, target=target, body={}
     )
     assert attempt
-    end(attempt, Ending(outcome))
+    end(attempt, AttemptResult(outcome))
     return key
 
 

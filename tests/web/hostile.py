@@ -1,4 +1,4 @@
-"""Texts that mean harm, or that are only odd: each must come out as text and nothing else."""
+"""Malicious or odd texts: each must be rendered as inert text."""
 
 PAYLOADS = [
     "<script>alert(1)</script>",
@@ -39,7 +39,7 @@ PAYLOADS = [
     "<style>*{background:url(https://evil.example)}</style>",
     "<div style=position:fixed;inset:0>over everything</div>",
     "<button hx-post=/accounts/logout/ hx-trigger=load>x</button>",
-    "<p id=main class=btn data-copy=x>x</p>",
+    "<p id=main class=button data-copy=x>x</p>",
     "<details open ontoggle=alert(1)>x</details>",
     "<object data=https://evil.example></object>",
     "<video src=https://evil.example autoplay></video>",

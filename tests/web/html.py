@@ -1,4 +1,4 @@
-"""HTML as a test reads it: the elements in it, and the text a person sees."""
+"""Parse HTML for tests: its elements, and its text."""
 
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -26,7 +26,7 @@ class _Reader(HTMLParser):
 
 
 def elements(html: str, tag: str = "") -> list[Element]:
-    """Return the elements of some HTML, in order; those of one tag, where it is given."""
+    """Return the elements of some HTML, in order; of one tag only, if given."""
     reader = _Reader()
     reader.feed(html)
     reader.close()
@@ -34,7 +34,7 @@ def elements(html: str, tag: str = "") -> list[Element]:
 
 
 def text(html: str) -> str:
-    """Return the text of some HTML, with blanks run together."""
+    """Return the text of some HTML, with blanks collapsed."""
     reader = _Reader()
     reader.feed(html)
     reader.close()

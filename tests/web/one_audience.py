@@ -1,4 +1,4 @@
-"""A service that has one page with some audiences, for the tests of an audience's pages."""
+"""A service with one page and some audiences, for tests of an audience's pages."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -14,7 +14,7 @@ AT = ("page_1", "aud_1")
 
 
 def serve(far_end: FarEnd, *audiences: dict[str, Any], page: dict[str, Any] | None = None) -> None:
-    """Let the service answer with these audiences, and with the page."""
+    """Let the service return these audiences and the page."""
 
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("/audiences"):
@@ -25,13 +25,13 @@ def serve(far_end: FarEnd, *audiences: dict[str, Any], page: dict[str, Any] | No
 
 
 def address(name: str, *more: str, **query: str) -> str:
-    """Return the address of a page of the audience."""
-    found = reverse(name, args=[*AT, *more])
-    return f"{found}?{urlencode(query)}" if query else found
+    """Return the URL of a page of the audience."""
+    url = reverse(name, args=[*AT, *more])
+    return f"{url}?{urlencode(query)}" if query else url
 
 
 def get(client: Client, name: str, *, target: str = "", status: int = 200, **query: str) -> str:
-    """Return the HTML of a page of the audience, or of the part that htmx aims at."""
+    """Return the HTML of a page of the audience, or of the partial that htmx targets."""
     headers = {"HX-Request": "true", "HX-Target": target} if target else {}
     response = client.get(address(name, **query), headers=headers)
     assert response.status_code == status, response.content.decode()

@@ -1,4 +1,4 @@
-"""Putting into the ledger what a service would have said, for tests of what is known."""
+"""Record API objects in the ledger, for tests without a service."""
 
 from typing import Any
 
@@ -11,17 +11,17 @@ from tests import wire
 
 
 def know_pages(*pages: dict[str, Any], total: int | None = None) -> None:
-    """Remember pages; `total` is how many the service says there are."""
-    found = wire.envelope(*pages, totalCount=len(pages) if total is None else total)
-    recording.remember_pages(ListEnvelope[PageItem].model_validate(found))
+    """Record pages; `total` is the service's total count."""
+    envelope = wire.envelope(*pages, totalCount=len(pages) if total is None else total)
+    recording.record_pages(ListEnvelope[PageItem].model_validate(envelope))
 
 
 def know_audiences(*audiences: dict[str, Any], page_id: str = "page_1") -> None:
-    """Remember audiences of a page, and their versions."""
-    recording.remember_audiences(page_id, [Audience.model_validate(one) for one in audiences])
+    """Record audiences of a page, and their versions."""
+    recording.record_audiences(page_id, [Audience.model_validate(one) for one in audiences])
 
 
 def know_subscription(**differs: Any) -> None:
-    """Remember a subscription."""
-    found = WebhookSubscription.model_validate(wire.subscription(**differs))
-    recording.remember_subscription(found, label="CRM")
+    """Record a subscription."""
+    subscription = WebhookSubscription.model_validate(wire.subscription(**differs))
+    recording.record_subscription(subscription, label="CRM")

@@ -1,19 +1,12 @@
 """The tables of the embedded API.
 
-Ids are the wire's own texts and the primary keys, so a foreign key's column is the id the wire
-shows. Dates are marks (see `marks`). JSON columns hold camelCase, as the wire has it.
+Primary keys are the ids of the API, so a foreign key's column is the id that the API returns.
+Dates are marks (see `marks`). JSON columns contain camelCase keys, as in the API.
 """
 
-from dashboard.embedded_api.models.audiences import Audience, OperationKey, Version
-from dashboard.embedded_api.models.conversations import Conversation
+from dashboard.embedded_api.models.audiences import Audience, Conversation, OperationKey, Version
 from dashboard.embedded_api.models.pages import Page
-from dashboard.embedded_api.models.people import (
-    Person,
-    PersonChange,
-    PersonPiece,
-    PersonText,
-    SearchState,
-)
+from dashboard.embedded_api.models.people import Person, fold_for_search
 from dashboard.embedded_api.models.tenants import DEFAULT_TENANT_ID, ApiKey, Tenant
 from dashboard.embedded_api.models.webhooks import Subscription
 
@@ -25,11 +18,8 @@ __all__ = [
     "OperationKey",
     "Page",
     "Person",
-    "PersonChange",
-    "PersonPiece",
-    "PersonText",
-    "SearchState",
     "Subscription",
     "Tenant",
     "Version",
+    "fold_for_search",
 ]

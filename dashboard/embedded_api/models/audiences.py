@@ -1,10 +1,9 @@
-"""Audiences, their versions, and the keys of the operations on them."""
+"""Audiences with their versions, conversations and operation keys."""
 
 from django.db import models
 
 from dashboard.embedded_api.lifecycle import Dates
-from dashboard.embedded_api.marks import MARK_LENGTH, mark_now
-from dashboard.embedded_api.models.fields import id_column
+from dashboard.embedded_api.marks import MARK_LENGTH, id_column, mark_now
 from dashboard.embedded_api.models.pages import Page
 from dashboard.embedded_api.models.tenants import Tenant
 
@@ -12,8 +11,8 @@ from dashboard.embedded_api.models.tenants import Tenant
 class Audience(models.Model):
     """An audience of a page.
 
-    Not kept, because they follow from what is: the effective name (custom, else computed), the
-    effective metadata (the page's, overlaid by the override), the latest and the live version.
+    Not stored, because derived: the effective name (custom, else computed), the effective metadata
+    (the page's, overridden by the audience's), the latest and the live version.
     """
 
     id = id_column("aud")
@@ -42,10 +41,10 @@ class Audience(models.Model):
 class Version(models.Model):
     """A version of an audience.
 
-    No status is kept: it follows from the dates, of which those to come are a plan (`lifecycle`).
-    To write one by hand: nothing set is `pending`; `became_draft_at` makes a draft; `queued_at`,
-    `processing_at` and `published_at` (all three together) publish; `obsolete_at` with
-    `archived_at` retire it; `cancelled_at` instead of the middle two cancels it.
+    The status is derived from the dates; future ones are planned (see `lifecycle`). To write one by
+    hand: no date means `pending`; `became_draft_at` makes a draft; `queued_at`, `processing_at`
+    and `published_at` together publish; `obsolete_at` with `archived_at` retires; `cancelled_at`
+    instead of `processing_at` and `published_at` cancels.
     """
 
     id = id_column("ver")
@@ -58,7 +57,7 @@ class Version(models.Model):
     became_draft_at = models.CharField(max_length=MARK_LENGTH, null=True)
     queued_at = models.CharField(max_length=MARK_LENGTH, null=True)
     processing_at = models.CharField(max_length=MARK_LENGTH, null=True)
-    """When it leaves the queue; not on the wire but in `queueDurationMs`."""
+    """When it leaves the queue. The API only returns `queueDurationMs`."""
     published_at = models.CharField(max_length=MARK_LENGTH, null=True)
     obsolete_at = models.CharField(max_length=MARK_LENGTH, null=True)
     archived_at = models.CharField(max_length=MARK_LENGTH, null=True)
@@ -79,7 +78,7 @@ class Version(models.Model):
 
 
 class OperationKey(models.Model):
-    """The key of a publish that was carried out. Kept for good, so that none acts twice."""
+    """The key of a completed publish. Never deleted, so that no key works twice."""
 
     tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="operation_keys")
     key = models.CharField(max_length=128)
@@ -91,3 +90,22 @@ class OperationKey(models.Model):
 
     def __str__(self) -> str:
         return self.key
+
+
+class Conversation(models.Model):
+    """The conversation in which an agent wrote an audience.
+
+    Its context is not stored: it is the present state of the audience and page. `messages` and
+    `pending_changes` are lists of the contract's Message and Change objects.
+    """
+
+    id = id_column("conv")
+    audience = models.OneToOneField(Audience, models.CASCADE, related_name="conversation")
+    messages = models.JSONField(default=list)
+    pending_changes = models.JSONField(default=list)
+    published_message_id = models.TextField(null=True)
+    created_at = models.CharField(max_length=MARK_LENGTH, default=mark_now)
+    updated_at = models.CharField(max_length=MARK_LENGTH, default=mark_now)
+
+    def __str__(self) -> str:
+        return self.id

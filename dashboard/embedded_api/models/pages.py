@@ -5,13 +5,12 @@ from typing import Any
 from django.db import models
 
 from dashboard.contract.pages import PageStatus, PageType
-from dashboard.embedded_api.marks import MARK_LENGTH, mark_now
-from dashboard.embedded_api.models.fields import id_column
+from dashboard.embedded_api.marks import MARK_LENGTH, id_column, mark_now
 from dashboard.embedded_api.models.tenants import Tenant
 
 
 class Page(models.Model):
-    """A page. Its status is told by its dates; `updated_at` alone leaves `published_at` out."""
+    """A page. Its status is derived from its dates; publishing does not change `updated_at`."""
 
     id = id_column("page")
     tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="pages", db_index=False)
@@ -29,15 +28,15 @@ class Page(models.Model):
     created_at = models.CharField(max_length=MARK_LENGTH, default=mark_now)
     updated_at = models.CharField(max_length=MARK_LENGTH, default=mark_now)
     published_at = models.CharField(max_length=MARK_LENGTH, null=True)
-    """When a version of its audiences first went live, or will: from then on no draft."""
+    """When the first of its versions went live, or will; until then the page is a draft."""
     archived_at = models.CharField(max_length=MARK_LENGTH, null=True)
     deleted_at = models.CharField(max_length=MARK_LENGTH, null=True)
 
     class Meta:
         indexes = [
             models.Index(fields=["tenant", "-created_at", "-id"], name="page_newest_first"),
-            # Each look at the list counts it. Of two indexes that would do SQLite takes the one
-            # that was made last: this one, a third as long, comes after the other.
+            # For counting the list. Of two suitable indexes SQLite uses the one created last,
+            # so this one, a third of the size, comes second.
             models.Index(fields=["tenant"], name="page_of_tenant"),
         ]
 
@@ -46,7 +45,7 @@ class Page(models.Model):
 
 
 def status_of_page(row: Any, until: str) -> PageStatus:
-    """Return the status of a page's row at a moment, given as the last mark of it."""
+    """Return the status of a page's row; `until` is the last mark of the present time."""
     if row.archived_at and row.archived_at <= until:
         return PageStatus.ARCHIVED
     is_published = row.published_at and row.published_at <= until

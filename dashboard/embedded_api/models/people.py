@@ -1,19 +1,58 @@
-"""People, and what they are found by."""
+"""People and their search text."""
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
 
 from django.db import models
 
-from dashboard.embedded_api.marks import MARK_LENGTH, mark_now
-from dashboard.embedded_api.models.fields import ID_LENGTH, id_column
+from dashboard.embedded_api.marks import ID_LENGTH, MARK_LENGTH, mark_now, new_id
 from dashboard.embedded_api.models.tenants import Tenant
+from dashboard.folding import fold
+
+SEARCHED_FIELDS = ("name", "email", "domain", "slug", "phone_number")
+
+
+def fold_for_search(text: str) -> str:
+    """Return the text without case and accents; NUL, invalid in a query, becomes a space."""
+    return fold(text).replace("\0", " ")
+
+
+class SearchTextField(models.TextField):  # type: ignore[type-arg]  # not so at run time
+    """The row's folded searched fields, one per line, so that no word spans two of them.
+
+    Written by `save` and `bulk_create`. A text that another one contains (a domain in its email)
+    is omitted.
+    """
+
+    def pre_save(self, model_instance: models.Model, add: bool) -> str:  # noqa: FBT001 (Django's)
+        """Return the text for the row's present values."""
+        fields = (getattr(model_instance, name) or "" for name in SEARCHED_FIELDS)
+        texts = dict.fromkeys(map(fold_for_search, fields))
+        contained = {a for a in texts for b in texts if a != b and a in b}
+        text = "\n".join(text for text in texts if text not in contained)
+        setattr(model_instance, self.attname, text)
+        return text
+
+
+class PersonQuerySet(models.QuerySet["Person"]):
+    """Refuse updates that would leave the search text outdated."""
+
+    def update(self, **values: Any) -> int:
+        """Update the rows. Raises TypeError for a searched field, because SQL can't fold text."""
+        if not values.keys().isdisjoint(SEARCHED_FIELDS) and "search_text" not in values:
+            raise TypeError("The search text would no longer match: save each person instead.")
+        return super().update(**values)
 
 
 class Person(models.Model):
-    """A person. An empty name is an absent one; the list is ordered by name then id.
+    """A person. An empty name means none; the list is ordered by name, then by id."""
 
-    Triggers note each change in PersonChange, whoever makes it, for the search to follow.
-    """
-
-    id = id_column("prospect")
+    number = models.BigAutoField(primary_key=True)
+    """The rowid of SQLite's search table, which must be an integer."""
+    person_id = models.CharField(
+        unique=True, max_length=ID_LENGTH, default=partial(new_id, "prospect"), editable=False
+    )
     tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="people")
     name = models.TextField(default="")
     email = models.TextField(null=True)
@@ -23,69 +62,19 @@ class Person(models.Model):
     linkedin_profile_url = models.TextField(null=True)
     created_at = models.CharField(max_length=MARK_LENGTH, default=mark_now)
     updated_at = models.CharField(max_length=MARK_LENGTH, default=mark_now)
+    search_text = SearchTextField(editable=False)
+    """Indexed by the first migration with SQL per database, as is the order of the list."""
+
+    objects = PersonQuerySet.as_manager()
 
     class Meta:
         verbose_name_plural = "people"
-        indexes = [models.Index(fields=["tenant", "name", "id"], name="person_by_name")]
 
     def __str__(self) -> str:
-        return self.name or self.id
+        return self.name or self.person_id
 
-
-class PersonText(models.Model):
-    """What a person is found by, folded. Kept by `search.upkeep`, and by nothing else.
-
-    It names its person without a foreign key: it may lag behind until the next search.
-    """
-
-    label = models.BigAutoField(primary_key=True)
-    """Stands for the place in the list: sorting by it is sorting by tenant, name and id."""
-    place = models.IntegerField(null=True, unique=True)
-    """Counts the texts in the order of their labels; None for one that came later than all that."""
-    person_id = models.CharField(max_length=ID_LENGTH, unique=True)
-    tenant_id = models.CharField(max_length=ID_LENGTH)
-    name = models.TextField()
-    text = models.TextField()
-
-    class Meta:
-        indexes = [
-            models.Index(fields=["tenant_id", "name", "person_id"], name="text_by_name"),
-            models.Index(fields=["tenant_id", "label"], name="text_by_label"),
-        ]
-
-    def __str__(self) -> str:
-        return self.text
-
-
-class PersonPiece(models.Model):
-    """Which texts have a piece of a word. Kept by `search.by_pieces`, and by nothing else."""
-
-    piece = models.CharField(max_length=ID_LENGTH + 1, primary_key=True)
-    texts = models.IntegerField()
-    """How many have it."""
-    whole = models.CharField(max_length=24, default="", db_default="")
-    """A longer piece that nearly all of them have; its places are theirs."""
-    places = models.BinaryField()
-    """Their places, or those of the texts without the whole: a Roaring bitmap, portable."""
-
-    def __str__(self) -> str:
-        return self.piece
-
-
-class PersonChange(models.Model):
-    """A person whose row was written or removed since the texts were kept; written by triggers."""
-
-    person_id = models.CharField(max_length=ID_LENGTH)
-
-    def __str__(self) -> str:
-        return self.person_id
-
-
-class SearchState(models.Model):
-    """The one row that says which state of the people the texts follow."""
-
-    mark = models.CharField(max_length=32)
-    """A mark that no other state has had, nor one that was rolled back."""
-
-    def __str__(self) -> str:
-        return self.mark
+    def save(self, *, update_fields: Iterable[str] | None = None, **options: Any) -> None:
+        """Save the person, always including the search text."""
+        if update_fields is not None:
+            update_fields = {*update_fields, "search_text"}
+        super().save(update_fields=update_fields, **options)

@@ -1,32 +1,32 @@
-"""Tenants, and the keys that belong to them."""
+"""Tenants and their API keys."""
 
 from django.db import models
 
-from dashboard.embedded_api.models.fields import id_column
+from dashboard.embedded_api.marks import id_column
 
 DEFAULT_TENANT_ID = "ten_01jd6kqe00750a8r2mmd0dvx3s"
-"""Whose things the dashboard itself sees, and a key made without naming a tenant."""
+"""The tenant of the dashboard, and of keys issued without naming a tenant."""
 
 
 class Tenant(models.Model):
-    """Who owns things. A key sees its own tenant's things; another's do not exist for it."""
+    """The owner of objects. A key only has access to its own tenant's objects."""
 
     id = id_column("ten")
     name = models.CharField(max_length=200, default="Default tenant")
     brand_id = models.CharField(max_length=255, default="brand_01jd6kqe00750a8r2mmd0dvx3s")
-    """The brand of a page that is created with an empty one."""
+    """The brand of a page that is created without one."""
 
     def __str__(self) -> str:
         return self.name
 
 
 class ApiKey(models.Model):
-    """A key of the service. The key itself is shown once and kept only as a hash."""
+    """A key of the service, stored only as a hash."""
 
     tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="api_keys")
     name = models.CharField(max_length=200, help_text="Who or what uses this key.")
     prefix = models.CharField(max_length=12, db_index=True, editable=False)
-    """The first characters of the key, by which a person tells keys apart."""
+    """The first characters of the key, to tell keys apart."""
     sha256 = models.CharField(max_length=64, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     revoked_at = models.DateTimeField(null=True, editable=False)

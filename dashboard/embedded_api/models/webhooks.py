@@ -2,13 +2,12 @@
 
 from django.db import models
 
-from dashboard.embedded_api.marks import MARK_LENGTH, mark_now
-from dashboard.embedded_api.models.fields import id_column
+from dashboard.embedded_api.marks import MARK_LENGTH, id_column, mark_now
 from dashboard.embedded_api.models.tenants import Tenant
 
 
 class Subscription(models.Model):
-    """A webhook subscription: where events go, which ones, and whether it is on."""
+    """A webhook subscription: target URL, events and whether it is active."""
 
     id = id_column("whs")
     tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="subscriptions")

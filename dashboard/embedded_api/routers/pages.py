@@ -3,52 +3,46 @@
 from datetime import datetime
 from typing import Any
 
-import orjson
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpResponse
 from django.utils import timezone
 from ninja import Router
 
+from dashboard.compiled_query import CompiledQuery
 from dashboard.contract import pages as contract
 from dashboard.contract.envelope import ListEnvelope
-from dashboard.embedded_api.creating import create_page
+from dashboard.contract.wire import WireModel
 from dashboard.embedded_api.cursors import NEWEST_FIRST, Listing
-from dashboard.embedded_api.http import ServiceRequest, refusals
-from dashboard.embedded_api.marks import last_mark_of
-from dashboard.embedded_api.models import Audience, Page
+from dashboard.embedded_api.http import ServiceRequest, error_responses
+from dashboard.embedded_api.keys import default_tenant
+from dashboard.embedded_api.marks import mark_now, new_id
+from dashboard.embedded_api.models import DEFAULT_TENANT_ID, Audience, Page, Tenant
 from dashboard.embedded_api.problems import not_found
-from dashboard.embedded_api.requests import Cursor, Limit, NewPage
-from dashboard.embedded_api.wire import (
-    FOR_GOOD,
-    OF_PAGE,
+from dashboard.embedded_api.requests import Cursor, Limit, NewAction, NewFooterLinkGroup, NewPage
+from dashboard.embedded_api.serializers import (
+    PAGE_JSON,
     JsonObject,
-    Wire,
-    answer,
-    answer_list,
-    shown,
+    Serializer,
+    json_response,
+    list_response,
+    select_columns,
 )
-from dashboard.kept import Kept
-from dashboard.statements import Statement
-
-PAGES_KEPT = 100
-"""As they were written, of about 10 KB each with the rows they were written from."""
 
 
-def _shown(pages: "QuerySet[Page]") -> "QuerySet[Page, Any]":
-    """Return pages as the wire needs them, each with the number of its audiences.
+def _select(pages: "QuerySet[Page]") -> "QuerySet[Page, Any]":
+    """Select the columns and the number of audiences.
 
-    A subquery counts for the pages of one part alone; a join would group all there are.
+    A subquery counts only for the selected rows; a join would group the whole table.
     """
-    of_page = Audience.objects.filter(page=OuterRef("pk")).values("page")
-    counted = Subquery(of_page.annotate(count=Count("pk")).values("count"))
-    return shown(pages, texts=OF_PAGE, audiences_count=Coalesce(counted, 0))
+    audiences = Audience.objects.filter(page=OuterRef("pk")).values("page")
+    count = Subquery(audiences.annotate(count=Count("pk")).values("count"))
+    return select_columns(pages, texts=PAGE_JSON, audiences_count=Coalesce(count, 0))
 
 
-_WRITTEN = Kept[str, Any, orjson.Fragment](PAGES_KEPT)
-_PAGES = Listing(Page, NEWEST_FIRST, _shown)
-_PAGE = Statement(
-    lambda tenant_id, page_id: _shown(Page.objects.filter(tenant_id=tenant_id, id=page_id))
+_PAGES = Listing(Page, NEWEST_FIRST, _select)
+_PAGE = CompiledQuery(
+    lambda tenant_id, page_id: _select(Page.objects.filter(tenant_id=tenant_id, id=page_id))
 )
 
 router = Router(tags=["Pages"], by_alias=True)
@@ -59,16 +53,16 @@ router = Router(tags=["Pages"], by_alias=True)
     response=ListEnvelope[contract.Page],
     operation_id="listPages",
     summary="List pages",
-    openapi_extra=refusals(400, 422),
+    openapi_extra=error_responses(400, 422),
 )
 def list_pages(request: ServiceRequest, cursor: Cursor = "", limit: Limit = 50) -> HttpResponse:
     """Newest first by `createdAt`, then by id. Items carry `pageType` and `status`.
 
     `totalCount` is exact. `nextCursor` is absent at the end of the list.
     """
-    part = _PAGES.part(request.auth, cursor=cursor, limit=limit)
+    result = _PAGES.page(request.auth, cursor=cursor, limit=limit)
     now = timezone.now()
-    return answer_list([_on_wire(page, now) for page in part.rows], part)
+    return list_response([_page_json(row, now) for row in result.rows], result)
 
 
 @router.post(
@@ -76,7 +70,7 @@ def list_pages(request: ServiceRequest, cursor: Cursor = "", limit: Limit = 50) 
     response={201: contract.Page},
     operation_id="createPage",
     summary="Create page",
-    openapi_extra=refusals(400, 413, 415, 422),
+    openapi_extra=error_responses(400, 413, 415, 422),
 )
 def create(request: ServiceRequest, page: NewPage) -> HttpResponse:
     """Create a page with the status `draft`.
@@ -86,8 +80,8 @@ def create(request: ServiceRequest, page: NewPage) -> HttpResponse:
     footer group or link is filled. Null for an optional field is the same as leaving it out.
     Unknown fields are refused.
     """
-    row = create_page(page, tenant_id=request.auth)
-    return answer(Wire(timezone.now()).page(row, audiences_count=0), status=201)
+    row = _create(page, tenant_id=request.auth)
+    return json_response(Serializer(timezone.now()).page(row, audiences_count=0), status=201)
 
 
 @router.get(
@@ -95,21 +89,53 @@ def create(request: ServiceRequest, page: NewPage) -> HttpResponse:
     response=contract.Page,
     operation_id="getPage",
     summary="Get page",
-    openapi_extra=refusals(404),
+    openapi_extra=error_responses(404),
 )
 def get_page(request: ServiceRequest, page_id: str) -> HttpResponse:
     """Get one page."""
     if not (page := _PAGE.first(request.auth, page_id)):
         raise not_found("There is no such page.")
-    return answer(_on_wire(page, timezone.now()))
+    return json_response(_page_json(page, timezone.now()))
 
 
-def _on_wire(row: Any, now: datetime) -> JsonObject | orjson.Fragment:
-    """Write a page; where nothing of it is planned, the same row says the same for good."""
-    if max(row.published_at or "", row.archived_at or "") > last_mark_of(now):
-        return Wire(now).page(row, audiences_count=row.audiences_count)
-    return _WRITTEN.made_of(row.id, row, _settled)
+def _page_json(row: Any, now: datetime) -> JsonObject:
+    return Serializer(now).page(row, audiences_count=row.audiences_count)
 
 
-def _settled(row: Any) -> orjson.Fragment:
-    return orjson.Fragment(orjson.dumps(FOR_GOOD.page(row, audiences_count=row.audiences_count)))
+def _create(page: NewPage, *, tenant_id: str) -> Page:
+    """Create a draft page of a tenant. Source: DESIGN.md, Create."""
+    is_default = tenant_id == DEFAULT_TENANT_ID
+    tenant = default_tenant() if is_default else Tenant.objects.get(id=tenant_id)
+    mark = mark_now()
+    metadata = _dump(page.metadata) if page.metadata else None
+    return Page.objects.create(
+        tenant=tenant,
+        brand_id=page.brand_id or tenant.brand_id,
+        name=page.name,
+        title=(metadata or {}).get("title") or page.name,
+        page_context=page.page_context,
+        page_type=page.page_type,
+        actions=[_action(action, index) for index, action in enumerate(page.actions)],
+        action_card_widgets=[_dump(widget) for widget in page.action_card_widgets],
+        footer_links=[_footer_links(group) for group in page.footer_links or []],
+        scripts=[_dump(script) for script in page.scripts],
+        header_action_id=page.header_action_id,
+        metadata=metadata,
+        created_at=mark,
+        updated_at=mark,
+    )
+
+
+def _action(action: NewAction, index: int) -> JsonObject:
+    action_id = action.action_id or new_id("act")
+    return {**_dump(action), "actionId": action_id, "actionIndex": index}
+
+
+def _footer_links(group: NewFooterLinkGroup) -> JsonObject:
+    links = [{**_dump(link), "id": link.id or new_id("link")} for link in group.links or []]
+    return {**_dump(group), "id": group.id or new_id("footer"), "links": links}
+
+
+def _dump(model: WireModel) -> JsonObject:
+    """Return the fields that were sent; null means the same as an omitted field."""
+    return model.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True)

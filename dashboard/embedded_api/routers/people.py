@@ -5,11 +5,11 @@ from ninja import Router
 
 from dashboard.contract import people as contract
 from dashboard.contract.envelope import ListEnvelope
-from dashboard.embedded_api.http import ServiceRequest, refusals
-from dashboard.embedded_api.problems import HOLDS_NUL, FieldError, fields_not_accepted
-from dashboard.embedded_api.requests import Cursor, Limit, SearchText
-from dashboard.embedded_api.search.people import people_found
-from dashboard.embedded_api.wire import answer_list, person
+from dashboard.embedded_api.http import ServiceRequest, error_responses
+from dashboard.embedded_api.people_search import find_people
+from dashboard.embedded_api.problems import HOLDS_NUL, FieldError, invalid_fields_problem
+from dashboard.embedded_api.requests import MAX_WORDS, Cursor, Limit, SearchText
+from dashboard.embedded_api.serializers import list_response, person_json
 
 router = Router(tags=["People"], by_alias=True)
 
@@ -19,11 +19,11 @@ router = Router(tags=["People"], by_alias=True)
     response=ListEnvelope[contract.Person],
     operation_id="listPeople",
     summary="List people",
-    openapi_extra=refusals(400, 422),
+    openapi_extra=error_responses(400, 422),
 )
 def list_people(request: ServiceRequest, cursor: Cursor = "", limit: Limit = 50) -> HttpResponse:
     """By name, then by id. Fields without a value are absent; `totalCount` is exact."""
-    return _answer_part(request, "", cursor, limit)
+    return _people_response(request, "", cursor, limit)
 
 
 @router.get(
@@ -31,17 +31,22 @@ def list_people(request: ServiceRequest, cursor: Cursor = "", limit: Limit = 50)
     response=ListEnvelope[contract.Person],
     operation_id="searchPeople",
     summary="Search people",
-    openapi_extra=refusals(400, 422),
+    openapi_extra=error_responses(400, 422),
 )
 def search_people(
     request: ServiceRequest, query: SearchText = "", cursor: Cursor = "", limit: Limit = 50
 ) -> HttpResponse:
     """Who matches every word of `query`, in the order of the list: by name, then by id."""
     if "\0" in query:
-        raise fields_not_accepted([FieldError(path="query", message=HOLDS_NUL)])
-    return _answer_part(request, query, cursor, limit)
+        raise invalid_fields_problem([FieldError(path="query", message=HOLDS_NUL)])
+    if len(query.split()) > MAX_WORDS:
+        message = f"It has more than {MAX_WORDS} words."
+        raise invalid_fields_problem([FieldError(path="query", message=message)])
+    return _people_response(request, query, cursor, limit)
 
 
-def _answer_part(request: ServiceRequest, query: str, cursor: str, limit: float) -> HttpResponse:
-    part = people_found(request.auth, query, cursor=cursor, limit=limit)
-    return answer_list([person(row) for row in part.rows], part)
+def _people_response(
+    request: ServiceRequest, query: str, cursor: str, limit: float
+) -> HttpResponse:
+    page = find_people(request.auth, query, cursor=cursor, limit=limit)
+    return list_response([person_json(row) for row in page.rows], page)

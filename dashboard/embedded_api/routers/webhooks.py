@@ -7,12 +7,12 @@ from django.http import HttpResponse
 from ninja import Router
 
 from dashboard.contract import webhooks as contract
-from dashboard.embedded_api.http import ServiceRequest, refusals
+from dashboard.embedded_api.http import ServiceRequest, error_responses
 from dashboard.embedded_api.marks import mark_now
 from dashboard.embedded_api.models import Subscription
 from dashboard.embedded_api.problems import not_found
 from dashboard.embedded_api.requests import SubscriptionChange
-from dashboard.embedded_api.wire import answer, subscription
+from dashboard.embedded_api.serializers import json_response, subscription_json
 
 router = Router(tags=["Webhook subscriptions"], by_alias=True)
 
@@ -22,7 +22,7 @@ router = Router(tags=["Webhook subscriptions"], by_alias=True)
     response=contract.WebhookSubscription,
     operation_id="updateWebhookSubscription",
     summary="Update webhook subscription",
-    openapi_extra=refusals(400, 404, 413, 415, 422),
+    openapi_extra=error_responses(400, 404, 413, 415, 422),
 )
 def update(
     request: ServiceRequest, subscription_id: str, change: SubscriptionChange
@@ -33,13 +33,15 @@ def update(
     twice, and may be empty. Null for a field is refused, as are unknown fields. A body that
     changes nothing, such as `{}`, leaves `updatedAt` as it is.
     """
-    return answer(
-        subscription(_changed(request.auth, subscription_id, change.model_dump(exclude_unset=True)))
+    return json_response(
+        subscription_json(
+            _update(request.auth, subscription_id, change.model_dump(exclude_unset=True))
+        )
     )
 
 
 @transaction.atomic
-def _changed(tenant_id: str, subscription_id: str, fields: dict[str, Any]) -> Subscription:
+def _update(tenant_id: str, subscription_id: str, fields: dict[str, Any]) -> Subscription:
     rows = Subscription.objects.select_for_update().filter(tenant_id=tenant_id)
     if not (row := rows.filter(id=subscription_id).first()):
         raise not_found("There is no such webhook subscription.")

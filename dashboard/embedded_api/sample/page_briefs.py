@@ -1,5 +1,5 @@
-# ruff: noqa: E501 (each row is one page, to be read as a line)
-"""What the sixty pages are: written by hand, because a list of names is read by people."""
+# ruff: noqa: E501 (one line per page)
+"""Names, titles and types of the sixty pages, written by hand to look real."""
 
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ LIVE, DRAFT, OLD = PageStatus.PUBLISHED, PageStatus.DRAFT, PageStatus.ARCHIVED
 
 
 class PageBrief(NamedTuple):
-    """One page: its name, title, type, status and how many audiences it has."""
+    """A page's name, title, type, status and number of audiences."""
 
     name: str
     title: str

@@ -1,4 +1,4 @@
-"""The sixty pages with everything a page carries: context, actions, cards, links, scripts."""
+"""The sixty pages with context, actions, cards, links and scripts."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -7,8 +7,14 @@ from typing import Any
 
 from dashboard.contract.pages import PageStatus
 from dashboard.embedded_api.models import DEFAULT_TENANT_ID, Page
-from dashboard.embedded_api.sample.chance import chance, mark, on_a_weekday, sample_id, some
 from dashboard.embedded_api.sample.page_briefs import PAGE_BRIEFS, PageBrief
+from dashboard.embedded_api.sample.randomness import (
+    mark,
+    random_sample,
+    sample_id,
+    seeded_random,
+    shift_to_weekday,
+)
 
 SITE = "https://kestrel.example"
 BRANDS = ("fleet", "cold chain", "partners")
@@ -32,30 +38,25 @@ _RULES = (
 )
 _ACTIONS = (
     (
-        "Meeting with the regional seller",
-        "Book a walk-through",
-        "calendar",
+        "Meeting with the regional seller", "Book a walk-through", "calendar",
         f"{SITE}/book/regional",
     ),
     ("Form, asks for fleet size", "Get the price list", "form", ""),
     (
-        "Case study, new tab",
-        "See the Nordlys pilot",
-        "link",
+        "Case study, new tab", "See the Nordlys pilot", "link",
         f"{SITE}/stories/nordlys-seafood-cold-chain-pilot",
     ),
     ("Call back within the hour", "Call me back", "phone", "tel:+442055501200"),
     ("Document", "Download the data sheet", "download", f"{SITE}/files/data-sheet.pdf"),
-)
+)  # fmt: skip
 _CARDS = (
     (
-        "logo_strip",
-        "Carriers who moved from spreadsheets",
+        "logo_strip", "Carriers who moved from spreadsheets",
         ("Nordlys Seafood Export", "Moorland Dairies", ""),
     ),
     ("quote", "", ()),
     ("logo_strip", "Works with what you have", ("Tachograph readers", "Fuel cards")),
-)
+)  # fmt: skip
 _SCRIPTS = (
     (
         "Visit counter", "Counts visits without cookies", True,
@@ -73,68 +74,68 @@ _SCRIPTS = (
 
 
 def pages(now: datetime) -> Iterator[tuple[Page, PageBrief]]:
-    """Make the pages, the longest-known first."""
+    """Yield the pages with their briefs."""
     for number, brief in enumerate(PAGE_BRIEFS):
         yield _page(number, brief, now), brief
 
 
 def _page(number: int, brief: PageBrief, now: datetime) -> Page:
-    dice = chance("page", number)
-    created = on_a_weekday(dice, now - _age(dice, brief))
+    rng = seeded_random("page", number)
+    created = shift_to_weekday(rng, now - _age(rng, brief))
     page = Page(
         id=sample_id("page", number),
         tenant_id=DEFAULT_TENANT_ID,
-        brand_id=sample_id("brand", BRANDS[dice.choices((0, 1, 2), (7, 3, 1))[0]]),
+        brand_id=sample_id("brand", BRANDS[rng.choices((0, 1, 2), (7, 3, 1))[0]]),
         name=brief.name,
         title=brief.title,
         page_type=brief.page_type.value,
-        page_context=_context(dice, brief),
-        actions=_actions(number, dice),
-        action_card_widgets=[_card(number, *card) for card in some(dice, _CARDS, 3)]
-        if dice.random() < 0.6
+        page_context=_context(rng, brief),
+        actions=_actions(number, rng),
+        action_card_widgets=[_card(number, *card) for card in random_sample(rng, _CARDS, 3)]
+        if rng.random() < 0.6
         else [],
-        footer_links=_footer(number) if dice.random() < 0.7 or number == 0 else [],
-        scripts=[_script(*script) for script in some(dice, _SCRIPTS, 3)]
-        if dice.random() < 0.5
+        footer_links=_footer(number) if rng.random() < 0.7 or number == 0 else [],
+        scripts=[_script(*script) for script in random_sample(rng, _SCRIPTS, 3)]
+        if rng.random() < 0.5
         else [],
-        metadata=_metadata(dice, brief) if dice.random() < 0.85 or number == 0 else None,
-        created_at=mark(created, dice),
+        metadata=_metadata(rng, brief) if rng.random() < 0.85 or number == 0 else None,
+        created_at=mark(created, rng),
     )
-    if page.actions and dice.random() < 0.7:
+    if page.actions and rng.random() < 0.7:
         page.header_action_id = page.actions[0]["actionId"]
-    page.updated_at = mark(created + (now - created) * dice.random() ** 0.5 * 0.98, dice)
+    page.updated_at = mark(created + (now - created) * rng.random() ** 0.5 * 0.98, rng)
     if brief.status is PageStatus.ARCHIVED:
         page.archived_at = page.updated_at = mark(
-            on_a_weekday(dice, now - timedelta(days=dice.uniform(2, 50))), dice
+            shift_to_weekday(rng, now - timedelta(days=rng.uniform(2, 50))), rng
         )
     return page
 
 
-def _age(dice: Random, brief: PageBrief) -> timedelta:
+def _age(rng: Random, brief: PageBrief) -> timedelta:
     days = {
-        PageStatus.DRAFT: dice.uniform(3, 40),
-        PageStatus.PUBLISHED: dice.uniform(20, 300),
-        PageStatus.ARCHIVED: dice.uniform(120, 420),
+        PageStatus.DRAFT: rng.uniform(3, 40),
+        PageStatus.PUBLISHED: rng.uniform(20, 300),
+        PageStatus.ARCHIVED: rng.uniform(120, 420),
     }
     return timedelta(days=days[brief.status])
 
 
-def _context(dice: Random, brief: PageBrief) -> str:
+def _context(rng: Random, brief: PageBrief) -> str:
     opening = (
         "Kestrel Fleet shows every truck, trailer and refrigerated unit on one map, and tells"
         " the dispatcher"
-        f" which of them needs a decision in the next hour. This page is for {dice.choice(_WHO)}."
+        f" which of them needs a decision in the next hour. This page is for {rng.choice(_WHO)}."
     )
     subject = (
         f"Its subject: {brief.name.split(':')[-1].strip()}. {brief.title}".strip().removesuffix(".")
         + "."
     )
-    rules = " ".join(some(dice, _RULES, 5))
+    rules = " ".join(random_sample(rng, _RULES, 5))
     return "\n\n".join((opening, subject, rules))
 
 
-def _actions(number: int, dice: Random) -> list[dict[str, Any]]:
-    chosen = some(dice, _ACTIONS, 4) if dice.random() < 0.92 else ()
+def _actions(number: int, rng: Random) -> list[dict[str, Any]]:
+    chosen = random_sample(rng, _ACTIONS, 4) if rng.random() < 0.92 else ()
     return [
         {
             "actionId": sample_id("act", number, index),
@@ -192,7 +193,7 @@ def _script(name: str, description: str, enabled: bool, content: str) -> dict[st
     return {"name": name, "description": description, "enabled": enabled, "content": content}
 
 
-def _metadata(dice: Random, brief: PageBrief) -> dict[str, Any]:
+def _metadata(rng: Random, brief: PageBrief) -> dict[str, Any]:
     slug = "-".join("".join(c if c.isalnum() else " " for c in brief.name.lower()).split()[:4])
     metadata = {
         "title": f"{brief.name[:60]} | Kestrel",
@@ -209,7 +210,7 @@ def _metadata(dice: Random, brief: PageBrief) -> dict[str, Any]:
         "twitterSite": "@kestrel",
         "themeColor": "#1d3b53",
     }
-    dropped = dice.sample(sorted(metadata), dice.randint(0, 6))
+    dropped = rng.sample(sorted(metadata), rng.randint(0, 6))
     return {
         name: value for name, value in metadata.items() if name not in dropped or name == "title"
     }

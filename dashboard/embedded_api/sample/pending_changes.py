@@ -1,30 +1,30 @@
-"""Changes that wait: some fit what is true now, some are true already, some came too late."""
+"""Pending changes: some still apply, some were applied already, some are outdated."""
 
 from random import Random
 from typing import Any
 
 from dashboard.embedded_api.sample.audiences import AudienceStory
-from dashboard.embedded_api.sample.chance import sample_id
-from dashboard.embedded_api.wire import effective_metadata
+from dashboard.embedded_api.sample.randomness import sample_id
+from dashboard.embedded_api.serializers import effective_metadata
 
 READY, APPLIED, MOVED = "ready", "applied", "moved"
-"""The old text is what is true now; the new text is; neither is."""
+"""The present text is the old one; the new one; neither."""
 
 
 def change(key: object, previous: str, new: str) -> dict[str, Any]:
-    """Return a change: old and new text, and no word of which field it is."""
+    """Return a change, which does not name its field."""
     return {"changeId": sample_id("chg", key), "previousValue": previous, "newValue": new}
 
 
-def some_kinds(dice: Random) -> list[str]:
-    """Return what one to four pending changes are like."""
-    return dice.choices((READY, APPLIED, MOVED), (5, 2, 2), k=dice.randint(1, 4))
+def some_kinds(rng: Random) -> list[str]:
+    """Return one to four random kinds."""
+    return rng.choices((READY, APPLIED, MOVED), (5, 2, 2), k=rng.randint(1, 4))
 
 
-def pending_changes(dice: Random, story: AudienceStory, kinds: list[str]) -> list[dict[str, Any]]:
-    """Return a pending change of each kind, as long as there are texts to change."""
+def pending_changes(rng: Random, story: AudienceStory, kinds: list[str]) -> list[dict[str, Any]]:
+    """Return a pending change of each kind, as far as there are texts to change."""
     texts = _current_texts(story)
-    dice.shuffle(texts)
+    rng.shuffle(texts)
     before = {story.audience.supplementary_context: _context_before(story)}
     return [
         _pending((story.audience.pk, place), kind, text, before.get(text) or _shorter(text))
@@ -33,7 +33,7 @@ def pending_changes(dice: Random, story: AudienceStory, kinds: list[str]) -> lis
 
 
 def _current_texts(story: AudienceStory) -> list[str]:
-    """Return what is true now, as the conversation's context tells it."""
+    """Return the present texts of the conversation's context."""
     metadata = effective_metadata(story.audience, story.audience.page)
     keywords = ", ".join(metadata.get("keywords") or [])
     texts = (
@@ -46,7 +46,7 @@ def _current_texts(story: AudienceStory) -> list[str]:
 
 
 def _context_before(story: AudienceStory) -> str | None:
-    """Return the supplementary context of the version before the latest."""
+    """Return the supplementary context of the previous version."""
     return story.versions[-2].supplementary_context if len(story.versions) > 1 else None
 
 
@@ -59,7 +59,7 @@ def _pending(key: object, kind: str, current: str, earlier: str) -> dict[str, An
 
 
 def _improved(text: str) -> str:
-    """Return the text as an agent would propose it next."""
+    """Return a new text as an agent would propose it."""
     if "\n\n" in text:
         return text.replace("Lead with ", "Open with one number, then show ", 1)
     if ", " in text and len(text) < 80:
@@ -68,5 +68,5 @@ def _improved(text: str) -> str:
 
 
 def _shorter(text: str) -> str:
-    """Return the text without its last words, as it may have been before."""
+    """Return the text without its last two words."""
     return " ".join(text.split()[:-2])

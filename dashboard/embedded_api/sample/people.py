@@ -1,12 +1,15 @@
-"""People at those companies, with names from many places and now and then a field left out."""
+"""People at the companies, with international names and some missing fields."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from itertools import chain
 from random import Random
 
+from django.db import connection
+
 from dashboard.embedded_api.models import DEFAULT_TENANT_ID, Person
-from dashboard.embedded_api.sample.chance import chance, mark, sample_id
 from dashboard.embedded_api.sample.companies import Company, companies, plain
+from dashboard.embedded_api.sample.randomness import mark, sample_id, seeded_random
 
 _GIVEN = """
 Marisol Callum Priya Tomasz Ingrid Amara Jonas Anneliese Owen Esi Bright Sunniva Tom Kwame
@@ -26,65 +29,89 @@ Novák Dvořáková Popescu Yılmaz Levi Thompson MacGregor Adeyemi Jansen van-d
 Østergaard-Lindenskjold Hakkarainen
 """
 
+_ROWS_PER_INSERT = 1_000
+"""SQLite limits the values of a statement, and FTS5 updates its index after each statement."""
+
 GIVEN, FAMILY = tuple(_GIVEN.split()), tuple(_FAMILY.split())
 
 
 def person_id(number: int) -> str:
-    """Return the id of the person of that number; counts from 0."""
+    """Return the id of a person; numbers start at 0."""
     return sample_id("prospect", number)
 
 
 def people(count: int, now: datetime) -> Iterator[Person]:
-    """Make people one by one: the first hundreds are the companies' own contacts, one each."""
+    """Yield people; the first hundreds are the contacts of one company each."""
     all_companies = companies()
     for number in range(count):
-        dice = chance("person", number)
+        rng = seeded_random("person", number)
         company = all_companies[number % len(all_companies)]
-        yield _person(number, dice, company, now)
+        yield _person(number, rng, company, now)
 
 
 def contact_name(number: int) -> str:
-    """Return the name of the person of that number."""
+    """Return the name of a person; numbers start at 0."""
     if number == 0:
         return "Marisol Peña"
-    dice = chance("name", number)
-    title = dice.choices(("", "Dr. ", "Prof. "), (96, 3, 1))[0]
-    middle = f" {dice.choice(GIVEN)[0]}." if dice.random() < 0.06 else ""
-    return f"{title}{dice.choice(GIVEN)}{middle} {dice.choice(FAMILY).replace('-der-', ' der ')}"
+    rng = seeded_random("name", number)
+    title = rng.choices(("", "Dr. ", "Prof. "), (96, 3, 1))[0]
+    middle = f" {rng.choice(GIVEN)[0]}." if rng.random() < 0.06 else ""
+    return f"{title}{rng.choice(GIVEN)}{middle} {rng.choice(FAMILY).replace('-der-', ' der ')}"
 
 
-def _person(number: int, dice: Random, company: Company, now: datetime) -> Person:
+def _person(number: int, rng: Random, company: Company, now: datetime) -> Person:
     name = contact_name(number)
-    local = _local_part(dice, name)
-    made = now - timedelta(days=dice.uniform(2, 700))
-    is_named = number < 12 or dice.random() < 0.999  # they are listed first
+    local = _local_part(rng, name)
+    made = now - timedelta(days=rng.uniform(2, 700))
+    is_named = number < 12 or rng.random() < 0.999  # they are listed first
     return Person(
-        id=person_id(number),
+        person_id=person_id(number),
         tenant_id=DEFAULT_TENANT_ID,
         name=name if is_named else "",
-        email=f"{local}@{company.domain}" if number < 12 or dice.random() < 0.97 else None,
+        email=f"{local}@{company.domain}" if number < 12 or rng.random() < 0.97 else None,
         domain=company.domain,
-        slug=f"{local.replace('.', '-')}-{number}" if dice.random() < 0.7 else None,
-        phone_number=_phone(dice, company) if dice.random() < 0.75 else None,
-        linkedin_profile_url=_linkedin(dice, local),
-        created_at=mark(made, dice),
-        updated_at=mark(made + (now - made) * dice.random(), dice),
+        slug=f"{local.replace('.', '-')}-{number}" if rng.random() < 0.7 else None,
+        phone_number=_phone(rng, company) if rng.random() < 0.75 else None,
+        linkedin_profile_url=_linkedin(rng, local),
+        created_at=mark(made, rng),
+        updated_at=mark(made + (now - made) * rng.random(), rng),
     )
 
 
-def _local_part(dice: Random, name: str) -> str:
+def _local_part(rng: Random, name: str) -> str:
     words = [
         word for word in plain(name).lower().replace("'", "").split() if not word.endswith(".")
     ]
     first, last = words[0], "-".join(words[1:])
-    return dice.choice((f"{first}.{last}", f"{first[0]}.{last}", f"{first}.{last}", first))
+    return rng.choice((f"{first}.{last}", f"{first[0]}.{last}", f"{first}.{last}", first))
 
 
-def _phone(dice: Random, company: Company) -> str:
-    return f"{company.land.code} {dice.randint(20, 99)} 555 {dice.randint(100, 9999):04}"
+def _phone(rng: Random, company: Company) -> str:
+    return f"{company.country.code} {rng.randint(20, 99)} 555 {rng.randint(100, 9999):04}"
 
 
-def _linkedin(dice: Random, local: str) -> str | None:
-    if dice.random() > 0.6:
+def _linkedin(rng: Random, local: str) -> str | None:
+    if rng.random() > 0.6:
         return None
-    return f"https://linkedin.example/in/{local.replace('.', '-')}-{dice.randint(10, 999)}"
+    return f"https://linkedin.example/in/{local.replace('.', '-')}-{rng.randint(10, 999)}"
+
+
+def bulk_insert(rows: Sequence[Person]) -> None:
+    """Insert new people, twice as fast as `bulk_create` for a million of them."""
+    if not rows:
+        return
+    fields = [field for field in Person._meta.concrete_fields if not field.primary_key]
+    columns = ", ".join(f'"{field.column}"' for field in fields)
+    target = f'"{Person._meta.db_table}" ({columns})'
+    values = [[field.pre_save(row, add=True) for field in fields] for row in rows]
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            with cursor.copy(f"COPY {target} FROM STDIN") as copy:
+                for row in values:
+                    copy.write_row(row)
+            return
+        placeholders = f"({', '.join(['%s'] * len(fields))})"
+        for start in range(0, len(values), _ROWS_PER_INSERT):
+            batch = values[start : start + _ROWS_PER_INSERT]
+            lists = ", ".join([placeholders] * len(batch))
+            cursor.execute(f"INSERT INTO {target} VALUES {lists}", [*chain(*batch)])  # noqa: S608

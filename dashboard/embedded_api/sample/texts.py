@@ -1,34 +1,26 @@
-"""What a page is told about one audience, and how that text changes from version to version.
+"""The supplementary context of an audience, and its changes between versions.
 
-A text is written from facts; a new version changes one or two of them, so that two versions
-differ by the words that people would have changed.
+A text is built from facts. A new version changes a few of them, so that versions differ by
+realistic edits.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from random import Random
 
-from dashboard.embedded_api.sample.chance import some
 from dashboard.embedded_api.sample.companies import Company
+from dashboard.embedded_api.sample.randomness import random_sample
 
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
 
 FLEETS = (
-    "refrigerated trucks",
-    "trucks",
-    "articulated lorries",
-    "tankers",
-    "vans",
-    "timber trucks",
+    "refrigerated trucks", "trucks", "articulated lorries", "tankers", "vans", "timber trucks",
     "car transporters",
-)
+)  # fmt: skip
 ROLES = (
-    "fleet manager",
-    "operations director",
-    "head of transport",
-    "night-shift planner",
+    "fleet manager", "operations director", "head of transport", "night-shift planner",
     "finance director",
-)
+)  # fmt: skip
 WORRIES = (
     "temperature alarms", "late returns to the depot", "missed slots at supermarkets",
     "driver hours",
@@ -47,9 +39,8 @@ PROOFS = (
     "No customer quote: none from their sector is approved.",
 )
 LIMITS = (
-    "Do not mention driver scoring. Their union objected to it last year and the topic is"
-    " closed until"
-    " the new agreement is signed.",
+    "Do not mention driver scoring. Their union objected to it last year and the topic is closed "
+    "until the new agreement is signed.",
     "Never promise an installation date before the IT department has answered the security"
     " questions.",
     "Do not compare with their present system. The person who chose it reads this page.",
@@ -57,11 +48,9 @@ LIMITS = (
     "Do not name other customers in the same region.",
 )
 PLANS = (
-    "12-month plan at list price",
-    "24-month plan",
-    "36-month plan",
+    "12-month plan at list price", "24-month plan", "36-month plan",
     "pilot of 20 vehicles for eight weeks",
-)
+)  # fmt: skip
 DISCOUNTS = (
     "No discount has been approved.",
     "The discount of 8% was approved and is valid until the end of the quarter.",
@@ -80,7 +69,7 @@ NOTES = (
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a company at one moment."""
+    """The facts known about a company at one time."""
 
     company: str
     towns: tuple[str, ...]
@@ -99,21 +88,21 @@ class Facts:
     note: str
 
 
-def first_facts(dice: Random, company: Company, contact: str) -> Facts:
-    """Return what is known of a company at first."""
+def first_facts(rng: Random, company: Company, contact: str) -> Facts:
+    """Return the initial facts about a company."""
     return Facts(
         company=company.name,
-        towns=company.land.towns,
+        towns=company.country.towns,
         contact=contact,
-        role=dice.choice(ROLES),
+        role=rng.choice(ROLES),
         fleet=company.fleet,
-        vehicles=dice.choice(FLEETS),
-        depots=dice.randint(1, 3),
+        vehicles=rng.choice(FLEETS),
+        depots=rng.randint(1, 3),
         second_role="",
-        worries=some(dice, WORRIES, 2),
-        lead=dice.choice(LEADS),
-        proof=dice.choice(PROOFS),
-        limit=dice.choice(LIMITS),
+        worries=random_sample(rng, WORRIES, 2),
+        lead=rng.choice(LEADS),
+        proof=rng.choice(PROOFS),
+        limit=rng.choice(LIMITS),
         plan=PLANS[0],
         discount=DISCOUNTS[0],
         note="",
@@ -121,24 +110,24 @@ def first_facts(dice: Random, company: Company, contact: str) -> Facts:
 
 
 _EDITS: tuple[Callable[[Random, Facts], Facts], ...] = (
-    lambda dice, facts: replace(facts, fleet=facts.fleet + dice.randint(2, 12)),
-    lambda dice, facts: replace(facts, depots=min(facts.depots + 1, len(facts.towns))),
-    lambda dice, facts: replace(facts, second_role=dice.choice(ROLES)),
-    lambda dice, facts: replace(facts, worries=some(dice, WORRIES, 3)),
-    lambda dice, facts: replace(facts, lead=dice.choice(LEADS)),
-    lambda dice, facts: replace(facts, proof=dice.choice(PROOFS)),
-    lambda dice, facts: replace(facts, limit=dice.choice(LIMITS)),
-    lambda dice, facts: replace(facts, plan=dice.choice(PLANS), discount=dice.choice(DISCOUNTS)),
-    lambda dice, facts: replace(facts, note=dice.choice(NOTES)),
+    lambda rng, facts: replace(facts, fleet=facts.fleet + rng.randint(2, 12)),
+    lambda rng, facts: replace(facts, depots=min(facts.depots + 1, len(facts.towns))),
+    lambda rng, facts: replace(facts, second_role=rng.choice(ROLES)),
+    lambda rng, facts: replace(facts, worries=random_sample(rng, WORRIES, 3)),
+    lambda rng, facts: replace(facts, lead=rng.choice(LEADS)),
+    lambda rng, facts: replace(facts, proof=rng.choice(PROOFS)),
+    lambda rng, facts: replace(facts, limit=rng.choice(LIMITS)),
+    lambda rng, facts: replace(facts, plan=rng.choice(PLANS), discount=rng.choice(DISCOUNTS)),
+    lambda rng, facts: replace(facts, note=rng.choice(NOTES)),
 )
 
 
-def next_facts(dice: Random, facts: Facts) -> Facts:
-    """Return the facts after one to three of them changed: never the same text again."""
+def next_facts(rng: Random, facts: Facts) -> Facts:
+    """Change one to three facts, so that the text differs."""
     after = facts
     while context(after) == context(facts):
-        for edit in some(dice, _EDITS, 3):
-            after = edit(dice, after)
+        for edit in random_sample(rng, _EDITS, 3):
+            after = edit(rng, after)
     return after
 
 

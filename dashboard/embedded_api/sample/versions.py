@@ -1,4 +1,4 @@
-"""The versions of one audience: how each was written, published, replaced or given up."""
+"""The versions of one audience, with their texts and dates."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -6,7 +6,7 @@ from itertools import pairwise
 from random import Random
 
 from dashboard.embedded_api.models import DEFAULT_TENANT_ID, Audience, Version
-from dashboard.embedded_api.sample.chance import between, mark, sample_id, weighted
+from dashboard.embedded_api.sample.randomness import mark, random_moment, sample_id, weighted_choice
 from dashboard.embedded_api.sample.texts import Facts, context, next_facts
 
 LIVE, PAST, DRAFT, PENDING = "live", "past", "draft", "pending"
@@ -14,9 +14,9 @@ CANCELLED, DROPPED = "cancelled", "dropped"
 QUEUED, PROCESSING, STUCK_QUEUED, STUCK_PROCESSING = "queued", "processing", "stuck 1", "stuck 2"
 
 _NEVER = timedelta(days=365)
-_APART = timedelta(minutes=11)
-_EARLIER = {PAST: 8.0, DROPPED: 1.2, CANCELLED: 0.8}
-_ENDINGS: dict[tuple[str, ...], float] = {
+_MIN_INTERVAL = timedelta(minutes=11)
+_EARLIER_WEIGHTS = {PAST: 8.0, DROPPED: 1.2, CANCELLED: 0.8}
+_ENDING_WEIGHTS: dict[tuple[str, ...], float] = {
     (LIVE,): 60,
     (LIVE, DRAFT): 21,
     (LIVE, DROPPED, DRAFT): 2,
@@ -28,107 +28,107 @@ _ENDINGS: dict[tuple[str, ...], float] = {
     (PENDING,): 1,
     (CANCELLED, DRAFT): 1,
 }
-_LENGTHS = {1: 16, 2: 26, 3: 22, 4: 14, 5: 9, 6: 6, 7: 4, 9: 2, 12: 0.8, 31: 0.2}
+_LENGTH_WEIGHTS = {1: 16, 2: 26, 3: 22, 4: 14, 5: 9, 6: 6, 7: 4, 9: 2, 12: 0.8, 31: 0.2}
 _PUBLISHED = {LIVE, PAST}
 
 
 @dataclass(frozen=True)
-class Plot:
-    """What becomes of an audience's versions, the oldest first, and the time they have for it."""
+class VersionPlan:
+    """The outcomes of an audience's versions, oldest first, and the period of time."""
 
-    fates: tuple[str, ...]
+    outcomes: tuple[str, ...]
     start: datetime
     end: datetime
 
 
-def plot(dice: Random, start: datetime, end: datetime, *, ever_published: bool) -> Plot:
-    """Return a plot; on a page that was never published, no version ever was."""
-    ending = weighted(dice, _ENDINGS)
+def make_plan(rng: Random, start: datetime, end: datetime, *, ever_published: bool) -> VersionPlan:
+    """Return a plan; without a live version unless the page was ever published."""
+    ending = weighted_choice(rng, _ENDING_WEIGHTS)
     if not ever_published:
-        ending = tuple(fate for fate in ending if fate != LIVE) or (DRAFT,)
-    earlier = dict(_EARLIER) if LIVE in ending else {DROPPED: 1.0}
-    length = weighted(dice, _LENGTHS) if LIVE in ending else dice.randint(1, 3)
-    before = (weighted(dice, earlier) for _ in range(max(0, length - len(ending))))
-    return Plot((*before, *ending), start, end)
+        ending = tuple(outcome for outcome in ending if outcome != LIVE) or (DRAFT,)
+    earlier = dict(_EARLIER_WEIGHTS) if LIVE in ending else {DROPPED: 1.0}
+    length = weighted_choice(rng, _LENGTH_WEIGHTS) if LIVE in ending else rng.randint(1, 3)
+    before = (weighted_choice(rng, earlier) for _ in range(max(0, length - len(ending))))
+    return VersionPlan((*before, *ending), start, end)
 
 
-def versions_of(
-    dice: Random, audience: Audience, plot: Plot, facts: Facts, now: datetime
+def make_versions(
+    rng: Random, audience: Audience, plan: VersionPlan, facts: Facts, now: datetime
 ) -> list[Version]:
-    """Make the versions; each differs from the one before by some words."""
-    starts = _moments(dice, plot)
+    """Build the versions; each differs from the previous one by some words."""
+    starts = _creation_times(rng, plan)
     versions = []
-    for index, (fate, start) in enumerate(zip(plot.fates, starts, strict=True)):
-        facts = next_facts(dice, facts) if index else facts
-        says_nothing = index == 1 and dice.random() < 0.05
+    for index, (outcome, start) in enumerate(zip(plan.outcomes, starts, strict=True)):
+        facts = next_facts(rng, facts) if index else facts
+        is_empty = index == 1 and rng.random() < 0.05
         version = Version(
             id=sample_id("ver", audience.pk, index),
             tenant_id=DEFAULT_TENANT_ID,
             audience=audience,
             version_number=index + 1,
             is_new_page_agent=audience.is_new_page_agent,
-            supplementary_context=None if says_nothing else context(facts),
-            created_at=mark(start, dice),
+            supplementary_context=None if is_empty else context(facts),
+            created_at=mark(start, rng),
         )
         room = (starts[index + 1] if index + 1 < len(starts) else now) - start
-        _live_through(dice, version, fate, start=start, room=room, now=now)
+        _set_dates(rng, version, outcome, start=start, room=room, now=now)
         versions.append(version)
     _retire(versions)
     return versions
 
 
-def _moments(dice: Random, plot: Plot) -> list[datetime]:
-    """Return when each version was created, in order, at least some minutes apart."""
-    count = len(plot.fates)
-    start = plot.start + (count + 1) * _APART
-    drawn = sorted(between(dice, start, max(start, plot.end)) for _ in range(count))
-    return [moment - (count - index) * _APART for index, moment in enumerate(drawn)]
+def _creation_times(rng: Random, plan: VersionPlan) -> list[datetime]:
+    """Return the sorted creation times, at least some minutes apart."""
+    count = len(plan.outcomes)
+    start = plan.start + (count + 1) * _MIN_INTERVAL
+    times = sorted(random_moment(rng, start, max(start, plan.end)) for _ in range(count))
+    return [moment - (count - index) * _MIN_INTERVAL for index, moment in enumerate(times)]
 
 
-def _live_through(
-    dice: Random, version: Version, fate: str, *, start: datetime, room: timedelta, now: datetime
+def _set_dates(
+    rng: Random, version: Version, outcome: str, *, start: datetime, room: timedelta, now: datetime
 ) -> None:
-    """Set the dates of one version, all of them before the next version is created."""
-    if fate == PENDING:
+    """Set the dates of a version, all before the next version is created."""
+    if outcome == PENDING:
         return
-    draft = start + min(timedelta(seconds=dice.uniform(15, 400)), room * 0.2)
-    version.became_draft_at = mark(draft, dice)
-    if fate in {QUEUED, PROCESSING, STUCK_QUEUED, STUCK_PROCESSING}:
-        _under_way(dice, version, fate, now)
-    elif fate == DROPPED:
+    draft = start + min(timedelta(seconds=rng.uniform(15, 400)), room * 0.2)
+    version.became_draft_at = mark(draft, rng)
+    if outcome in {QUEUED, PROCESSING, STUCK_QUEUED, STUCK_PROCESSING}:
+        _set_dates_in_flight(rng, version, outcome, now)
+    elif outcome == DROPPED:
         version.archived_at = mark(
-            draft + min(timedelta(hours=dice.uniform(2, 40)), room * 0.5), dice
+            draft + min(timedelta(hours=rng.uniform(2, 40)), room * 0.5), rng
         )
-    elif fate in _PUBLISHED or fate == CANCELLED:
-        queued = draft + min(timedelta(minutes=dice.lognormvariate(3, 1.6)), room * 0.4)
-        version.queued_at = mark(queued, dice)
-        left = queued + min(timedelta(seconds=dice.lognormvariate(3.7, 0.5)), room * 0.1)
-        if fate == CANCELLED:
-            version.cancelled_at = mark(left, dice)
+    elif outcome in _PUBLISHED or outcome == CANCELLED:
+        queued = draft + min(timedelta(minutes=rng.lognormvariate(3, 1.6)), room * 0.4)
+        version.queued_at = mark(queued, rng)
+        left = queued + min(timedelta(seconds=rng.lognormvariate(3.7, 0.5)), room * 0.1)
+        if outcome == CANCELLED:
+            version.cancelled_at = mark(left, rng)
         else:
-            version.processing_at = mark(left, dice)
-            live = left + min(timedelta(seconds=dice.uniform(4, 30)), room * 0.1)
-            version.published_at = mark(live, dice)
+            version.processing_at = mark(left, rng)
+            live = left + min(timedelta(seconds=rng.uniform(4, 30)), room * 0.1)
+            version.published_at = mark(live, rng)
 
 
-def _under_way(dice: Random, version: Version, fate: str, now: datetime) -> None:
-    """Leave a version in the queue or in processing: for some minutes, or stuck there for good.
+def _set_dates_in_flight(rng: Random, version: Version, outcome: str, now: datetime) -> None:
+    """Leave a version queued or processing, for some minutes or permanently.
 
-    The embedded API publishes within seconds, so only a stuck one can be seen at leisure.
+    The embedded API publishes within seconds, so only a stuck version stays visible.
     """
     queued, left, live = {
         QUEUED: (-timedelta(seconds=40), timedelta(minutes=2), timedelta(minutes=4)),
         PROCESSING: (-timedelta(seconds=95), -timedelta(seconds=30), timedelta(minutes=3)),
         STUCK_QUEUED: (-timedelta(minutes=18), _NEVER, _NEVER + timedelta(minutes=1)),
         STUCK_PROCESSING: (-timedelta(minutes=7), -timedelta(minutes=5), _NEVER),
-    }[fate]
-    version.queued_at = mark(now + queued, dice)
-    version.processing_at = mark(now + left, dice)
-    version.published_at = mark(now + live, dice)
+    }[outcome]
+    version.queued_at = mark(now + queued, rng)
+    version.processing_at = mark(now + left, rng)
+    version.published_at = mark(now + live, rng)
 
 
 def _retire(versions: list[Version]) -> None:
-    """Retire each published version at the mark at which the next one went or goes live."""
+    """Retire each published version at the mark at which the next one goes live."""
     published = [version for version in versions if version.published_at]
     for old, new in pairwise(published):
         old.obsolete_at = old.archived_at = new.published_at

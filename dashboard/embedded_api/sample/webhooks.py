@@ -1,11 +1,16 @@
-"""Eight webhook subscriptions: every way in which their events and their switch can stand."""
+"""Eight webhook subscriptions with every combination of events and status."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from dashboard.contract.webhooks import EventName as Event
 from dashboard.embedded_api.models import DEFAULT_TENANT_ID, Subscription
-from dashboard.embedded_api.sample.chance import chance, mark, on_a_weekday, sample_id
+from dashboard.embedded_api.sample.randomness import (
+    mark,
+    sample_id,
+    seeded_random,
+    shift_to_weekday,
+)
 
 _VERSIONS = [Event.PAGE_VERSION_CREATED, Event.PAGE_VERSION_PROCESSED, Event.PAGE_VERSION_PUBLISHED]
 _FORMS = [Event.FORM_SUBMITTED, Event.FORM_ENRICHED, Event.FORM_ENRICHMENT_FAILED]
@@ -27,16 +32,16 @@ _BRIEFS: tuple[tuple[str, list[Event] | None, bool], ...] = (
 
 
 def subscriptions(now: datetime) -> Iterator[Subscription]:
-    """Make the subscriptions."""
+    """Yield the subscriptions."""
     for number, (url, events, active) in enumerate(_BRIEFS):
-        dice = chance("subscription", number)
-        created = on_a_weekday(dice, now - timedelta(days=dice.uniform(60, 300)))
+        rng = seeded_random("subscription", number)
+        created = shift_to_weekday(rng, now - timedelta(days=rng.uniform(60, 300)))
         yield Subscription(
             id=sample_id("whs", number),
             tenant_id=DEFAULT_TENANT_ID,
             url=url,
             events=None if events is None else [event.value for event in events],
             active=active,
-            created_at=mark(created, dice),
-            updated_at=mark(created + (now - created) * dice.random(), dice),
+            created_at=mark(created, rng),
+            updated_at=mark(created + (now - created) * rng.random(), rng),
         )

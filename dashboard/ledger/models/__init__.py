@@ -1,11 +1,9 @@
-"""The ledger's tables. Answers are kept as they came; columns beside them serve finding."""
+"""The ledger's tables. Objects are stored as received; further columns serve queries."""
 
 from dashboard.ledger.models.audiences import AudienceRecord, VersionRecord
-from dashboard.ledger.models.differences import Difference
-from dashboard.ledger.models.drafts import PageDraft
-from dashboard.ledger.models.installation import Installation
-from dashboard.ledger.models.operations import Attempt, Operation
-from dashboard.ledger.models.pages import ListTotal, PageRecord
+from dashboard.ledger.models.deviations import Difference
+from dashboard.ledger.models.operations import Attempt, Installation, Operation
+from dashboard.ledger.models.pages import ListTotal, PageDraft, PageRecord
 from dashboard.ledger.models.preferences import Preferences
 from dashboard.ledger.models.receiver import Delivery, Receiver
 from dashboard.ledger.models.sign_in import SignInAct, SignInRules

@@ -1,27 +1,33 @@
-"""Audiences as last seen, and every version ever seen."""
+"""Audiences as last seen, and all versions ever seen."""
 
 from django.db import models
 
 from dashboard.contract.audiences import Audience, AudienceVersion
-from dashboard.ledger.models.seen import SeenRecord
+from dashboard.folding import fold
+from dashboard.ledger.models.indexes import IndexOfSQLite
+from dashboard.ledger.models.observed import ObservedRecord
 
 
-class AudienceRecord(SeenRecord):
+class AudienceRecord(ObservedRecord):
     """An audience as last seen."""
 
     page_id = models.TextField()
     audience_id = models.TextField()
     name = models.TextField(blank=True)
-    """Its first 500 characters, to be found by; empty where the service gave none."""
+    """Its first 500 characters; empty if the service sent none."""
     prospect_id = models.TextField(blank=True)
     latest_version_id = models.TextField(blank=True)
     latest_version_number = models.BigIntegerField(null=True)
     latest_status = models.TextField(blank=True)
+    in_progress_since = models.DateTimeField(null=True)
+    """Of the latest version, by its dates; null if it is not in progress, or has no such date."""
     live_version_id = models.TextField(blank=True)
     live_version_number = models.BigIntegerField(null=True)
     live_since = models.DateTimeField(null=True)
     archived = models.BooleanField(default=False)
     created_at = models.DateTimeField(null=True)
+    searched = models.TextField(default="", db_default="")
+    """The text that searches match (`audience_search_text`)."""
 
     class Meta:
         constraints = [
@@ -31,9 +37,8 @@ class AudienceRecord(SeenRecord):
             models.Index(fields=["latest_status"]),
             models.Index(fields=["audience_id"]),
             models.Index(fields=["prospect_id"]),
-            # Searched and counted as a whole: these indexes hold all that asks for, so that the
-            # bodies, which are most of the table, are not read.
-            models.Index(fields=["name"]),
+            # Covering indexes for searches and counts: the bodies, most of the table, stay unread.
+            IndexOfSQLite(name="audiences_searched", fields=["searched", "archived"]),
             models.Index(
                 fields=[
                     "live_since",
@@ -43,11 +48,11 @@ class AudienceRecord(SeenRecord):
                     "live_version_number",
                 ]
             ),
-            # Counted for the overview: what became of them since a moment, and how many are live.
+            # Counts of the overview.
             models.Index(fields=["first_seen_at"]),
             models.Index(fields=["changed_at"]),
             models.Index(fields=["live_version_number"]),
-            # How the audiences of each page stand.
+            # The audience flags of each page.
             models.Index(
                 fields=["page_id", "live_version_id", "latest_version_id", "latest_status"]
             ),
@@ -60,6 +65,11 @@ class AudienceRecord(SeenRecord):
     def audience(self) -> Audience:
         """The audience as last seen."""
         return Audience.model_validate_json(self.body)
+
+
+def audience_search_text(audience: Audience) -> str:
+    """Return the folded text that searches match: the name, then the id, one per line."""
+    return fold("\n".join((audience.name or "", audience.audience_id or "")))
 
 
 class VersionRecord(models.Model):

@@ -1,4 +1,4 @@
-"""Indexes that one database needs and the other does not."""
+"""Indexes that only one database needs."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ from django.db.models import Index, Model
 
 
 class IndexOfSQLite(Index):
-    """An index that is read in the table's place. SQLite alone has it.
+    """A covering index, created on SQLite only.
 
-    SQLite keeps a long body inside its row, and a scan reads past all of them. PostgreSQL keeps
-    it apart, and takes no more than 2,704 bytes of texts into an index.
+    SQLite stores a long body inside its row, so that a scan reads all of them. PostgreSQL stores
+    it separately, and limits an index entry to 2,704 bytes.
     """
 
     def create_sql(
@@ -21,7 +21,7 @@ class IndexOfSQLite(Index):
         using: str = "",
         **kwargs: Any,
     ) -> Statement:
-        """Return the statement that makes the index; elsewhere one that makes nothing."""
+        """Return the statement that creates the index; on PostgreSQL one without effect."""
         if schema_editor.connection.vendor == "sqlite":
             return super().create_sql(model, schema_editor, using, **kwargs)
         return Statement("SELECT 1")

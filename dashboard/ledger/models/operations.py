@@ -1,13 +1,18 @@
-"""Operations: what was asked for, by whom, when, with which result. Written before sending."""
+"""Operations: what was requested, by whom, when, and the outcome. Written before sending."""
 
+import secrets
 from datetime import timedelta
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import models
 
+MAX_ACTOR_NAME = 200
+"""Characters. First and last name may have more together."""
 
-class Kind(models.TextChoices):
-    """What an operation asks of the service."""
+
+class OperationKind(models.TextChoices):
+    """The change that an operation makes at the service."""
 
     PUBLISH_VERSION = "publish_version", "Publish version"
     CREATE_PAGE = "create_page", "Create page"
@@ -15,7 +20,7 @@ class Kind(models.TextChoices):
 
 
 class Outcome(models.TextChoices):
-    """How an operation ended. Source: DESIGN.md, Names."""
+    """The outcome of an operation. Source: DESIGN.md, Names."""
 
     SENDING = "sending", "In flight"
     ACCEPTED = "accepted", "Done"
@@ -25,15 +30,15 @@ class Outcome(models.TextChoices):
 
 
 class Operation(models.Model):
-    """One request to change something, on record before the call."""
+    """One request to change something, recorded before the call."""
 
     operation_key = models.CharField(max_length=128, unique=True)
-    kind = models.CharField(max_length=32, choices=Kind)
+    kind = models.CharField(max_length=32, choices=OperationKind)
     outcome = models.CharField(max_length=16, choices=Outcome, default=Outcome.SENDING)
 
     actor = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
-    actor_name = models.CharField(max_length=200)
-    """The name at that time: it outlives the account."""
+    actor_name = models.CharField(max_length=MAX_ACTOR_NAME)
+    """The name at that time; it outlives the account."""
 
     page_id = models.TextField(blank=True)
     audience_id = models.TextField(blank=True)
@@ -41,17 +46,17 @@ class Operation(models.Model):
     version_number = models.BigIntegerField(null=True)
     subscription_id = models.TextField(blank=True)
     target_name = models.TextField(blank=True)
-    """The name of the thing at that time."""
+    """The name of the target at that time."""
 
     requested_at = models.DateTimeField()
     settled_at = models.DateTimeField(null=True)
     """When the outcome became known; null while in flight or unknown."""
     body_sent = models.JSONField(null=True)
     before = models.JSONField(null=True)
-    """The thing as last known when the operation began, where it is small (subscriptions)."""
+    """Fields of the target as last known when the operation began, to compare with later."""
     looked_at = models.DateTimeField(null=True)
     look_found = models.TextField(blank=True)
-    """What the last re-read of the target found, in a sentence."""
+    """The finding of the last check of the target, in a sentence."""
 
     class Meta:
         ordering = ["-requested_at", "-pk"]
@@ -73,31 +78,31 @@ class Operation(models.Model):
 
     @property
     def title(self) -> str:
-        """What was asked for, such as "Publish version 7"."""
+        """The requested change, such as "Publish version 7"."""
         number = "" if self.version_number is None else f" {self.version_number}"
         return f"{self.get_kind_display()}{number}"
 
     @property
     def is_open(self) -> bool:
-        """Whether the outcome may still become another: in flight, or unknown."""
+        """Whether the outcome may still change: in flight, or unknown."""
         return self.outcome in (Outcome.SENDING, Outcome.UNKNOWN)
 
 
 class Attempt(models.Model):
-    """One sending of an operation. An attempt without an end was cut off before its answer."""
+    """One attempt to send an operation. Without `ended_at` it was cut off before a response."""
 
     operation = models.ForeignKey(Operation, on_delete=models.CASCADE, related_name="attempts")
     number = models.PositiveIntegerField()
     """Counts from 1."""
-    actor_name = models.CharField(max_length=200)
+    actor_name = models.CharField(max_length=MAX_ACTOR_NAME)
     sent_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
     outcome = models.CharField(max_length=16, choices=Outcome, default=Outcome.SENDING)
     status_code = models.PositiveIntegerField(null=True)
     said = models.TextField(blank=True)
-    """The service's own words, or ours where it said nothing."""
+    """The service's message, or ours if it sent none."""
     answer = models.TextField(blank=True)
-    """The answer's body, at most its first 20,000 characters."""
+    """The response body, at most its first 20,000 characters."""
 
     class Meta:
         ordering = ["number"]
@@ -110,5 +115,24 @@ class Attempt(models.Model):
 
     @property
     def took(self) -> timedelta | None:
-        """How long the answer, or giving up, took; None where the attempt has no end."""
+        """The duration of the attempt; None if it has no end."""
         return self.ended_at - self.sent_at if self.ended_at else None
+
+
+class Installation(models.Model):
+    """A single row that makes operation keys unique to this installation.
+
+    A service may store keys forever, so a new or restored ledger must never repeat those of an
+    old one. A migration creates the row.
+    """
+
+    nonce = models.CharField(max_length=64, default=secrets.token_hex)
+
+    def __str__(self) -> str:
+        return f"installation {self.pk}"
+
+
+def actor_name(user: User) -> str:
+    """Return the full name, or else the username, at most as long as the columns take."""
+    name: str = user.get_full_name() or user.get_username()
+    return name[:MAX_ACTOR_NAME]

@@ -1,45 +1,45 @@
-"""Pages as last seen, and how many the service says there are."""
+"""Pages as last seen, the list's total count, and drafts of new pages."""
 
-from functools import lru_cache
-
+from django.conf import settings
 from django.db import models
 
-from dashboard.contract.pages import PageItem
+from dashboard.contract.pages import PageItem, PageStatus
+from dashboard.folding import fold
 from dashboard.ledger.models.indexes import IndexOfSQLite
-from dashboard.ledger.models.seen import SeenRecord
+from dashboard.ledger.models.observed import ObservedRecord
 
-STANDS = ("any_live", "any_not_live", "any_changed", "any_in_flight")
-"""The columns that say how a page's audiences stand."""
+FLAG_COLUMNS = ("any_live", "any_not_live", "any_changed", "any_in_flight")
+"""The columns of a page's audience flags."""
 
 
-class PageRecord(SeenRecord):
-    """A page as last seen. Columns repeat what is searched, filtered and sorted by."""
+class PageRecord(ObservedRecord):
+    """A page as last seen, with columns to search, filter and sort by."""
 
     page_id = models.TextField(unique=True)
     name = models.TextField()
     title = models.TextField()
     status = models.TextField(blank=True)
-    """Empty where no answer ever carried it."""
+    """Empty if no response ever had it."""
     page_type = models.TextField(blank=True)
     brand_id = models.TextField()
     audiences_count = models.BigIntegerField()
     created_at = models.DateTimeField(null=True)
-    """The moment in the service's date text, where it names one."""
+    """Parsed from the service's text; null if it is no date."""
     updated_at = models.DateTimeField(null=True)
     searched = models.TextField(default="", db_default="")
-    """Where words are looked for (`searched_in`)."""
+    """The text that searches match (`page_search_text`)."""
     any_live = models.BooleanField(default=False, db_default=False)
-    """Whether one of its audiences stands so (STANDINGS), as last seen; so are the next three."""
+    """Whether any of its audiences has this flag (AUDIENCE_FLAGS); likewise the next three."""
     any_not_live = models.BooleanField(default=False, db_default=False)
     any_changed = models.BooleanField(default=False, db_default=False)
     any_in_flight = models.BooleanField(default=False, db_default=False)
 
     class Meta:
         indexes = [
-            # The whole order of the list at first: reading ends with the part that is shown.
+            # The default order of the list: only the shown rows are read.
             models.Index(fields=["-updated_at", "-id"]),
             models.Index(fields=["name"]),
-            # All that is counted of pages, without their bodies.
+            # A covering index for counts: the bodies stay unread.
             models.Index(
                 fields=[
                     "status",
@@ -50,13 +50,13 @@ class PageRecord(SeenRecord):
                     "audiences_count",
                 ]
             ),
-            # How many there are of each, as every look at the list tells: as short as can be, to
-            # be read from what SQLite keeps in memory for each thread.
+            # Counts per status and type, needed by every page list: short enough for SQLite's
+            # page cache of each thread.
             models.Index(fields=["status", "page_type"]),
-            # All that the list is narrowed by.
+            # All columns that filter the list.
             IndexOfSQLite(
                 name="pages_narrowed",
-                fields=["status", "page_type", "searched", *STANDS],
+                fields=["status", "page_type", "searched", *FLAG_COLUMNS],
             ),
             models.Index(fields=["last_seen_at"]),
         ]
@@ -65,29 +65,59 @@ class PageRecord(SeenRecord):
         return self.name
 
     @property
+    def is_archived(self) -> bool:
+        """Whether its last seen status is `archived`."""
+        return self.status == PageStatus.ARCHIVED
+
+    @property
     def page(self) -> PageItem:
         """The page as last seen."""
-        return page_in(self.body)
+        return parse_page(self.body)
 
 
-def searched_in(page: PageItem) -> str:
-    """Return where words are looked for, a line for each field: no word goes on in the next."""
-    return "\n".join((page.name, page.title, page.page_id, page.page_type or ""))
+def page_search_text(page: PageItem) -> str:
+    """Return the folded text that searches match, one field per line."""
+    return fold("\n".join((page.name, page.title, page.page_id, page.page_type or "")))
 
 
-@lru_cache(maxsize=200)  # a list is looked at again and again
-def page_in(body: str) -> PageItem:
-    """Return the page that a record's body holds."""
+def parse_page(body: str) -> PageItem:
+    """Return the page stored in a record's body."""
     return PageItem.model_validate_json(body)
 
 
 class ListTotal(models.Model):
-    """The total a list of the service last gave, to say how much of it is known."""
+    """The last total count of a list at the service, to compute the coverage."""
 
     list_name = models.CharField(max_length=32, primary_key=True)
     total_count = models.BigIntegerField()
     seen_at = models.DateTimeField()
-    """When the list was first seen to give it."""
+    """When this total was first seen."""
 
     def __str__(self) -> str:
         return f"{self.list_name}: {self.total_count}"
+
+
+class PageDraft(models.Model):
+    """The last saved input of a form to create a page. It belongs to one user."""
+
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
+    key = models.CharField(max_length=36)
+    """Of the form: two open forms have two drafts."""
+    operation_key = models.CharField(max_length=128, blank=True)
+    """Of the operation that the form will begin when it is sent."""
+    name = models.CharField(max_length=200, blank=True)
+    """The intended name of the page, to distinguish drafts."""
+    typed = models.TextField()
+    """The form's fields as ASCII JSON, in which a NUL is escaped."""
+    saved_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["-saved_at", "-pk"]
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(fields=["person", "key"], name="one_draft_a_form_of_a_person")
+        ]
+        indexes = [models.Index(fields=["person", "-saved_at"])]
+
+    def __str__(self) -> str:
+        return f"draft of {self.name or 'a page without a name'}"

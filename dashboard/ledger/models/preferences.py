@@ -1,4 +1,4 @@
-"""How one person likes it: looks, times, keys, and what is pinned."""
+"""A user's preferences: appearance, times, keys and pins."""
 
 from typing import TypeAlias
 
@@ -10,17 +10,17 @@ Pin: TypeAlias = tuple[str, str]
 
 
 class Preferences(models.Model):
-    """One person's own settings. Without a row, all of it is as delivered."""
+    """A user's preferences. Without a row, all are the defaults."""
 
     class Theme(models.TextChoices):
-        """Light or dark."""
+        """The colour theme."""
 
         COMPUTER = "", "Same as this computer"
         LIGHT = "light", "Light"
         DARK = "dark", "Dark"
 
     class Density(models.TextChoices):
-        """How much stands on a screen."""
+        """The spacing of rows."""
 
         COMPACT = "", "Compact"
         COMFORTABLE = "comfortable", "Comfortable"
@@ -33,11 +33,11 @@ class Preferences(models.Model):
     time_zone = models.CharField(max_length=64, blank=True)
     """A name of the IANA database; empty for the browser's own."""
     language = models.CharField(max_length=16, blank=True, default="", db_default="")
-    """Whose numbers and dates to write, by its BCP 47 name; empty for the browser's own."""
+    """The format of numbers and dates, as a BCP 47 tag; empty for the browser's own."""
     keys_off = models.BooleanField(default=False)
-    """Whether single keys do nothing (WCAG 2.1.4)."""
+    """Whether single-key shortcuts are off (WCAG 2.1.4)."""
     pinned = models.JSONField(default=list)
-    """Pairs of ids, the one pinned last first."""
+    """Pairs of ids, the latest first."""
 
     class Meta:
         verbose_name_plural = "preferences"
@@ -48,5 +48,5 @@ class Preferences(models.Model):
 
     @property
     def pins(self) -> list[Pin]:
-        """What is pinned, the last first."""
+        """The pins, the latest first."""
         return [(page_id, audience_id) for page_id, audience_id in self.pinned]

@@ -1,4 +1,4 @@
-"""The receiver: an address of ours that a subscription may point to, and what arrived there."""
+"""The webhook receiver, a URL of ours to subscribe, and the deliveries it received."""
 
 import secrets
 
@@ -6,22 +6,22 @@ from django.db import models
 
 
 def new_secret() -> str:
-    """Return 256 random bits as they stand in an address."""
+    """Return 256 random bits as text for a URL."""
     return secrets.token_urlsafe(32)
 
 
 class Receiver(models.Model):
-    """The one row that says whether the receiver is on, and at which address.
+    """The single row with the state of the receiver and the secret in its URL.
 
-    The secret is kept as it is, not hashed: it is shown again so that it can be copied, and all
-    it opens is a log that this same database holds.
+    The secret is not hashed: it is displayed again to be copied, and gives access only to a log
+    in this same database.
     """
 
     is_on = models.BooleanField(default=False)
     secret = models.CharField(max_length=64, default=new_secret)
     changed_at = models.DateTimeField(null=True)
     changed_by = models.CharField(max_length=200, blank=True)
-    """The name at that time; empty until it is first switched."""
+    """The name at that time; empty before the first change."""
 
     class Meta:
         default_permissions = ()
@@ -31,21 +31,21 @@ class Receiver(models.Model):
 
 
 class Delivery(models.Model):
-    """One request that arrived at the receiver. Nobody signed it: it is a claim, never a fact."""
+    """One request to the receiver. It is not signed: a claim, never a fact."""
 
     received_at = models.DateTimeField(db_index=True)
     size = models.PositiveIntegerField()
-    """Bytes of the body, all of it."""
+    """Bytes of the whole body."""
     content_type = models.CharField(max_length=200, blank=True)
     headers = models.JSONField()
-    """Names and values, with what looks like a secret masked."""
+    """Names and values, with likely secrets redacted."""
     body = models.TextField(blank=True)
     """The beginning of the body, as text."""
     is_cut = models.BooleanField(default=False)
     event = models.CharField(max_length=64, blank=True)
-    """The name of the event that the body speaks of, where it is one of the spec's six."""
+    """The name of the event in the body, if it is one of the spec's six."""
     audience_id = models.TextField(blank=True)
-    """The audience that the body speaks of, where it names one."""
+    """The id of the audience in the body, if there is one."""
 
     class Meta:
         ordering = ["-pk"]

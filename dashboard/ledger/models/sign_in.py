@@ -1,17 +1,17 @@
-"""How people sign in: the one rule on it, and the record of what was done to it."""
+"""The sign-in policy, and the log of changes to users' sign-in."""
 
 from django.conf import settings
 from django.db import models
 
 
 class SignInRules(models.Model):
-    """The one row that says what is asked of whom. Without it, nothing beyond a password is."""
+    """The single row of the sign-in policy. Without it, a password is enough."""
 
     publishers_need_second_factor = models.BooleanField(default=False)
-    """Whoever may change anything, at the service or here, does so with a second factor alone."""
+    """Whether users who may change anything, at the service or here, need a second factor."""
     changed_at = models.DateTimeField(null=True)
     changed_by = models.CharField(max_length=200, blank=True)
-    """The name at that time; empty until it is first switched."""
+    """The name at that time; empty before the first change."""
 
     class Meta:
         verbose_name_plural = "sign-in rules"
@@ -22,31 +22,32 @@ class SignInRules(models.Model):
         return f"second factor: {asked}"
 
 
+class SignInEventKind(models.TextChoices):
+    """The kinds of events. Source: our choice."""
+
+    RULE_ON = "rule_on", "Publishers must use a second factor: switched on"
+    RULE_OFF = "rule_off", "Publishers must use a second factor: switched off"
+    APP_ADDED = "app_added", "Set up an app for codes"
+    APP_REMOVED = "app_removed", "Removed the app for codes"
+    PASSKEY_ADDED = "passkey_added", "Added a passkey"
+    PASSKEY_REMOVED = "passkey_removed", "Removed a passkey"
+    CODES_RENEWED = "codes_renewed", "Made new recovery codes"
+    CODE_USED = "code_used", "Used a recovery code"
+    WRONG = "wrong", "Wrong password, code or passkey"
+    RESET = "reset", "Second factor reset"
+    CONNECTED = "connected", "Connected the organisation’s log-in"
+    DISCONNECTED = "disconnected", "Disconnected the organisation’s log-in"
+
+
 class SignInAct(models.Model):
-    """One thing done to how somebody signs in. Never changed, and kept for good."""
+    """One event in the sign-in log. Never changed or deleted."""
 
-    class Kind(models.TextChoices):
-        """What was done. Source: our choice."""
-
-        RULE_ON = "rule_on", "Publishers must use a second factor: switched on"
-        RULE_OFF = "rule_off", "Publishers must use a second factor: switched off"
-        APP_ADDED = "app_added", "Set up an app for codes"
-        APP_REMOVED = "app_removed", "Removed the app for codes"
-        PASSKEY_ADDED = "passkey_added", "Added a passkey"
-        PASSKEY_REMOVED = "passkey_removed", "Removed a passkey"
-        CODES_RENEWED = "codes_renewed", "Made new recovery codes"
-        CODE_USED = "code_used", "Used a recovery code"
-        WRONG = "wrong", "Wrong code or passkey"
-        RESET = "reset", "Second factor reset"
-        CONNECTED = "connected", "Connected the organisation’s log-in"
-        DISCONNECTED = "disconnected", "Disconnected the organisation’s log-in"
-
-    kind = models.CharField(max_length=16, choices=Kind)
+    kind = models.CharField(max_length=16, choices=SignInEventKind)
     at = models.DateTimeField()
     actor_name = models.CharField(max_length=200)
-    """Who did it: the name at that time, which outlives the account."""
+    """The name at that time; it outlives the account."""
     person = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
-    """Whose sign-in it is about; null for a rule, which is about everybody's."""
+    """The user concerned; null for a change of the policy."""
     person_name = models.CharField(max_length=200, blank=True)
 
     class Meta:

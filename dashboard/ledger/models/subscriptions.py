@@ -1,14 +1,14 @@
-"""Webhook subscriptions known here."""
+"""Webhook subscriptions as last seen."""
 
 from django.conf import settings
 from django.db import models
 
 from dashboard.contract.webhooks import WebhookSubscription
-from dashboard.ledger.models.seen import SeenRecord
+from dashboard.ledger.models.observed import ObservedRecord
 
 
-class SubscriptionRecord(SeenRecord):
-    """A subscription as last seen. The service can't list them: a person adds each by its id."""
+class SubscriptionRecord(ObservedRecord):
+    """A subscription as last seen. The service can't list them: a user adds each by its id."""
 
     subscription_id = models.TextField(unique=True)
     label = models.CharField(max_length=120, blank=True)

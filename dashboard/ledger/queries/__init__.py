@@ -1,1 +1,1 @@
-"""Reading the ledger."""
+"""Queries of the ledger."""

@@ -1,23 +1,18 @@
-"""Audiences and versions as last seen."""
+"""Queries of audiences and versions as last seen."""
 
-from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, When
+from datetime import datetime
 
+from django.db.models import Case, F, OuterRef, QuerySet, Subquery, When
+from django.db.models.functions import Coalesce
+
+from dashboard.contract.audiences import AudienceVersion
+from dashboard.contract.dates import read_date
 from dashboard.ledger.models import AudienceRecord, PageRecord, VersionRecord
 
 IN_FLIGHT = ("pending", "queued", "processing")
-"""Version statuses that are on their way to live."""
-STANDINGS: dict[str, Q] = {
-    "live": ~Q(live_version_id=""),
-    "not-live": Q(live_version_id=""),
-    "changed": ~Q(live_version_id="")
-    & ~Q(latest_version_id="")
-    & ~Q(latest_version_id=F("live_version_id")),
-    "in-flight": Q(latest_status__in=IN_FLIGHT),
-}
-"""How an audience stands: a version is live, or none; the latest is another than the live one; the
-latest is on its way."""
+"""Statuses of a version that is being published."""
 _NEWEST_FIRST = F("created_at").desc(nulls_last=True)
-"""Those without a date last, as PostgreSQL by itself would not have them."""
+"""Without a date last: PostgreSQL would put them first."""
 
 
 def audience_last_known(page_id: str, audience_id: str) -> AudienceRecord | None:
@@ -26,17 +21,17 @@ def audience_last_known(page_id: str, audience_id: str) -> AudienceRecord | None
 
 
 def audiences_last_known(page_id: str) -> QuerySet[AudienceRecord]:
-    """Return the audiences of a page as last seen, in the order the service gives: newest first."""
+    """Return the audiences of a page as last seen, newest first as the service lists them."""
     return AudienceRecord.objects.filter(page_id=page_id).order_by(_NEWEST_FIRST, "-audience_id")
 
 
 def audiences_of_person(person_id: str) -> QuerySet[AudienceRecord]:
     """Return the audiences made for a person, on any page, newest first; each has `page_name`.
 
-    An audience's `prospectId` is taken to be a person's `personId`: both look alike (spec).
+    An audience's `prospectId` is assumed to be a `personId`: both have the same form (spec).
     """
     if not person_id:
-        # An audience without a prospect has an empty one too.
+        # The id of audiences without a prospect is empty, too.
         return AudienceRecord.objects.none()
     page = PageRecord.objects.filter(page_id=OuterRef("page_id"))
     found = AudienceRecord.objects.filter(prospect_id=person_id)
@@ -45,14 +40,27 @@ def audiences_of_person(person_id: str) -> QuerySet[AudienceRecord]:
     )
 
 
-def audiences_in_flight() -> QuerySet[AudienceRecord]:
-    """Return the audiences whose latest version is on its way, those seen to change last first.
+def in_progress_since(version: AudienceVersion | None) -> datetime | None:
+    """Return since when a version is in progress; None if it is not, or no date says so.
 
-    Pending ones come after the others: some stay pending for weeks.
+    A pending one is in progress since its creation, any other since it was queued.
+    """
+    if version is None or version.status not in IN_FLIGHT:
+        return None
+    created_at = version.created_at if version.status == "pending" else None
+    return read_date(version.queued_at) or read_date(created_at)
+
+
+def audiences_in_flight() -> QuerySet[AudienceRecord]:
+    """Return the audiences whose latest version is in flight, latest start first.
+
+    Each has `since`: its start, or else its last seen change. Pending ones come last.
     """
     waits = Case(When(latest_status="pending", then=1), default=0)
     found = AudienceRecord.objects.filter(latest_status__in=IN_FLIGHT)
-    return found.order_by(waits, "-changed_at")
+    return found.annotate(since=Coalesce("in_progress_since", "changed_at")).order_by(
+        waits, "-since", "-pk"
+    )
 
 
 def versions_seen(page_id: str, audience_id: str) -> QuerySet[VersionRecord]:
@@ -62,8 +70,20 @@ def versions_seen(page_id: str, audience_id: str) -> QuerySet[VersionRecord]:
     )
 
 
+def versions_in_progress(page_id: str, since: datetime) -> dict[str, datetime]:
+    """Return audiences of a page with a version seen in progress after `since`, and when.
+
+    Of any version: the service returns only the latest and the live one, so an earlier one that
+    is published again is not returned until it is live.
+    """
+    seen = VersionRecord.objects.filter(
+        page_id=page_id, status__in=IN_FLIGHT, last_seen_at__gt=since
+    )
+    return dict(seen.values_list("audience_id", "last_seen_at"))
+
+
 def version_last_known(page_id: str, audience_id: str, version_id: str) -> VersionRecord | None:
     """Return a version as last seen, or None."""
-    if "\0" in version_id:  # PostgreSQL takes none even to look for.
+    if "\0" in version_id:  # PostgreSQL rejects NUL even in a filter.
         return None
     return versions_seen(page_id, audience_id).filter(version_id=version_id).first()

@@ -1,10 +1,11 @@
-"""Finding things seen here by words or by id: each a query of its own, however much is known."""
+"""Search records by words, ignoring case and accents, or by id."""
 
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from django.db.models import Case, Model, Q, QuerySet, When
 
+from dashboard.folding import fold
 from dashboard.ledger.models import (
     AudienceRecord,
     Operation,
@@ -16,13 +17,13 @@ from dashboard.ledger.queries.pages import find_pages
 
 RecordT = TypeVar("RecordT", bound=Model)
 
-SAME_ID = 5
-"""How many audiences or versions of one id are shown: the spec does not say that ids differ."""
+MAX_SAME_ID = 5
+"""Audiences or versions shown with one id: the spec does not say that ids are unique."""
 
 
 @dataclass(frozen=True)
-class Identified:
-    """Everything seen here with one id."""
+class IdMatches:
+    """All records with one id."""
 
     pages: list[PageRecord]
     audiences: list[AudienceRecord]
@@ -31,53 +32,55 @@ class Identified:
     operations: list[Operation]
 
 
-def identified(identifier: str) -> Identified:
-    """Return what has exactly this id; five queries."""
-    return Identified(
+def find_by_id(identifier: str) -> IdMatches:
+    """Return the records with exactly this id; five queries."""
+    return IdMatches(
         pages=list(PageRecord.objects.filter(page_id=identifier)),
-        audiences=list(AudienceRecord.objects.filter(audience_id=identifier)[:SAME_ID]),
-        versions=list(VersionRecord.objects.filter(version_id=identifier)[:SAME_ID]),
+        audiences=list(AudienceRecord.objects.filter(audience_id=identifier)[:MAX_SAME_ID]),
+        versions=list(VersionRecord.objects.filter(version_id=identifier)[:MAX_SAME_ID]),
         subscriptions=list(SubscriptionRecord.objects.filter(subscription_id=identifier)),
         operations=list(Operation.objects.filter(operation_key=identifier)),
     )
 
 
-def pages_named(words: str, limit: int) -> list[PageRecord]:
-    """Return pages that hold every word in name, title, id or type."""
-    return _some(PageRecord, find_pages(words=words), words, limit)
+@dataclass(frozen=True)
+class SearchMatches(Generic[RecordT]):
+    """The best matches, and the number of all matches."""
+
+    best: list[RecordT]
+    total: int
 
 
-def audiences_named(words: str, limit: int) -> list[AudienceRecord]:
-    """Return audiences that hold every word in their name, then those with it all in their id."""
-    every = AudienceRecord.objects.all()
-    named = every
-    for word in words.split():
-        named = named.filter(name__icontains=word)
-    found = _first_named(named, words, limit)
-    if len(found) < limit:
-        # Each of the two searches reads one index; asked for in one, they would read the table.
-        with_id = every.filter(audience_id__icontains=words).exclude(pk__in=[a.pk for a in found])
-        found += _some(AudienceRecord, with_id, words, limit - len(found), order="audience_id")
-    return found
+def search_pages(words: str, limit: int) -> SearchMatches[PageRecord]:
+    """Return pages with every word in name, title, id or type."""
+    return _best(find_pages(words=words), words, limit)
 
 
-def subscriptions_named(words: str, limit: int) -> list[SubscriptionRecord]:
-    """Return subscriptions that hold every word in their label, URL or id."""
-    found = SubscriptionRecord.objects.all()
-    for word in words.split():
-        found = found.filter(
-            Q(label__icontains=word) | Q(url__icontains=word) | Q(subscription_id__icontains=word)
-        )
-    return list(found[:limit])
+def search_audiences(words: str, limit: int, *, start: int = 0) -> SearchMatches[AudienceRecord]:
+    """Return audiences with every word in name or id; among equals, archived ones come last."""
+    found = AudienceRecord.objects.all()
+    for word in fold(words).split():
+        found = found.filter(searched__contains=word)
+    return _best(found, words, limit, start=start, order=("archived",))
 
 
-def pages_with(page_ids: list[str]) -> dict[str, PageRecord]:
+def search_subscriptions(words: str, limit: int) -> SearchMatches[SubscriptionRecord]:
+    """Return subscriptions with every word in label, URL or id."""
+    wanted = fold(words).split()
+    # They are few: each was added by a user.
+    every = SubscriptionRecord.objects.defer("body")
+    texts = [(one, fold("\n".join((one.label, one.url, one.subscription_id)))) for one in every]
+    found = [one for one, text in texts if all(word in text for word in wanted)]
+    return SearchMatches(found[:limit], len(found))
+
+
+def pages_by_id(page_ids: list[str]) -> dict[str, PageRecord]:
     """Return pages by their ids."""
     found = PageRecord.objects.filter(page_id__in=page_ids).defer("body")
     return {record.page_id: record for record in found}
 
 
-def audiences_with(ids: list[tuple[str, str]]) -> dict[tuple[str, str], AudienceRecord]:
+def audiences_by_id(ids: list[tuple[str, str]]) -> dict[tuple[str, str], AudienceRecord]:
     """Return audiences by their page's id and their own."""
     if not ids:
         return {}
@@ -88,40 +91,27 @@ def audiences_with(ids: list[tuple[str, str]]) -> dict[tuple[str, str], Audience
     return {(record.page_id, record.audience_id): record for record in found}
 
 
-def _first_named(named: QuerySet[AudienceRecord], words: str, limit: int) -> list[AudienceRecord]:
-    """Return the first of them, those whose name begins with the words before the others.
-
-    Read in the order of the names, so that many matches are soon enough: a word that most of the
-    names have costs no more than one that few have.
-    """
-    in_order = named.order_by("name", "pk").values_list("pk", "name")
-    first = dict(in_order[:limit])
-    if len(first) == limit:
-        begin = dict(in_order.filter(name__istartswith=words)[:limit])
-    else:
-        begin = {key: name for key, name in first.items() if _begins(name, words)}
-    keys = [*dict.fromkeys([*begin, *first])][:limit]
-    records = AudienceRecord.objects.defer("body").in_bulk(keys)
-    return [records[key] for key in keys if key in records]
-
-
-def _begins(name: str, words: str) -> bool:
-    return name.casefold().startswith(words.casefold())
-
-
-def _some(
-    model: type[RecordT],
+def _best(
     found: QuerySet[RecordT],
     words: str,
     limit: int,
     *,
-    order: str = "name",
-) -> list[RecordT]:
-    """Return the first of them, those whose name (or id) begins with the words before the others.
+    start: int = 0,
+    order: tuple[str, ...] = (),
+) -> SearchMatches[RecordT]:
+    """Return the best matches: exact names first, then names that begin with the words.
 
-    Chosen by key first, so that the long bodies of the others are never read.
+    Keys are selected first, so that the bodies of the others are not read. At most three queries.
     """
-    begins = Case(When(**{f"{order}__istartswith": words}, then=0), default=1)
-    keys = list(found.order_by(begins, order, "pk").values_list("pk", flat=True)[:limit])
-    records = model._default_manager.defer("body").in_bulk(keys)
-    return [records[key] for key in keys if key in records]
+    name = " ".join(fold(words).split())
+    rank = Case(
+        When(searched__startswith=f"{name}\n", then=0),
+        When(searched__startswith=name, then=1),
+        default=2,
+    )
+    in_order = found.order_by(rank, *order, "searched", "pk")
+    keys = list(in_order.values_list("pk", flat=True)[start : start + limit])
+    records = found.model._default_manager.defer("body").in_bulk(keys)
+    is_all = start == 0 and len(keys) < limit
+    total = len(keys) if is_all else found.count()
+    return SearchMatches([records[key] for key in keys if key in records], total)

@@ -1,19 +1,19 @@
-"""Operations on record: those that match, those about one thing, those that need a person."""
+"""Queries of operations."""
 
 from datetime import datetime
 from typing import Any
 
 from django.db.models import Count, Max, Q, QuerySet
 
+from dashboard.compiled_query import CompiledQuery
 from dashboard.ledger.models import Attempt, Operation
-from dashboard.ledger.models.operations import Kind, Outcome
-from dashboard.ledger.operations import OPEN
-from dashboard.statements import Statement
+from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.operations import OPEN, interrupted, show_interrupted
 
 
 def operation_by_key(operation_key: str) -> Operation | None:
     """Return the operation with this key, or None."""
-    if "\0" in operation_key:  # PostgreSQL takes none even to look for.
+    if "\0" in operation_key:  # PostgreSQL rejects NUL even in a filter.
         return None
     return Operation.objects.filter(operation_key=operation_key).first()
 
@@ -26,15 +26,18 @@ def find_operations(
     since: datetime | None = None,
     target: str = "",
 ) -> QuerySet[Operation]:
-    """Return operations newest first; `target` is an id of the thing.
+    """Return the matching operations, newest first; `target` is any id of the target.
 
-    `actor` is the name of who asked for it, or sent it again. Values that name nothing find
-    nothing.
+    `actor` is the name of who requested or resent it. Unknown values match nothing.
     """
     found = Operation.objects.all()
     if kind:
         found = found.filter(kind=kind)
-    if outcome:
+    if outcome == Outcome.UNKNOWN:
+        found = found.filter(Q(outcome=outcome) | interrupted())
+    elif outcome == Outcome.SENDING:
+        found = found.filter(Q(outcome=outcome) & ~interrupted())
+    elif outcome:
         found = found.filter(outcome=outcome)
     if actor:
         sent = Attempt.objects.filter(actor_name=actor).values("operation_id")
@@ -52,7 +55,7 @@ def find_operations(
 
 
 def operations_after(found: QuerySet[Operation], last: Operation) -> QuerySet[Operation]:
-    """Return those of the found that follow `last` in the order of the list, newest first."""
+    """Return the operations after `last`, in the order newest first."""
     same_moment = Q(requested_at=last.requested_at, pk__lt=last.pk)
     return found.filter(Q(requested_at__lt=last.requested_at) | same_moment)
 
@@ -60,8 +63,19 @@ def operations_after(found: QuerySet[Operation], last: Operation) -> QuerySet[Op
 def publishes_of(page_id: str, audience_id: str) -> QuerySet[Operation]:
     """Return the publish operations of one audience, newest first."""
     return Operation.objects.filter(
-        kind=Kind.PUBLISH_VERSION, page_id=page_id, audience_id=audience_id
+        kind=OperationKind.PUBLISH_VERSION, page_id=page_id, audience_id=audience_id
     )
+
+
+def publishes_of_versions(
+    page_id: str, audience_id: str, version_ids: list[str]
+) -> list[Operation]:
+    """Return the publishes of these versions of an audience, with their attempts; newest first."""
+    found = publishes_of(page_id, audience_id).filter(version_id__in=version_ids)
+    publishes = list(found.prefetch_related("attempts"))
+    for operation in publishes:
+        show_interrupted(operation, list(operation.attempts.all()))
+    return publishes
 
 
 def publishes_of_page(page_id: str) -> list[Any]:
@@ -69,40 +83,51 @@ def publishes_of_page(page_id: str) -> list[Any]:
 
     Each with its audience_id, version_id and outcome.
     """
-    return _PUBLISHES.rows(page_id)
+    return _show_interrupted(_PUBLISHES.rows(page_id))
 
 
-_PUBLISHES = Statement(
+_PUBLISHES = CompiledQuery(
     lambda page_id: Operation.objects.filter(
-        kind=Kind.PUBLISH_VERSION, page_id=page_id
-    ).values_list("audience_id", "version_id", "outcome", named=True)[:1000]
+        kind=OperationKind.PUBLISH_VERSION, page_id=page_id
+    ).values_list("pk", "audience_id", "version_id", "outcome", named=True)[:1000]
 )
 
 
 def troubled_pages(page_ids: list[str]) -> dict[str, Any]:
-    """Return the last publish on each of these pages, where it failed or its outcome is unknown.
+    """Return the last publish on each page that failed or whose outcome is unknown.
 
     Each with its operation_key, outcome and requested_at.
     """
-    return {operation.page_id: operation for operation in _TROUBLED.rows(page_ids)}
+    found = _show_interrupted(_TROUBLED.rows(page_ids))
+    return {row.page_id: row for row in found if row.outcome != Outcome.SENDING}
+
+
+def _show_interrupted(rows: list[Any]) -> list[Any]:
+    """Return the rows, interrupted ones as unknown; one query if any is in flight."""
+    sending = [row.pk for row in rows if row.outcome == Outcome.SENDING]
+    if not sending:
+        return rows
+    lost = set(Operation.objects.filter(interrupted(), pk__in=sending).values_list("pk", flat=True))
+    return [row._replace(outcome=Outcome.UNKNOWN.value) if row.pk in lost else row for row in rows]
 
 
 def _troubled(page_ids: list[str]) -> "QuerySet[Operation, Any]":
-    publishes = Operation.objects.filter(kind=Kind.PUBLISH_VERSION, page_id__in=page_ids)
+    publishes = Operation.objects.filter(kind=OperationKind.PUBLISH_VERSION, page_id__in=page_ids)
     last = publishes.order_by().values("page_id").annotate(last=Max("pk")).values("last")
-    troubled = Operation.objects.filter(
-        pk__in=last, outcome__in=(Outcome.REJECTED, Outcome.UNKNOWN)
-    )
-    return troubled.values_list("page_id", "operation_key", "outcome", "requested_at", named=True)
+    # One in flight may be interrupted, which depends on the time.
+    outcomes = (Outcome.REJECTED, Outcome.UNKNOWN, Outcome.SENDING)
+    troubled = Operation.objects.filter(pk__in=last, outcome__in=outcomes)
+    columns = ("pk", "page_id", "operation_key", "outcome", "requested_at")
+    return troubled.values_list(*columns, named=True)
 
 
-_TROUBLED = Statement(_troubled)
+_TROUBLED = CompiledQuery(_troubled)
 
 
-def bodies_of_later_updates(operation: Operation) -> list[Any]:
-    """Return what was asked of a subscription after this change, and may have been carried out."""
+def later_update_bodies(operation: Operation) -> list[Any]:
+    """Return the bodies of later updates of the subscription that may have been carried out."""
     later = Operation.objects.filter(
-        kind=Kind.UPDATE_SUBSCRIPTION,
+        kind=OperationKind.UPDATE_SUBSCRIPTION,
         subscription_id=operation.subscription_id,
         requested_at__gt=operation.requested_at,
     ).exclude(outcome__in=(Outcome.REJECTED, Outcome.NOT_SENT))
@@ -110,18 +135,22 @@ def bodies_of_later_updates(operation: Operation) -> list[Any]:
 
 
 def open_operations() -> QuerySet[Operation]:
-    """Return what is in flight or of unknown outcome, newest first."""
+    """Return operations in flight or of unknown outcome, newest first."""
     return Operation.objects.filter(outcome__in=OPEN)
 
 
 def count_open() -> dict[str, int]:
-    """Return how many operations are in flight, and how many of unknown outcome."""
+    """Count the operations in flight and those of unknown outcome."""
     counted = open_operations().order_by().values_list("outcome").annotate(Count("pk"))
-    return {outcome.value: 0 for outcome in OPEN} | dict(counted)
+    counts = {outcome.value: 0 for outcome in OPEN} | dict(counted)
+    lost = Operation.objects.filter(interrupted()).count() if counts[Outcome.SENDING] else 0
+    counts[Outcome.SENDING.value] -= lost
+    counts[Outcome.UNKNOWN.value] += lost
+    return counts
 
 
-def actors() -> list[str]:
-    """Return the names on record, of who asked and of who sent again, for a filter."""
-    asked = Operation.objects.order_by().values_list("actor_name", flat=True)
+def list_actor_names() -> list[str]:
+    """Return the names of all who requested or resent an operation, for a filter."""
+    requested = Operation.objects.order_by().values_list("actor_name", flat=True)
     sent = Attempt.objects.order_by().values_list("actor_name", flat=True)
-    return sorted(asked.union(sent))
+    return sorted(requested.union(sent))

@@ -1,10 +1,13 @@
-"""What the overview tells, from the ledger alone: a fixed number of queries, whatever its size."""
+"""Counts for the overview, in a fixed number of queries."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
+from django.contrib.auth.models import User
 from django.db.models import (
+    BigIntegerField,
     Case,
     Count,
     Exists,
@@ -16,9 +19,13 @@ from django.db.models import (
     When,
     Window,
 )
-from django.db.models.functions import TruncDate
+from django.db.models.functions import Coalesce, TruncDate
+from django.db.models.lookups import Exact
 from django.utils import timezone
 
+from dashboard.compiled_query import ROW_COUNT
+from dashboard.contract.webhooks import SubscriptionPatch
+from dashboard.ledger.changes import DATETIME_MIN, PAGES_LIST
 from dashboard.ledger.models import (
     Attempt,
     AudienceRecord,
@@ -27,42 +34,39 @@ from dashboard.ledger.models import (
     PageRecord,
     SubscriptionRecord,
 )
-from dashboard.ledger.models.operations import Kind, Outcome
-from dashboard.ledger.queries.audiences import IN_FLIGHT
-from dashboard.ledger.recording import PAGES_LIST
-from dashboard.statements import HOW_MANY
+from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.operations import interrupted
 
-ATTENTION_SHOWN = 20
-WENT_LIVE_SHOWN = 5
+MAX_ATTENTION = 20
+MAX_WENT_LIVE = 5
 
 
 @dataclass(frozen=True)
 class PageCounts:
-    """Pages known here by status, and how many the service said there are, where it did."""
+    """Known pages by status, and the service's own total if known."""
 
     by_status: dict[str, int]
     total: int | None
     audiences: int
-    """How many audiences these pages have, by the service's own count."""
+    """Audiences of these pages, by the service's own count."""
     first_seen: int
-    """Those seen here for the first time since the moment asked for."""
+    """Pages first seen after the given time."""
     changed: int
-    """Those seen before, and seen to differ since."""
+    """Pages seen before, and changed since."""
 
     @property
     def known(self) -> int:
-        """How many are known."""
+        """The number of known pages."""
         return sum(self.by_status.values())
 
 
 @dataclass(frozen=True)
 class AudienceCounts:
-    """Audiences known here; the last three since the moment asked for."""
+    """Known audiences; the last three counts are since the given time."""
 
     known: int
     live: int
-    """Those with a live version."""
-    in_flight: int
+    """With a live version."""
     first_seen: int
     changed: int
     went_live: int
@@ -70,7 +74,7 @@ class AudienceCounts:
 
 @dataclass(frozen=True)
 class DayCount:
-    """How many operations of one kind and outcome were asked for on one day."""
+    """The operations of one kind and outcome requested on one day."""
 
     day: date
     kind: str
@@ -80,20 +84,20 @@ class DayCount:
 
 @dataclass(frozen=True)
 class Attention:
-    """Operations that need a person: some of them, and how many there are."""
+    """Operations that need a user: some of them, and the number of all."""
 
     shown: Sequence[Operation]
     count: int
 
     @property
     def more(self) -> int:
-        """How many are not shown."""
+        """The number not shown."""
         return self.count - len(self.shown)
 
 
 def count_pages(since: datetime) -> PageCounts:
-    """Count the pages known here, and what became of them since then."""
-    first_seen, changed = _differences(since)
+    """Count the known pages, and those new or changed since then."""
+    first_seen, changed = _change_counts(since)
     rows = (
         PageRecord.objects.order_by()
         .values("status")
@@ -109,59 +113,73 @@ def count_pages(since: datetime) -> PageCounts:
     return PageCounts({row["status"]: row["known"] for row in rows}, total.first(), **sums)
 
 
-def count_audiences(since: datetime) -> AudienceCounts:
-    """Count the audiences known here, and what became of them since then; one query.
+def count_audiences(since: datetime, viewer: User) -> AudienceCounts:
+    """Count the known audiences, and those new, changed or live since then; one query.
 
-    Each is counted by an index of its own: what became of them are few among many.
+    Versions that the viewer published are left out. Each count uses an index of its own: the
+    recent ones are few among many.
     """
     is_new = Q(first_seen_at__gt=since)
+    not_own = ~Q(_published_by(viewer, "latest_version_id", since=since))
     counted = {
         "known": Q(),
         "live": Q(live_version_number__isnull=False),
-        "in_flight": Q(latest_status__in=IN_FLIGHT),
         "first_seen": is_new,
-        "changed": Q(changed_at__gt=since) & ~is_new,
-        "went_live": Q(live_since__gt=since),
+        "changed": Q(changed_at__gt=since) & ~is_new & not_own,
+        "went_live": Q(live_since__gt=since) & ~Q(_published_by(viewer, "live_version_id")),
     }
     counts = {name: _count_of(AudienceRecord.objects.filter(so)) for name, so in counted.items()}
     row = AudienceRecord.objects.order_by("pk").annotate(**counts).values(*counts).first()
     return AudienceCounts(**(row or dict.fromkeys(counted, 0)))
 
 
-def went_live(since: datetime) -> QuerySet[AudienceRecord]:
-    """Return some audiences whose live version went live since then, the last first."""
-    found = AudienceRecord.objects.filter(live_since__gt=since).order_by("-live_since")
-    return found.defer("body")[:WENT_LIVE_SHOWN]
+def went_live(since: datetime, viewer: User) -> QuerySet[AudienceRecord]:
+    """Return some audiences with a new live version since then, latest first.
+
+    Those that the viewer published are left out.
+    """
+    found = AudienceRecord.objects.filter(live_since__gt=since)
+    of_others = found.exclude(_published_by(viewer, "live_version_id")).order_by("-live_since")
+    return of_others.defer("body")[:MAX_WENT_LIVE]
 
 
-def count_outcomes(since: datetime) -> dict[str, int]:
-    """Return how many operations were asked for since then, by outcome."""
-    asked = Operation.objects.filter(requested_at__gt=since).order_by()
-    return dict(asked.values_list("outcome").annotate(Count("pk")))
+def count_outcomes(since: datetime, viewer: User) -> dict[str, int]:
+    """Count the operations that others than the viewer requested since then, by outcome."""
+    requested = Operation.objects.filter(requested_at__gt=since).exclude(actor=viewer).order_by()
+    counts = dict(requested.values_list("outcome").annotate(Count("pk")))
+    if counts.get(Outcome.SENDING) and (lost := requested.filter(interrupted()).count()):
+        counts[Outcome.SENDING] -= lost
+        counts[Outcome.UNKNOWN] = counts.get(Outcome.UNKNOWN, 0) + lost
+    return counts
 
 
 def count_operations_by_day(since: datetime) -> list[DayCount]:
-    """Count operations by the reader's day, kind and outcome; unknown ones however old."""
+    """Count operations by day in the viewer's zone, kind and outcome; unknown ones of any age."""
+    of_day = TruncDate("requested_at", tzinfo=timezone.get_current_timezone())
+    lost = Operation.objects.filter(interrupted()).annotate(day=of_day)
     rows = (
         Operation.objects.filter(Q(requested_at__gte=since) | Q(outcome=Outcome.UNKNOWN))
+        .exclude(pk__in=[operation.pk for operation in lost])
         .order_by()
-        .annotate(day=TruncDate("requested_at", tzinfo=timezone.get_current_timezone()))
+        .annotate(day=of_day)
         .values_list("day", "kind", "outcome")
         .annotate(count=Count("pk"))
     )
-    return [DayCount(*row) for row in rows]
+    counts = Counter({(day, kind, outcome): count for day, kind, outcome, count in rows})
+    counts.update((one.day, one.kind, Outcome.UNKNOWN.value) for one in lost)
+    return [DayCount(*key, count) for key, count in counts.items()]
 
 
 def operations_needing_attention(now: datetime) -> Attention:
-    """Return operations of unknown outcome, then those of the last day that failed for good.
+    """Return operations of unknown outcome, then those of the last day that failed; newest first.
 
-    Newest first; what nobody knows the end of is never pushed out by what failed. Each carries
-    `said`, the words of its last attempt. A failed one is left out once the same was accepted
-    later; a page that was not created is the same by its name.
+    Each has `said`, the message of its last attempt. A failed one is left out once an equal one
+    was accepted later: for a page one of the same name, for a subscription changes of all its
+    fields.
     """
     last_attempt = Attempt.objects.filter(operation=OuterRef("pk")).order_by("-number")
     ids = {name: OuterRef(name) for name in ("page_id", "audience_id", "subscription_id")}
-    is_create = Q(kind=Kind.CREATE_PAGE)
+    is_create = Q(kind=OperationKind.CREATE_PAGE)
     same = is_create & Q(target_name=OuterRef("target_name")) | ~is_create & Q(**ids)
     mended = Operation.objects.filter(
         same,
@@ -169,30 +187,56 @@ def operations_needing_attention(now: datetime) -> Attention:
         outcome=Outcome.ACCEPTED,
         requested_at__gt=OuterRef("requested_at"),
     )
+    is_update = Q(kind=OperationKind.UPDATE_SUBSCRIPTION)
+    is_open = ~is_update & Q(~Exists(mended))
+    for name in SubscriptionPatch.model_fields:
+        has_field = Q(body_sent__has_key=name)
+        is_open |= is_update & has_field & Q(~Exists(mended.filter(has_field)))
     failed = Q(outcome=Outcome.REJECTED, requested_at__gte=now - timedelta(days=1))
-    found = Operation.objects.filter(Q(outcome=Outcome.UNKNOWN) | failed & ~Exists(mended))
+    unknown = Q(outcome=Outcome.UNKNOWN) | interrupted()
+    found = Operation.objects.filter(unknown | failed & is_open)
     counted = found.annotate(
         said=Subquery(last_attempt.values("said")[:1]),
-        # Counted by the same query, before it is cut.
+        # Counted by the same query, before the limit applies.
         of=Window(Count("pk")),
     )
-    unknown_first = Case(When(outcome=Outcome.UNKNOWN, then=0), default=1)
-    shown = list(counted.order_by(unknown_first, "-requested_at", "-pk")[:ATTENTION_SHOWN])
+    unknown_first = Case(When(outcome=Outcome.REJECTED, then=1), default=0)
+    shown = list(counted.order_by(unknown_first, "-requested_at", "-pk")[:MAX_ATTENTION])
+    for operation in shown:
+        if operation.outcome == Outcome.SENDING:  # only interrupted ones match
+            operation.outcome = Outcome.UNKNOWN
     return Attention(shown, shown[0].of if shown else 0)
 
 
-def knows_subscriptions() -> bool:
-    """Whether any subscription was added here."""
+def has_subscriptions() -> bool:
+    """Return whether any subscription was added."""
     return SubscriptionRecord.objects.exists()
 
 
+def _published_by(viewer: User, version: str, *, since: datetime = DATETIME_MIN) -> Exact:
+    """Match audiences whose last accepted publish of this version was the viewer's."""
+    accepted = Operation.objects.filter(
+        kind=OperationKind.PUBLISH_VERSION,
+        page_id=OuterRef("page_id"),
+        audience_id=OuterRef("audience_id"),
+        version_id=OuterRef(version),
+        outcome=Outcome.ACCEPTED,
+        requested_at__gt=since,
+    )
+    last = Subquery(
+        accepted.order_by("-requested_at").values("actor")[:1], output_field=BigIntegerField()
+    )
+    # Without a publish the actor is null, which equals nothing.
+    return Exact(Coalesce(last, 0), viewer.pk)
+
+
 def _count_of(found: QuerySet[AudienceRecord]) -> Subquery:
-    """Return how many there are, as a value of another query."""
-    return Subquery(found.order_by().values(count=HOW_MANY))
+    """Return the count as a subquery."""
+    return Subquery(found.order_by().values(count=ROW_COUNT))
 
 
-def _differences(since: datetime) -> tuple[Count, Count]:
-    """Return the counts of those seen for the first time since then, and of those that differ."""
+def _change_counts(since: datetime) -> tuple[Count, Count]:
+    """Return the counts of rows first seen since then, and of rows changed since."""
     first_seen = Q(first_seen_at__gt=since)
     changed = Q(changed_at__gt=since) & ~first_seen
     return Count("pk", filter=first_seen), Count("pk", filter=changed)

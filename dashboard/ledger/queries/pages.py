@@ -1,6 +1,6 @@
-"""Pages as last seen: one, or those that match."""
+"""Queries of pages as last seen."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache, reduce
@@ -18,14 +18,16 @@ from django.db.models import (
     Value,
 )
 from django.db.models.expressions import Combinable, OrderBy
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, NullIf
 
+from dashboard.compiled_query import CompiledQuery
+from dashboard.folding import fold
+from dashboard.ledger.changes import PAGES_LIST
 from dashboard.ledger.models import ListTotal, PageRecord
-from dashboard.ledger.queries.audiences import STANDINGS
-from dashboard.ledger.recording import PAGES_LIST
-from dashboard.ledger.standings import column_of
-from dashboard.statements import Statement
+from dashboard.ledger.page_flags import AUDIENCE_FLAGS, flag_column
 
+_TYPE_GIVEN, _STATUS_GIVEN = NullIf("page_type", Value("")), NullIf("status", Value(""))
+"""Null if the service never sent one: those sort last in both directions."""
 PAGE_SORTS: dict[str, list[str | OrderBy]] = {
     "-updated": [F("updated_at").desc(nulls_last=True), "-pk"],
     "updated": [F("updated_at").asc(nulls_last=True), "pk"],
@@ -33,62 +35,73 @@ PAGE_SORTS: dict[str, list[str | OrderBy]] = {
     "-name": ["-name", "-pk"],
     "-audiences": ["-audiences_count", "-pk"],
     "audiences": ["audiences_count", "pk"],
+    "type": [_TYPE_GIVEN.asc(nulls_last=True), "pk"],
+    "-type": [_TYPE_GIVEN.desc(nulls_last=True), "-pk"],
+    "status": [_STATUS_GIVEN.asc(nulls_last=True), "pk"],
+    "-status": [_STATUS_GIVEN.desc(nulls_last=True), "-pk"],
 }
 DEFAULT_PAGE_SORT = "-updated"
-UNINDEXED_SORTS = ("-audiences", "audiences")
-FEW_PARTS = 5
-"""Pages that match are few where they are fewer than so many times what is read of them."""
+UNINDEXED_SORTS = ("-audiences", "audiences", "type", "-type", "status", "-status")
+FEW_FACTOR = 5
+"""Matches count as few below this many times the rows to read."""
 _STATUS, _TYPE = F("status"), F("page_type")
 _EMPTY = Value("", TextField())
-_STATUS_TOLD, _TYPE_TOLD = Coalesce("status", _EMPTY), Coalesce("page_type", _EMPTY)
-"""The same, for which no index is looked at."""
-TALLY_KEPT_S = 60
-"""So long a count may stay behind where two wrote at once. Our choice."""
+_STATUS_UNINDEXED, _TYPE_UNINDEXED = Coalesce("status", _EMPTY), Coalesce("page_type", _EMPTY)
+"""The same as expressions that no index serves."""
+EXPORT_BATCH = 500
+"""Rows fetched at a time for an export."""
+TALLY_CACHE_S = 60
+"""How long a count may be stale after two concurrent writes. Source: our choice."""
 NOT_GIVEN = "none"
-"""The filter value for "the service never said"."""
+"""The filter value for a missing status or type."""
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """How much of a list is known here."""
+    """How much of the service's list is known."""
 
     known: int
     total: int | None
-    """As the service last said; None where the list was never read."""
+    """The service's last total; None if the list was never read."""
     as_of: datetime | None
 
     @property
     def is_full(self) -> bool:
-        """Whether everything the service has is known, so that zero results are final."""
+        """Whether all of the service's pages are known, so that no result means none exists."""
         return self.total is not None and self.known >= self.total
 
     @property
+    def is_exact(self) -> bool:
+        """Whether the counts agree: if more are known, some are no longer listed."""
+        return self.known == self.total
+
+    @property
     def missing(self) -> int:
-        """How many the service has beyond those known."""
+        """The number of pages not known yet."""
         return max(0, (self.total or 0) - self.known)
 
 
 @dataclass(frozen=True)
 class Tally:
-    """How many pages there are of each status and type, both as they are in the ledger."""
+    """Page counts by status and type, as stored in the ledger."""
 
     counts: Mapping[tuple[str, str], int]
 
     def by_status(self, types: Collection[str]) -> dict[str, int]:
-        """Return how many pages of these types, or of any, have each status."""
+        """Count pages of these types, or of any, by status."""
         return self._sums(lambda key: key[0], types=types)
 
     def by_type(self, statuses: Collection[str]) -> dict[str, int]:
-        """Return how many pages of these statuses, or of any, have each type."""
+        """Count pages of these statuses, or of any, by type."""
         return self._sums(lambda key: key[1], statuses=statuses)
 
     def total(self, statuses: Collection[str] = (), types: Collection[str] = ()) -> int:
-        """Return how many pages have one of these statuses and types, or any."""
+        """Count pages of these statuses and types, or of any."""
         return sum(self._sums(lambda _: "all", statuses=statuses, types=types).values())
 
     def _sums(
         self,
-        part: Callable[[tuple[str, str]], str],
+        group: Callable[[tuple[str, str]], str],
         *,
         statuses: Collection[str] = (),
         types: Collection[str] = (),
@@ -96,7 +109,7 @@ class Tally:
         sums: dict[str, int] = {}
         for key, count in self.counts.items():
             if _is_among(key[0], statuses) and _is_among(key[1], types):
-                name = part(key) or NOT_GIVEN
+                name = group(key) or NOT_GIVEN
                 sums[name] = sums.get(name, 0) + count
         return sums
 
@@ -111,50 +124,68 @@ def find_pages(
     words: str = "",
     statuses: Sequence[str] = (),
     types: Sequence[str] = (),
-    standings: Sequence[str] = (),
+    flags: Sequence[str] = (),
 ) -> QuerySet[PageRecord]:
-    """Return the pages whose name, title, id or type hold every word, narrowed by the filters.
+    """Return the pages with every word in name, title, id or type that match the filters.
 
-    `standings` are keys of STANDINGS: a page stays that has an audience standing so.
+    Case and accents are ignored. `flags` are keys of AUDIENCE_FLAGS: a page matches if any of its
+    audiences has one of them.
     """
-    return _matching(words.split(), _values(statuses), _values(types), standings)
+    return _matching(fold(words).split(), _values(statuses), _values(types), flags)
 
 
-def bodies_of_pages(
+def list_page_bodies(
     *,
     words: str = "",
     statuses: Sequence[str] = (),
     types: Sequence[str] = (),
-    standings: Sequence[str] = (),
+    flags: Sequence[str] = (),
     sort: str,
     start: int,
     size: int,
     total: int,
 ) -> list[str]:
-    """Return the bodies of one part of the pages that match, as `find_pages` does; one query.
+    """Return a slice of the bodies of the pages that `find_pages` returns; one query.
 
-    `sort` is one of PAGE_SORTS, another name is the default's; `total` is how many match.
+    `sort` is one of PAGE_SORTS, or else the default applies; `total` is the number of matches.
     """
-    is_narrowed = bool(words or statuses or types or standings)
+    is_narrowed = bool(words or statuses or types or flags)
     has_index = sort not in UNINDEXED_SORTS
     rows = _BODIES.rows(
-        words.split(),
+        fold(words).split(),
         _values(statuses),
         _values(types),
-        standings=tuple(standings),
-        are_many=not is_narrowed or (has_index and total >= FEW_PARTS * (start + size)),
+        flags=tuple(flags),
+        are_many=not is_narrowed or (has_index and total >= FEW_FACTOR * (start + size)),
         sort=sort,
-        part=(start, start + size),
+        window=(start, start + size),
     )
     return [row.body for row in rows]
 
 
-def tally_pages(*, words: str = "", standings: Sequence[str] = ()) -> Tally:
-    """Count by status and type the pages that match, as `find_pages` does; one query."""
-    if words or standings:
-        counted = _FOUND_COUNTED.rows(words.split(), standings=tuple(standings))
+def iterate_page_bodies(
+    *,
+    words: str = "",
+    statuses: Sequence[str] = (),
+    types: Sequence[str] = (),
+    flags: Sequence[str] = (),
+    sort: str,
+) -> Iterator[tuple[str, datetime]]:
+    """Yield body and `last_seen_at` of every page that `find_pages` returns, in batches.
+
+    `sort` is one of PAGE_SORTS, or else the default applies.
+    """
+    found = find_pages(words=words, statuses=statuses, types=types, flags=flags)
+    ordered = found.order_by(*PAGE_SORTS.get(sort, PAGE_SORTS[DEFAULT_PAGE_SORT]))
+    return ordered.values_list("body", "last_seen_at").iterator(chunk_size=EXPORT_BATCH)
+
+
+def tally_pages(*, words: str = "", flags: Sequence[str] = ()) -> Tally:
+    """Count the pages that `find_pages` returns by status and type; one query."""
+    if words or flags:
+        counted = _MATCHING_COUNTS.rows(fold(words).split(), flags=tuple(flags))
     else:
-        counted = _ALL_COUNTED.rows()
+        counted = _ALL_COUNTS.rows()
     return Tally({(row.state, row.kind): row.count for row in counted})
 
 
@@ -162,25 +193,25 @@ def _matching(
     words: Sequence[str],
     statuses: Sequence[str],
     types: Sequence[str],
-    standings: Sequence[str],
+    flags: Sequence[str],
     *,
     are_many: bool = False,
 ) -> QuerySet[PageRecord]:
-    """Return the pages that match; statuses and types are as they are in the ledger.
+    """Return the matching pages; words are folded, statuses and types as stored.
 
-    Where they `are_many` no index finds them by these: the order's own is read instead, which ends
-    soon. SQLite would rather look up each that has a status, and put them in order after that.
+    If they `are_many`, no index of the filters is used, but that of the order, of which few rows
+    are read. SQLite would otherwise find all rows by status and then sort them.
     """
-    state, kind = (_STATUS_TOLD, _TYPE_TOLD) if are_many else (_STATUS, _TYPE)
+    state, kind = (_STATUS_UNINDEXED, _TYPE_UNINDEXED) if are_many else (_STATUS, _TYPE)
     found = PageRecord.objects.alias(state=state, kind=kind)
     for word in words:
-        found = found.filter(searched__icontains=word)
+        found = found.filter(searched__contains=word)
     if statuses:
         found = found.filter(state__in=statuses)
     if types:
         found = found.filter(kind__in=types)
-    if standings:
-        found = found.filter(reduce(or_, [Q(**{column_of(one): True}) for one in standings]))
+    if flags:
+        found = found.filter(reduce(or_, [Q(**{flag_column(one): True}) for one in flags]))
     return found
 
 
@@ -189,103 +220,102 @@ def _bodies(
     statuses: Sequence[str],
     types: Sequence[str],
     *,
-    standings: Sequence[str],
+    flags: Sequence[str],
     are_many: bool,
     sort: str,
-    part: tuple[int, int],
+    window: tuple[int, int],
 ) -> "QuerySet[PageRecord, Any]":
-    # Put in order by their keys alone: the bodies of the others are not carried along. Few among
-    # many are found first, without a look at any body; many come soon enough, read in order.
-    found = _matching(words, statuses, types, standings, are_many=are_many)
+    # Only keys are sorted: the bodies of other rows are not read. A few matches are found first by
+    # a covering index; many are found soon enough in the order of the list.
+    found = _matching(words, statuses, types, flags, are_many=are_many)
     if not are_many:
         found = PageRecord.objects.filter(pk__in=found.values("pk"))
     order = PAGE_SORTS.get(sort, PAGE_SORTS[DEFAULT_PAGE_SORT])
-    keys = found.order_by(*order).values("pk")[slice(*part)]
+    keys = found.order_by(*order).values("pk")[slice(*window)]
     records = PageRecord.objects.filter(pk__in=keys).order_by(*order)
     return records.values_list("body", named=True)
 
 
-_BODIES = Statement(_bodies)
+_BODIES = CompiledQuery(_bodies)
 
 
-def _counted(
+def _count_by_type(
     pages: QuerySet[PageRecord], state: Combinable = _STATUS, kind: Combinable = _TYPE
 ) -> QuerySet[PageRecord, Any]:
     by_kind = pages.order_by().values(state=state, kind=kind).annotate(count=Count("*"))
     return by_kind.values_list("state", "kind", "count", named=True)
 
 
-def _found_counted(
-    words: Sequence[str], *, standings: Sequence[str]
-) -> "QuerySet[PageRecord, Any]":
-    # Counted as they are found. Grouped by the columns themselves, SQLite would read rows in the
-    # order of an index, one here and one there.
-    return _counted(_matching(words, (), (), standings), _STATUS_TOLD, _TYPE_TOLD)
+def _count_matching(words: Sequence[str], *, flags: Sequence[str]) -> "QuerySet[PageRecord, Any]":
+    # Grouped by expressions: by plain columns, SQLite would read rows at random, in index order.
+    return _count_by_type(_matching(words, (), (), flags), _STATUS_UNINDEXED, _TYPE_UNINDEXED)
 
 
-_ALL_COUNTED = Statement(lambda: _counted(PageRecord.objects.all()))
-_FOUND_COUNTED = Statement(_found_counted)
+_ALL_COUNTS = CompiledQuery(lambda: _count_by_type(PageRecord.objects.all()))
+_MATCHING_COUNTS = CompiledQuery(_count_matching)
 
 
-def count_standings(found: QuerySet[PageRecord]) -> dict[str, int]:
-    """Return how many of the pages have an audience standing in each way; one query."""
-    columns = {standing: column_of(standing) for standing in STANDINGS}
+def count_flags(found: QuerySet[PageRecord]) -> dict[str, int]:
+    """Count the pages with each audience flag; one query."""
+    columns = {flag: flag_column(flag) for flag in AUDIENCE_FLAGS}
     counts = {f"pages_{name}": Count("pk", filter=Q(**{name: True})) for name in columns.values()}
     counted = found.aggregate(**counts)
-    return {standing: counted[f"pages_{name}"] for standing, name in columns.items()}
+    return {flag: counted[f"pages_{name}"] for flag, name in columns.items()}
 
 
 def pages_coverage() -> Coverage:
-    """Return how many pages are known of how many there are; queries as in `everything_counted`."""
-    _, coverage = everything_counted()
+    """Return how many of the service's pages are known; queries as in `count_all_pages`."""
+    _, coverage = count_all_pages()
     return coverage
 
 
-def everything_counted() -> tuple[Tally, Coverage]:
-    """Return how many pages are known by status and type, and how much of the list that is.
+def count_all_pages() -> tuple[Tally, Coverage]:
+    """Return the counts of all known pages by status and type, and the coverage of the list.
 
-    One query; a second where a page was written down since they were counted here.
+    One query; a second if a page was recorded since the counts were cached.
     """
-    covered = _COVERED.first()
-    if covered is None:
-        return Tally({}), Coverage(0, _total().values_list("total_count", flat=True).first(), None)
-    tally = tally_as_of(covered.last_seen_at, int(time() // TALLY_KEPT_S))
-    return tally, Coverage(tally.total(), covered.total, covered.last_seen_at)
+    latest = _LATEST_SEEN.first()
+    if latest is None:
+        return Tally({}), Coverage(
+            0, _list_total().values_list("total_count", flat=True).first(), None
+        )
+    tally = tally_as_of(latest.last_seen_at, int(time() // TALLY_CACHE_S))
+    return tally, Coverage(tally.total(), latest.total, latest.last_seen_at)
 
 
 @lru_cache(maxsize=1)
 def tally_as_of(_last_seen_at: datetime, _period: int) -> Tally:
-    """Return how many pages are known by status and type, counted once for these arguments.
+    """Count the known pages by status and type, cached by these arguments.
 
-    Whoever writes a page down dates it, and none is taken away: the page dated last tells whether
-    there is anything new. Of two that write at once the later may be dated the earlier, so it is
-    not relied on for longer than a period.
+    Recording a page updates its `last_seen_at` and none is deleted, so the latest one shows whether
+    the counts may have changed. Of two concurrent writes the later may have the earlier time, so
+    the cache also expires after a period.
     """
     return tally_pages()
 
 
-def _covered() -> "QuerySet[PageRecord, Any]":
-    """Return when the page seen last was seen, and beside it how many the list has."""
-    total = Subquery(_total().values("total_count"))
+def _latest_seen() -> "QuerySet[PageRecord, Any]":
+    """Return the latest `last_seen_at` of a page, and the list's total."""
+    total = Subquery(_list_total().values("total_count"))
     seen_last = PageRecord.objects.order_by("-last_seen_at").annotate(total=total)
     return seen_last.values_list("last_seen_at", "total", named=True)[:1]
 
 
-_COVERED = Statement(_covered)
+_LATEST_SEEN = CompiledQuery(_latest_seen)
 
 
 def page_names(page_ids: list[str]) -> dict[str, str]:
-    """Return the names of pages by their ids, for lists that hold only ids."""
+    """Return the names of pages by id."""
     return dict(PageRecord.objects.filter(page_id__in=page_ids).values_list("page_id", "name"))
 
 
-def brands_seen() -> list[str]:
-    """Return the brand ids seen on pages, the most used first."""
+def list_brands() -> list[str]:
+    """Return the brand ids of pages, the most used first."""
     rows = PageRecord.objects.values_list("brand_id").annotate(uses=Count("pk"))
     return [brand for brand, _ in rows.order_by("-uses", "brand_id")[:20]]
 
 
-def _total() -> QuerySet[ListTotal]:
+def _list_total() -> QuerySet[ListTotal]:
     return ListTotal.objects.filter(list_name=PAGES_LIST)
 
 

@@ -1,44 +1,46 @@
-"""Webhook subscriptions known here."""
+"""Queries of webhook subscriptions, and changes of what is stored of them."""
 
 from collections.abc import Collection
 
-from django.db.models import Max, QuerySet
+from django.db.models import Max, Q, QuerySet
 
 from dashboard.ledger.models import Operation, SubscriptionRecord
-from dashboard.ledger.models.operations import Kind, Outcome
+from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.operations import interrupted, show_interrupted
 
 
 def subscription_last_known(subscription_id: str) -> SubscriptionRecord | None:
     """Return a subscription as last seen, or None."""
-    if "\0" in subscription_id:  # no id holds a NUL, and PostgreSQL takes none even to look for
+    if "\0" in subscription_id:  # PostgreSQL rejects NUL even in a filter.
         return None
     records = SubscriptionRecord.objects.select_related("added_by")
     return records.filter(subscription_id=subscription_id).first()
 
 
-def subscriptions_known() -> QuerySet[SubscriptionRecord]:
-    """Return every subscription on the list, by label."""
+def list_subscriptions() -> QuerySet[SubscriptionRecord]:
+    """Return all subscriptions, by label."""
     return SubscriptionRecord.objects.all()
 
 
 def label_subscription(subscription_id: str, label: str) -> None:
-    """Name a subscription here; the service has no names for them."""
+    """Label a subscription; the service has no names for them."""
     SubscriptionRecord.objects.filter(subscription_id=subscription_id).update(label=label)
 
 
-def forget_subscription(subscription_id: str) -> bool:
-    """Take a subscription off the list here; nothing changes at the service."""
+def delete_subscription(subscription_id: str) -> bool:
+    """Delete a subscription from the ledger; nothing changes at the service."""
     deleted, _ = SubscriptionRecord.objects.filter(subscription_id=subscription_id).delete()
     return bool(deleted)
 
 
 def troubled_subscriptions(subscription_ids: Collection[str]) -> dict[str, Operation]:
-    """Return the last change of each of these, where it failed or its outcome is unknown."""
+    """Return the last update of each subscription that failed or whose outcome is unknown."""
     changes = Operation.objects.filter(
-        kind=Kind.UPDATE_SUBSCRIPTION, subscription_id__in=subscription_ids
+        kind=OperationKind.UPDATE_SUBSCRIPTION, subscription_id__in=subscription_ids
     )
     last = changes.order_by().values("subscription_id").annotate(last=Max("pk")).values("last")
-    troubled = Operation.objects.filter(
-        pk__in=last, outcome__in=(Outcome.REJECTED, Outcome.UNKNOWN)
-    )
+    is_troubled = Q(outcome__in=(Outcome.REJECTED, Outcome.UNKNOWN)) | interrupted()
+    troubled = Operation.objects.filter(is_troubled, pk__in=last).prefetch_related("attempts")
+    for operation in troubled:
+        show_interrupted(operation, list(operation.attempts.all()))
     return {operation.subscription_id: operation for operation in troubled}

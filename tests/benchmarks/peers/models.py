@@ -26,7 +26,7 @@ class Page(models.Model):
 class Person(models.Model):
     """A person."""
 
-    id = models.CharField(primary_key=True, max_length=255)
+    person_id = models.CharField(primary_key=True, max_length=255)
     name = models.TextField()
     email = models.TextField(null=True)
     domain = models.TextField(null=True)

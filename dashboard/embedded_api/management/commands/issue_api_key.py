@@ -1,4 +1,4 @@
-"""`manage.py issue_api_key`: make a key of the embedded API, or revoke one."""
+"""`manage.py issue_api_key`: issue or revoke a key of the embedded API."""
 
 from typing import Any
 
@@ -9,20 +9,20 @@ from dashboard.embedded_api.models import ApiKey
 
 
 class Command(BaseCommand):
-    """Make a key and write it once to standard output, or revoke one by its first characters."""
+    """Issue a key and write it to standard output, or revoke one by its prefix."""
 
     help = "Make a key of the embedded API, which is shown once; or revoke one."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Take one of --name and --revoke."""
-        what = parser.add_mutually_exclusive_group(required=True)
-        what.add_argument("--name", help="who or what will use the new key")
-        what.add_argument(
+        """Add --name and --revoke; exactly one is required."""
+        action = parser.add_mutually_exclusive_group(required=True)
+        action.add_argument("--name", help="who or what will use the new key")
+        action.add_argument(
             "--revoke", metavar="PREFIX", help="the first 12 characters of a key, or all of it"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Do it. Raises CommandError when there is no such key to revoke."""
+        """Issue or revoke a key. Raises CommandError if there is no such key."""
         if options["revoke"] is not None:
             self._revoke(options["revoke"])
         elif name := options["name"].strip():
@@ -35,8 +35,10 @@ class Command(BaseCommand):
         if not text:
             raise CommandError("--revoke is empty: give the first 12 characters of a key.")
         prefix, rest = text[: keys.PREFIX_LENGTH], text[keys.PREFIX_LENGTH :]
-        if not keys.revoke(keys.named_by(text)):
-            # The rest is not repeated: it may be a key's but for a slip.
-            told = f"{prefix}… is no key in use" if rest else f"No key in use begins with {prefix}"
-            raise CommandError(f"{told}.")
+        if not keys.revoke(keys.find_keys(text)):
+            # Don't print the rest: it may be a mistyped key.
+            message = (
+                f"{prefix}… is no key in use" if rest else f"No key in use begins with {prefix}"
+            )
+            raise CommandError(f"{message}.")
         self.stdout.write(f"Revoked {prefix}.")

@@ -1,0 +1,128 @@
+"""Validate URLs, hosts and origins of the environment, as far as possible without a connection.
+
+Each function returns the normalised value, or raises ValueError with a message for the operator.
+"""
+
+import re
+from ipaddress import IPv6Address
+from urllib.parse import SplitResult, urlsplit
+
+import dj_database_url
+
+HOST = re.compile(r"[\w-]{1,63}(\.[\w-]{1,63})*\.?")
+"""A host name in any script, or an IPv4 address."""
+ALLOWED_HOST = re.compile(r"\*|\.?[a-z0-9-]+(\.[a-z0-9-]+)*|\[[0-9a-f:.]+\]", re.IGNORECASE)
+"""Source: Django's documentation, ALLOWED_HOSTS."""
+ENGINES = {"django.db.backends.postgresql", "django.db.backends.sqlite3"}
+
+
+def http_url(value: str) -> str:
+    """Return an absolute http or https URL without a trailing slash."""
+    parts = _split(value)
+    if parts.scheme not in {"http", "https"}:
+        raise ValueError("must be an absolute http or https address")
+    _require_hostname(parts)
+    if parts.query or parts.fragment or parts.username:
+        raise ValueError("must hold no log-in, query or fragment")
+    return value.rstrip("/")
+
+
+def service_url(value: str) -> str:
+    """Return the base URL of the service; calls append `/v0/…`."""
+    if value.endswith("/v0"):
+        raise ValueError("must end before /v0, which is added to it")
+    return value
+
+
+def issuer_url(value: str) -> str:
+    """Return the URL of an identity provider: https, except on this machine."""
+    parts = urlsplit(value)
+    if parts.scheme != "https" and parts.hostname not in {"localhost", "127.0.0.1"}:
+        raise ValueError("must begin with https://")
+    return value
+
+
+def origin(value: str) -> str:
+    """Return an origin as browsers send it; `https://*.example.com` matches subdomains."""
+    parts = _split(value)
+    if parts.scheme not in {"http", "https"}:
+        raise ValueError(f"{value} must begin with http:// or https://")
+    _require_hostname(parts._replace(netloc=parts.netloc.removeprefix("*.")))
+    if parts.path.strip("/") or parts.query or parts.fragment or parts.username:
+        raise ValueError(f"{value} must end with the host or its port")
+    return f"{parts.scheme}://{parts.netloc}".lower()
+
+
+def allowed_host(value: str) -> str:
+    """Return a host for ALLOWED_HOSTS."""
+    if not ALLOWED_HOST.fullmatch(value):
+        raise ValueError(
+            f"{value} must be a host alone, such as desk.example.com: no https://, no port, no path"
+        )
+    return value
+
+
+def database_url(value: str) -> str:
+    """Return the URL of a PostgreSQL or SQLite database."""
+    try:
+        parsed = dj_database_url.parse(value)
+    except ValueError:
+        raise ValueError("must be an address such as postgres://user@host:5432/name") from None
+    if parsed.get("ENGINE") not in ENGINES:
+        raise ValueError("must begin with postgres:// or sqlite://")
+    if not parsed.get("NAME"):
+        raise ValueError("must name a database, such as postgres://user@host:5432/name")
+    return value
+
+
+def cache_url(value: str) -> str:
+    """Return the URL of a Redis with valid client options."""
+    parts = _split(value)
+    if parts.scheme not in {"redis", "rediss"}:
+        raise ValueError("must be an address such as redis://host:6379/0")
+    _require_hostname(parts)
+    if not re.fullmatch(r"(/[0-9]*)?", parts.path):
+        raise ValueError("must end in the number of a database, such as redis://host:6379/0")
+    if parts.query and not _is_valid_for_redis(value):
+        raise ValueError("must hold no option that the Redis client does not know")
+    return value
+
+
+def _split(value: str) -> SplitResult:
+    if any(map(str.isspace, value)):
+        raise ValueError("must hold no blanks")
+    try:
+        return urlsplit(value)
+    except ValueError:
+        raise ValueError("must be an address") from None
+
+
+def _require_hostname(parts: SplitResult) -> None:
+    host = parts.hostname or ""
+    if not HOST.fullmatch(host) and not _is_ipv6(host):
+        raise ValueError("must name one host")
+    try:
+        port = parts.port
+    except ValueError:
+        port = 0
+    if port == 0:
+        raise ValueError("must name a port from 1 to 65535, or none")
+
+
+def _is_ipv6(host: str) -> bool:
+    try:
+        IPv6Address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_valid_for_redis(url: str) -> bool:
+    # Imported here because it takes 100 ms, and such options are rare.
+    from redis import ConnectionPool, RedisError
+
+    try:
+        ConnectionPool.from_url(url).make_connection()
+    except (TypeError, ValueError, RedisError):
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""Sign-in, second factor, single sign-on, sessions, permissions and the Django admin."""

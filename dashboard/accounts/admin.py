@@ -1,0 +1,44 @@
+"""Django admin for users, groups and API keys. Staff can't grant themselves superuser rights."""
+
+from typing import Any
+
+# Importing these registers their models, which are unregistered below.
+from allauth.account.admin import EmailAddress
+from allauth.mfa.admin import Authenticator
+from allauth.socialaccount.admin import SocialAccount, SocialApp, SocialToken
+from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.models import User
+from django.http import HttpRequest
+
+SUPERUSER_FIELDS = ("is_superuser", "user_permissions")
+"""Fields that only superusers may change."""
+
+
+admin.site.unregister(User)
+# Factors are reset under "Sign-in rules", which records it; the provider is configured by the
+# environment.
+admin.site.unregister([Authenticator, EmailAddress, SocialAccount, SocialApp, SocialToken])
+
+
+@admin.register(User)
+class DashboardUserAdmin(UserAdmin):  # type: ignore[type-arg]  # generic in the stubs alone
+    """Users; only superusers may change or create superusers."""
+
+    list_display = ("username", "email", "is_active", "is_staff", "last_login")
+    list_filter = ("groups", "is_active", "is_staff")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
+        """Make the superuser fields read-only for other staff."""
+        locked = super().get_readonly_fields(request, obj)
+        return locked if _is_superuser(request) else (*locked, *SUPERUSER_FIELDS)
+
+    def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        """Forbid other staff to change a superuser, including the password."""
+        if obj and obj.is_superuser and not _is_superuser(request):
+            return False
+        return super().has_change_permission(request, obj)
+
+
+def _is_superuser(request: HttpRequest) -> bool:
+    return bool(request.user.is_authenticated and request.user.is_superuser)

@@ -1,0 +1,38 @@
+"""Django's admin with the dashboard's login, password page and second-factor rule."""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib.admin import AdminSite
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+
+from dashboard.accounts.permissions import demand_second_factor
+from dashboard.accounts.second_factor.policy import lacks_second_factor
+
+
+class DashboardAdminSite(AdminSite):
+    """Source: Django's documentation, Overriding the default admin site."""
+
+    site_header = f"Pressroom · {settings.ENVIRONMENT_NAME}"
+    site_title = "Pressroom"
+    index_title = "Users, groups and keys"
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        """Require staff, and a second factor if the rule does: permissions are granted here."""
+        return super().has_permission(request) and not lacks_second_factor(request)
+
+    def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        """Refuse users without access. Anonymous users never get here."""
+        if self.has_permission(request):
+            return redirect("admin:index")
+        if super().has_permission(request):
+            demand_second_factor(request)
+        raise PermissionDenied("Users, groups and keys are for staff accounts.")
+
+    def password_change(  # type: ignore[override]  # any response will do
+        self, request: HttpRequest, extra_context: Any = None
+    ) -> HttpResponse:
+        """Redirect to the dashboard's page, which counts wrong passwords."""
+        return redirect("password")

@@ -1,0 +1,223 @@
+"""Adapters for django-allauth, which runs logins and stores second factors."""
+
+import re
+from typing import Any
+
+import qrcode
+from allauth.account.adapter import DefaultAccountAdapter
+from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from allauth.socialaccount.models import SocialApp, SocialLogin
+from allauth.socialaccount.providers.base.constants import AuthProcess
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.utils.html import format_html
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.safestring import SafeString
+
+from dashboard.accounts.provider import OrganisationProvider, UnacceptableError
+from dashboard.accounts.second_factor import encryption
+from dashboard.accounts.second_factor.policy import (
+    must_set_up_second_factor,
+    record_second_factor,
+    set_up_url,
+)
+from dashboard.accounts.single_sign_on.policy import (
+    has_matching_account,
+    is_configured,
+    sync_groups,
+)
+from dashboard.accounts.single_sign_on.views import (
+    connect_account,
+    log_refusal,
+    refuse,
+    refuse_unconnected,
+    render_refusal,
+)
+
+BACKEND = "dashboard.accounts.authentication.PreloadingModelBackend"
+ERROR_CODE = re.compile(r"[a-z_]{1,40}")
+"""Such as `access_denied`. Source: RFC 6749, 4.1.2.1."""
+QR_CODE_BORDER = 4
+"""Width in modules. Source: ISO/IEC 18004."""
+
+
+class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # it has no types
+    """Login by password or by the provider, then the second factor."""
+
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
+        """Forbid self-registration."""
+        return False
+
+    def get_login_stages(self) -> list[str]:
+        """Return the second factor as the only stage."""
+        return ["allauth.mfa.stages.AuthenticateStage"]
+
+    def is_safe_url(self, url: str) -> bool:
+        """Allow redirects to this host only."""
+        host, is_secure = self.request.get_host(), self.request.is_secure()
+        return url_has_allowed_host_and_scheme(url, {host}, require_https=is_secure)
+
+    def login(self, request: HttpRequest, user: User) -> None:
+        """Log in with our authentication backend."""
+        user.backend = BACKEND
+        super().login(request, user)
+
+    def post_login(
+        self, request: HttpRequest, user: User, *, signal_kwargs: Any, **more: Any
+    ) -> HttpResponse:
+        """Apply the provider's claims; redirect users who must set up a second factor."""
+        if login := (signal_kwargs or {}).get("sociallogin"):
+            _apply_claims(request, user, login)
+        if must_set_up_second_factor(request):
+            more["redirect_url"] = set_up_url()
+        answer: HttpResponse = super().post_login(
+            request, user, signal_kwargs=signal_kwargs, **more
+        )
+        return answer
+
+    def add_message(self, *args: Any, **kwargs: Any) -> None:
+        """Suppress the library's messages; our views add their own."""
+
+    def respond_user_inactive(self, request: HttpRequest, user: User) -> HttpResponse:
+        """Refuse without revealing that the account exists."""
+        log_refusal("The account is inactive")
+        return render_refusal(request, "This account may not sign in.")
+
+
+class MFAAdapter(DefaultMFAAdapter):  # type: ignore[misc]  # it has no types
+    """Storage and rendering of second factors."""
+
+    error_messages = DefaultMFAAdapter.error_messages | {
+        "incorrect_code": "That didn’t match. Try again."
+    }
+
+    def encrypt(self, text: str) -> str:
+        """Encrypt the secret of an app or the seed of recovery codes."""
+        return encryption.encrypt(text)
+
+    def decrypt(self, encrypted_text: str) -> str:
+        """Decrypt a secret. Raises DecryptionError."""
+        return encryption.decrypt(encrypted_text)
+
+    def get_totp_label(self, user: User) -> str:
+        """Return the account name shown in the app."""
+        return user.get_username()
+
+    def get_totp_issuer(self) -> str:
+        """Return the issuer shown in the app, with the environment's name."""
+        return f"Pressroom {settings.ENVIRONMENT_NAME}"
+
+    def build_totp_svg(self, url: str) -> SafeString:
+        """Render the QR code as inline SVG: one path, coloured by our style sheet."""
+        code = qrcode.QRCode(border=QR_CODE_BORDER)
+        code.add_data(url)
+        rows = enumerate(code.get_matrix())
+        dark = "".join(f"M{x} {y}h1v1h-1z" for y, row in rows for x, on in enumerate(row) if on)
+        size = code.modules_count + 2 * QR_CODE_BORDER
+        return format_html(
+            '<svg class="qr-code" viewBox="0 0 {0} {0}" role="img" aria-label="QR code">'
+            '<path d="{1}"/></svg>',
+            size,
+            dark,
+        )
+
+    def generate_authenticator_name(self, user: User, type: str) -> str:  # noqa: A002  # its name
+        """Return the default name of a passkey."""
+        count: int = Authenticator.objects.filter(user=user, type=type).count()
+        return f"Passkey {count + 1}"
+
+    def get_public_key_credential_rp_entity(self) -> dict[str, str]:
+        """Return the relying party: this host, named Pressroom."""
+        return {**super().get_public_key_credential_rp_entity(), "name": "Pressroom"}
+
+    def get_public_key_credential_user_entity(self, user: User) -> dict[str, Any]:
+        """Return the user of the passkey."""
+        name = user.get_username()
+        shown = user.get_full_name() or name
+        entity = super().get_public_key_credential_user_entity(user)
+        return {**entity, "name": name, "display_name": shown}
+
+
+class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # it has no types
+    """Login by the organisation's provider, whose claims decide access and groups."""
+
+    def list_apps(self, request: HttpRequest, *args: Any, **kwargs: Any) -> list[SocialApp]:
+        """Return the provider configured in the environment, none from the database."""
+        return [_organisation()] if is_configured() else []
+
+    def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
+        """Allow new accounts; `pre_social_login` has refused users without a group."""
+        return True
+
+    def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
+        """Refuse a response to another login, and users without a group.
+
+        Connect the account of a signed-in user. Refuse a new login that matches an account here.
+        """
+        said = sociallogin.account.extra_data
+        if not said["nonce"] or said["nonce"] != sociallogin.state.get("nonce"):
+            raise ImmediateHttpResponse(refuse(request, "Its answer was not to this log-in."))
+        if not said["groups"]:
+            if sociallogin.is_existing:
+                sync_groups(sociallogin.user, [])
+            reason = f"No value of its claim {settings.OIDC_GROUPS_CLAIM} is in OIDC_GROUPS"
+            why = "It gives you no group here."
+            raise ImmediateHttpResponse(refuse(request, why, reason=reason))
+        if sociallogin.state.get("process") == AuthProcess.CONNECT:
+            raise ImmediateHttpResponse(connect_account(request, sociallogin))
+        if not sociallogin.is_existing and has_matching_account(sociallogin):
+            raise ImmediateHttpResponse(refuse_unconnected(request))
+
+    def on_authentication_error(
+        self,
+        request: HttpRequest,
+        provider: Any,
+        error: Any = None,
+        exception: Exception | None = None,
+        **more: Any,
+    ) -> None:
+        """Show our own message for an error of the provider or the connection."""
+        reason = _reason(request, exception)
+        why = "The log-in there came to no end."
+        raise ImmediateHttpResponse(refuse(request, why, reason=reason, error=exception))
+
+
+def _organisation() -> SocialApp:
+    """Return the provider's settings. Users are identified by issuer and subject."""
+    return SocialApp(
+        provider=OrganisationProvider.id,
+        provider_id=settings.OIDC_ISSUER,
+        name=settings.OIDC_NAME,
+        client_id=settings.OIDC_CLIENT_ID,
+        secret=settings.OIDC_CLIENT_SECRET,
+        settings={
+            "server_url": settings.OIDC_ISSUER,
+            "scope": settings.OIDC_SCOPES,
+            "oauth_pkce_enabled": True,
+        },
+    )
+
+
+def _reason(request: HttpRequest, exception: Exception | None) -> str:
+    """Return the reason of a failure for the log, without personal data."""
+    if isinstance(exception, UnacceptableError):
+        return str(exception)
+    if exception:
+        return "The provider did not confirm it"
+    code = request.GET.get("error", "")
+    if code:
+        return f"The provider returned {code if ERROR_CODE.fullmatch(code) else 'an error'}"
+    return "It was not begun in this browser, or too long ago"
+
+
+def _apply_claims(request: HttpRequest, person: User, login: SocialLogin) -> None:
+    said = login.account.extra_data
+    sync_groups(person, said["groups"])
+    if said["second_factor"]:
+        record_second_factor(request, person, by_organisation=True)
+    # End the session with the browser.
+    request.session.set_expiry(0)

@@ -1,0 +1,47 @@
+"""Forms for login and password change: Django's own, with our texts and styles."""
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
+from django.contrib.auth.password_validation import password_validators_help_texts
+
+
+class LoginForm(AuthenticationForm):
+    """Name and password. Errors don't reveal whether a name exists."""
+
+    error_messages = {
+        "invalid_login": "That name and password don’t match. Check both and try again.",
+        "inactive": "That name and password don’t match. Check both and try again.",
+    }
+    remember = forms.BooleanField(
+        label="Keep me signed in on this computer for 12 hours", required=False
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Set labels and CSS classes."""
+        super().__init__(*args, **kwargs)
+        self.label_suffix = ""
+        self.fields["username"].label = "Name"
+        for name in ("username", "password"):
+            self.fields[name].widget.attrs["class"] = "input"
+
+
+class PasswordForm(PasswordChangeForm):
+    """The old password and the new one, twice."""
+
+    error_messages = PasswordChangeForm.error_messages | {
+        "password_incorrect": "That is not your present password. Type it again.",
+        "password_mismatch": "The two new passwords differ. Type both again.",
+    }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Set labels and CSS classes, and show the rules as text instead of Django's list."""
+        super().__init__(*args, **kwargs)
+        self.label_suffix = ""
+        self.fields["old_password"].label = "Present password"
+        self.fields["new_password2"].label = "New password again"
+        self.fields["new_password1"].help_text = " ".join(password_validators_help_texts())
+        self.fields["new_password2"].help_text = ""
+        for field in self.fields.values():
+            field.widget.attrs["class"] = "input"

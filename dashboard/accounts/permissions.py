@@ -1,0 +1,84 @@
+"""Permissions of users. A migration creates the groups. Source: DESIGN.md, Rights.
+
+Check permissions only with these functions: the rule on second factors may require more than the
+permission of the session's user.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+
+from dashboard.accounts.second_factor.policy import lacks_second_factor
+
+PUBLISH = "ledger.publish_version"
+CREATE_PAGE = "ledger.create_page"
+UPDATE_SUBSCRIPTION = "ledger.update_subscription"
+MANAGE_PEOPLE = "auth.change_user"
+
+REFUSALS = {
+    PUBLISH: "You may look at versions but not publish them. The group Publishers may.",
+    CREATE_PAGE: "You may look at pages but not create them. The group Publishers may.",
+    UPDATE_SUBSCRIPTION: (
+        "You may look at webhooks but not change them. The group Administrators may."
+    ),
+    MANAGE_PEOPLE: "How people sign in is for the group Administrators.",
+}
+
+View = Callable[..., HttpResponse]
+
+
+class AuthenticatedRequest(HttpRequest):
+    """A request of a user who is logged in."""
+
+    user: User
+
+
+class SecondFactorNeededError(PermissionDenied):
+    """The user has the permission, but the session lacks a second factor."""
+
+
+def may(request: HttpRequest, permission: str) -> bool:
+    """Whether the user has the permission, and the session a second factor if required."""
+    return request.user.has_perm(permission) and not lacks_second_factor(request)
+
+
+def demand(request: HttpRequest, permission: str, *, refusal: str = "") -> None:
+    """Require a permission.
+
+    Raises PermissionDenied with a sentence, or SecondFactorNeededError if only that is missing.
+    """
+    if not request.user.has_perm(permission):
+        raise PermissionDenied(refusal or REFUSALS[permission])
+    demand_second_factor(request)
+
+
+def demand_second_factor(request: HttpRequest) -> None:
+    """Require a second factor if the rule does. Raises SecondFactorNeededError."""
+    if lacks_second_factor(request):
+        raise SecondFactorNeededError(
+            "Publishers must use a second factor here, and this session has shown none."
+        )
+
+
+def requires(
+    permission: str, *, methods: tuple[str, ...] = (), refusal: str = ""
+) -> Callable[[View], View]:
+    """Require a permission for a view; otherwise respond with 403 and a sentence.
+
+    `methods` limits it to requests of these methods, such as ("POST",).
+    """
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def guarded(request: AuthenticatedRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if not methods or request.method in methods:
+                demand(request, permission, refusal=refusal)
+            return view(request, *args, **kwargs)
+
+        return guarded
+
+    return decorate

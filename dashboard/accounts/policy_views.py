@@ -1,0 +1,86 @@
+"""Sign-in rules for administrators: the second-factor rule, resets, and recent events."""
+
+from typing import Any
+
+from allauth.account.decorators import reauthentication_required
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods
+
+from dashboard.accounts.overview import list_sign_in_summaries, unreadable_second_factors
+from dashboard.accounts.permissions import MANAGE_PEOPLE, AuthenticatedRequest, View, requires
+from dashboard.accounts.second_factor.policy import (
+    has_shown_second_factor,
+    reset_second_factor,
+    set_up_url,
+)
+from dashboard.accounts.sessions import stay_signed_in
+from dashboard.accounts.single_sign_on.policy import is_configured
+from dashboard.ledger.models.operations import actor_name
+from dashboard.ledger.sign_in import (
+    get_sign_in_rules,
+    list_sign_in_events,
+    require_second_factor_for_publishers,
+)
+
+MAX_EVENTS = 50
+SWITCH_MESSAGES = {
+    True: "Publishers must use a second factor from now on.",
+    False: "A second factor is everybody’s own choice again.",
+}
+
+
+def requires_reauthentication(view: View) -> View:
+    """Require the password again, unless it was entered in the last five minutes."""
+    decorated: View = reauthentication_required(app="allauth.mfa")(view)
+    return decorated
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(MANAGE_PEOPLE)
+def sign_in_rules_page(request: AuthenticatedRequest) -> HttpResponse:
+    """Show the rule, the users' factors and recent events; switch the rule."""
+    if request.method == "POST":
+        return _switch(request)
+    context: dict[str, Any] = {
+        "rules": get_sign_in_rules(),
+        "people": list_sign_in_summaries(),
+        "unreadable": unreadable_second_factors(),
+        "acts": list_sign_in_events()[:MAX_EVENTS],
+        "organisation": settings.OIDC_NAME if is_configured() else "",
+    }
+    return render(request, "accounts/rules.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(MANAGE_PEOPLE)
+@requires_reauthentication
+def second_factor_reset(request: AuthenticatedRequest, person_id: int) -> HttpResponse:
+    """Reset a user's second factor after confirmation."""
+    person = get_object_or_404(User, pk=person_id)
+    if person.is_superuser and not request.user.is_superuser:
+        raise PermissionDenied("Only a superuser resets the second factor of a superuser.")
+    if request.method != "POST":
+        return render(request, "accounts/reset.html", {"person": person})
+    done = reset_second_factor(person, by=actor_name(request.user))
+    if is_own := person == request.user:
+        stay_signed_in(request, person)
+    signed_out = "in every other browser" if is_own else "everywhere"
+    has_none = f"has no second factor any more, and is signed out {signed_out}."
+    said = has_none if done else "had no second factor."
+    messages.success(request, f"{person.get_username()} {said}")
+    return redirect("sign-in-rules")
+
+
+@requires_reauthentication
+def _switch(request: AuthenticatedRequest) -> HttpResponse:
+    on = request.POST.get("do") == "on"
+    if require_second_factor_for_publishers(on=on, by=request.user):
+        messages.success(request, SWITCH_MESSAGES[on])
+    # The rule also applies to the user who switches it on.
+    is_led_on = on and not has_shown_second_factor(request)
+    return redirect(set_up_url() if is_led_on else "sign-in-rules")

@@ -1,0 +1,140 @@
+"""The second-factor policy: sessions that have shown one, users who need one, failed tries.
+
+django-allauth stores the factors and runs the login. We mark each session that has shown a second
+factor, to distinguish it from older sessions and other ways of signing in.
+"""
+
+import time
+from datetime import timedelta
+from typing import Any
+
+from allauth.mfa.models import Authenticator
+from axes.handlers.proxy import AxesProxyHandler
+from django.contrib.auth.models import AnonymousUser, User
+from django.contrib.auth.signals import user_login_failed
+from django.db import transaction
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+
+from dashboard.ledger.models.sign_in import SignInEventKind
+from dashboard.ledger.sign_in import get_sign_in_rules, nth_last_failure_at, record_sign_in_event
+
+FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
+"""Recovery codes only replace one of these, and do not count themselves."""
+CHANGES = (
+    "ledger.publish_version",
+    "ledger.create_page",
+    "ledger.update_subscription",
+    "auth.change_user",
+)
+"""The rule applies to users with any of these permissions."""
+MAX_WRONG_TRIES, COUNT_PERIOD = 30, timedelta(days=1)
+"""Wrong codes for an account, and wrong passwords in its sessions, from any IP address. Trying
+requires the password or a session. A code has a million values, of which three are valid at a time;
+at this rate the chance of a hit is one in thirty per year."""
+
+_MARK = "second_factor"
+_HERE, _ORGANISATION = "here", "organisation"
+_CODE_LIFETIME_S = 120
+
+
+def has_second_factor(person: User) -> bool:
+    """Whether the user has set up a second factor here."""
+    known = getattr(person, "has_second_factor", None)
+    if known is None:
+        known = Authenticator.objects.filter(user=person, type__in=FACTORS).exists()
+    return bool(known)
+
+
+def record_second_factor(
+    request: HttpRequest, person: User, *, by_organisation: bool = False
+) -> None:
+    """Record in the session that the user has shown a second factor."""
+    request.session[_MARK] = [person.pk, _ORGANISATION if by_organisation else _HERE]
+
+
+def has_shown_second_factor(request: HttpRequest) -> bool:
+    """Whether the session has shown a second factor that still exists."""
+    user_id, origin = request.session.get(_MARK, (None, ""))
+    if user_id is None or user_id != request.user.pk:
+        return False
+    return origin == _ORGANISATION or has_second_factor(_person(request))
+
+
+def is_stale(request: HttpRequest) -> bool:
+    """Whether the session began before the user set up a second factor in another session."""
+    if not request.user.is_authenticated or not has_second_factor(request.user):
+        return False
+    return not has_shown_second_factor(request)
+
+
+def lacks_second_factor(request: HttpRequest) -> bool:
+    """Whether the rule requires a second factor that the session has not shown."""
+    return _is_rule_on(request.user) and not has_shown_second_factor(request)
+
+
+def must_set_up_second_factor(request: HttpRequest) -> bool:
+    """Whether the user must set up a second factor before using their permissions."""
+    if not request.user.is_authenticated or not lacks_second_factor(request):
+        return False
+    return request.user.is_staff or any(request.user.has_perm(right) for right in CHANGES)
+
+
+def set_up_url() -> str:
+    """Return the URL for setting up a second factor."""
+    return f"{reverse('settings')}#sign-in"
+
+
+def remaining_pause(person: User) -> timedelta:
+    """Return how long the user's passwords and codes are refused after too many wrong ones."""
+    first = nth_last_failure_at(person, number=MAX_WRONG_TRIES)
+    rest = first + COUNT_PERIOD - timezone.now() if first else timedelta()
+    return max(rest, timedelta())
+
+
+def is_locked_out(request: HttpRequest, person: User) -> bool:
+    """Whether too many tries for the user from this IP address were wrong."""
+    return not AxesProxyHandler.is_allowed(request, _credentials(person))
+
+
+def count_wrong_try(request: HttpRequest, person: User) -> None:
+    """Count a wrong password or code, with the same limit as at the login."""
+    record_sign_in_event(SignInEventKind.WRONG, by=person.get_username(), person=person)
+    user_login_failed.send(__name__, credentials=_credentials(person), request=request)
+
+
+@transaction.atomic
+def spend_code(held: Authenticator, code: str) -> bool:
+    """Record an app's code as used; return False if it already was. Source: RFC 6238, 5.2."""
+    locked = Authenticator.objects.select_for_update().get(pk=held.pk)
+    now = int(time.time())
+    used: dict[str, int] = locked.data.get("used", {})
+    used = {each: at for each, at in used.items() if now - at < _CODE_LIFETIME_S}
+    if code in used:
+        return False
+    locked.data["used"] = used | {code: now}
+    locked.save(update_fields=["data"])
+    return True
+
+
+@transaction.atomic
+def reset_second_factor(person: User, *, by: str) -> bool:
+    """Delete all factors and recovery codes of a user; return whether there were any."""
+    deleted, _ = Authenticator.objects.filter(user=person).delete()
+    if deleted:
+        record_sign_in_event(SignInEventKind.RESET, by=by, person=person)
+    return bool(deleted)
+
+
+def _is_rule_on(person: User | AnonymousUser) -> bool:
+    known = getattr(person, "is_rule_on", None)
+    return get_sign_in_rules().publishers_need_second_factor if known is None else bool(known)
+
+
+def _person(request: HttpRequest) -> User:
+    return request.user  # type: ignore[return-value]  # login required
+
+
+def _credentials(person: User) -> dict[str, Any]:
+    return {"username": person.get_username()}

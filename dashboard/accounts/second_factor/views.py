@@ -1,0 +1,239 @@
+"""The second factor: required at the login, set up and removed in the user's settings.
+
+The flows are django-allauth's; pages, texts, limits for wrong codes and recorded events are ours.
+"""
+
+import json
+from typing import Any
+from urllib.parse import quote
+
+from allauth.account.views import ReauthenticateView
+from allauth.mfa.base.views import AuthenticateView
+from allauth.mfa.base.views import ReauthenticateView as ReauthenticateByCodeView
+from allauth.mfa.models import Authenticator
+from allauth.mfa.recovery_codes.views import GenerateRecoveryCodesView, ViewRecoveryCodesView
+from allauth.mfa.totp.views import ActivateTOTPView, DeactivateTOTPView
+from allauth.mfa.webauthn.views import (
+    AddWebAuthnView,
+    ReauthenticateWebAuthnView,
+    RemoveWebAuthnView,
+)
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.core.serializers.json import DjangoJSONEncoder
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse_lazy
+from django.utils.decorators import method_decorator
+from django.views.decorators.cache import never_cache
+
+from dashboard.accounts.overview import factors_of
+from dashboard.accounts.second_factor.forms import (
+    AppForm,
+    CodeAgainForm,
+    PasskeyAgainForm,
+    PasskeyForm,
+    PasskeyStepForm,
+    PasswordAgainForm,
+    SecondStepForm,
+)
+from dashboard.accounts.second_factor.policy import (
+    count_wrong_try,
+    record_second_factor,
+    spend_code,
+)
+from dashboard.accounts.views import ThrottledMixin
+from dashboard.ledger.models.operations import actor_name
+from dashboard.ledger.models.sign_in import SignInEventKind
+from dashboard.ledger.sign_in import record_sign_in_event
+
+
+class SecondStep(ThrottledMixin, AuthenticateView):  # type: ignore[misc]  # it has no types
+    """After the password: a code, a recovery code or a passkey."""
+
+    form_class = SecondStepForm
+    webauthn_form_class = PasskeyStepForm
+    template_name = "accounts/second_step.html"
+
+    def throttled_user(self) -> User:
+        """Return the user who is about to log in."""
+        person: User = self.stage.login.user
+        return person
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Add the types of the user's factors."""
+        context = super().get_context_data(**kwargs)
+        held = Authenticator.objects.filter(user=self.throttled_user())
+        context["kinds"] = set(held.values_list("type", flat=True))
+        return context
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Log in, mark the session, and record the use of a recovery code."""
+        person = self.throttled_user()
+        record_second_factor(self.request, person)
+        answer: HttpResponse = super().form_valid(form)
+        used = getattr(form, "authenticator", None)
+        if used and used.type == Authenticator.Type.RECOVERY_CODES:
+            record_sign_in_event(SignInEventKind.CODE_USED, by=person.get_username(), person=person)
+            used.refresh_from_db()
+            left = len(used.wrap().get_unused_codes())
+            messages.warning(self.request, f"That recovery code is used up; {left} are left.")
+        return answer
+
+
+class PasswordAgain(ThrottledMixin, ReauthenticateView):  # type: ignore[misc]  # it has no types
+    """The password, before a sensitive change."""
+
+    form_class = PasswordAgainForm
+    template_name = "accounts/confirm_password.html"
+
+
+class CodeAgain(ThrottledMixin, ReauthenticateByCodeView):  # type: ignore[misc]  # it has no types
+    """A code before a sensitive change, for users without a password."""
+
+    template_name = "accounts/confirm_password.html"
+    form_class = CodeAgainForm
+
+
+class PasskeyAgain(ThrottledMixin, ReauthenticateWebAuthnView):  # type: ignore[misc]  # no types
+    """A passkey before a sensitive change."""
+
+    template_name = "accounts/confirm_password.html"
+    form_class = PasskeyAgainForm
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        """Count the try, and render the form again."""
+        count_wrong_try(self.request, self.throttled_user())
+        response: HttpResponse = self.render_to_response(self.get_context_data(), status=422)
+        return response
+
+
+@method_decorator(never_cache, name="dispatch")
+class SetUpApp(ActivateTOTPView):  # type: ignore[misc]  # it has no types
+    """Set up an app: show the secret, and verify the first code."""
+
+    form_class = AppForm
+    template_name = "accounts/authenticator_app.html"
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Save the app, mark the session, and mark the first code as used."""
+        answer: HttpResponse = super().form_valid(form)
+        app = Authenticator.objects.get(user=self.request.user, type=Authenticator.Type.TOTP)
+        spend_code(app, form.cleaned_data["code"])
+        return _finish(
+            self.request, SignInEventKind.APP_ADDED, "The app is set up.", answer, shown=True
+        )
+
+
+class RemoveApp(DeactivateTOTPView):  # type: ignore[misc]  # it has no types
+    """Remove the app after confirmation."""
+
+    template_name = "accounts/remove_second_factor.html"
+    success_url = reverse_lazy("settings")
+    extra_context = {"what": "the app for codes"}
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Remove the factor and record it."""
+        answer: HttpResponse = super().form_valid(form)
+        return _finish(self.request, SignInEventKind.APP_REMOVED, "The app is removed.", answer)
+
+
+class AddPasskey(AddWebAuthnView):  # type: ignore[misc]  # it has no types
+    """Let the browser create a passkey, and store its public key and name."""
+
+    form_class = PasskeyForm
+    template_name = "accounts/passkey.html"
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Add the passkey request for the browser."""
+        context: dict[str, Any] = super().get_context_data(**kwargs)
+        # The library creates a new form; use the submitted one.
+        context["form"] = kwargs.get("form") or context["form"]
+        options = context["js_data"]["creation_options"]
+        context["passkey"] = json.dumps(options, cls=DjangoJSONEncoder)
+        return context
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Save the passkey and mark the session."""
+        answer: HttpResponse = super().form_valid(form)
+        return _finish(
+            self.request, SignInEventKind.PASSKEY_ADDED, "The passkey is added.", answer, shown=True
+        )
+
+
+class RemovePasskey(RemoveWebAuthnView):  # type: ignore[misc]  # it has no types
+    """Remove a passkey after confirmation."""
+
+    template_name = "accounts/remove_second_factor.html"
+    success_url = reverse_lazy("settings")
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Add the passkey's name."""
+        context: dict[str, Any] = super().get_context_data(**kwargs)
+        return {**context, "what": f"the passkey “{self.object.wrap().name}”"}
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Remove the factor and record it."""
+        answer: HttpResponse = super().form_valid(form)
+        return _finish(
+            self.request, SignInEventKind.PASSKEY_REMOVED, "The passkey is removed.", answer
+        )
+
+
+@method_decorator(never_cache, name="dispatch")
+class RecoveryCodes(ViewRecoveryCodesView):  # type: ignore[misc]  # it has no types
+    """Show the recovery codes, once."""
+
+    template_name = "accounts/recovery_codes.html"
+
+    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Show the codes, or redirect to new ones if they can't be decrypted."""
+        if _remaining_codes(request) is None:
+            return redirect("mfa_generate_recovery_codes")
+        response: HttpResponse = super().get(request, *args, **kwargs)
+        return response
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Add the codes as a file to download."""
+        context: dict[str, Any] = super().get_context_data(**kwargs)
+        text = "\n".join(context["unused_codes"]) + "\n"
+        return {**context, "text": text, "file": f"data:text/plain;charset=utf-8,{quote(text)}"}
+
+
+class NewRecoveryCodes(GenerateRecoveryCodesView):  # type: ignore[misc]  # it has no types
+    """Replace the recovery codes after confirmation."""
+
+    template_name = "accounts/new_codes.html"
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Count the unused codes. The library's count fails if they can't be decrypted."""
+        context: dict[str, Any] = super(GenerateRecoveryCodesView, self).get_context_data(**kwargs)
+        return {**context, "unused_code_count": _remaining_codes(self.request)}
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Create new codes and record it."""
+        answer: HttpResponse = super().form_valid(form)
+        said = "The old recovery codes are worth nothing any more."
+        return _finish(self.request, SignInEventKind.CODES_RENEWED, said, answer)
+
+
+def _remaining_codes(request: HttpRequest) -> int | None:
+    person: User = request.user  # type: ignore[assignment]  # login required
+    return factors_of(person).codes_left
+
+
+def _finish(
+    request: HttpRequest,
+    kind: SignInEventKind,
+    said: str,
+    answer: HttpResponse,
+    *,
+    shown: bool = False,
+) -> HttpResponse:
+    """Record the event and add a message."""
+    person: User = request.user  # type: ignore[assignment]  # login required
+    if shown:
+        record_second_factor(request, person)
+    record_sign_in_event(kind, by=actor_name(person), person=person)
+    messages.success(request, said)
+    return answer

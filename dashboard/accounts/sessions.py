@@ -1,0 +1,113 @@
+"""Session expiry: after twelve hours, after an idle hour if the session is not persistent, and
+when its user is signed out everywhere. Source: our choice.
+"""
+
+import re
+import time
+from collections.abc import Callable
+from ipaddress import ip_address
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import logout
+from django.contrib.auth.middleware import get_user
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+
+from dashboard.ledger.sign_in import last_sign_out_id
+
+BEGAN, SEEN = "began_at", "seen_at"
+"""Keys of the session: seconds since the epoch."""
+SIGNED_OUT = "last_sign_out"
+"""Session key: id of the user's last event that signed them out everywhere. An id rather than a
+time, because clocks differ between servers."""
+UNKNOWN = "::"
+"""Used for all clients without a valid IP address. Source: RFC 4291, 2.5.2."""
+_WITH_PORT = re.compile(r"\[([^\]]*)\](?::\d*)?|([^:]*):\d*")
+"""`[2001:db8::7]`, with or without a port, or `203.0.113.7:4711`."""
+MIN_WRITE_INTERVAL_S = 60
+"""Avoids a write for each request."""
+
+
+def begin(sender: object, request: HttpRequest, user: User, **more: Any) -> None:
+    """Record the time of a login. Receiver of Django's signal."""
+    if hasattr(request, "session"):
+        request.session[BEGAN] = request.session[SEEN] = int(time.time())
+        stay_signed_in(request, user)
+
+
+def stay_signed_in(request: HttpRequest, person: User) -> None:
+    """Exempt this session from the user's sign-outs so far."""
+    request.session[SIGNED_OUT] = last_sign_out_id(person)
+
+
+def is_expired(began: float, seen: float, now: float, *, is_persistent: bool) -> bool:
+    """Whether a session has expired; all times in seconds.
+
+    A persistent session outlasts the browser.
+    """
+    if now - began > settings.SESSION_COOKIE_AGE:
+        return True
+    return not is_persistent and now - seen > settings.SESSION_IDLE_S
+
+
+def session_expiry_middleware(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
+    """Log out users whose session has expired."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        began = request.session.get(BEGAN)
+        if began is not None:
+            now, seen = time.time(), request.session.get(SEEN, began)
+            is_persistent = not request.session.get_expire_at_browser_close()
+            if is_expired(began, seen, now, is_persistent=is_persistent) or _is_signed_out(request):
+                logout(request)
+                return get_response(request)
+            if not is_persistent and now - seen > MIN_WRITE_INTERVAL_S:
+                request.session[SEEN] = int(now)
+            # Replace the lazy object: the user is accessed about sixty times per request.
+            request.user = get_user(request)
+        return get_response(request)
+
+    return middleware
+
+
+def _is_signed_out(request: HttpRequest) -> bool:
+    last = getattr(request.user, "last_sign_out", None) or 0
+    return bool(request.session.get(SIGNED_OUT, 0) < last)
+
+
+def robots_header_middleware(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
+    """Forbid indexing of every response, including files and errors."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        response.headers.setdefault("X-Robots-Tag", "noindex, nofollow")
+        return response
+
+    return middleware
+
+
+def client_address(request: HttpRequest) -> str:
+    """Return the IP address for counting failed logins, or UNKNOWN.
+
+    Behind a proxy it is the last address of X-Forwarded-For, which the proxy wrote; clients can
+    forge the others. With the proxy's own address, anyone could lock every account.
+    """
+    address: str = request.META.get("REMOTE_ADDR", "")
+    if settings.BEHIND_PROXY:
+        address = request.headers.get("X-Forwarded-For", "").split(",")[-1].strip() or address
+    return _ip_address(address)
+
+
+def _ip_address(text: str) -> str:
+    """Strip the port, brackets and zone that some proxies add."""
+    found = _WITH_PORT.fullmatch(text)
+    bare = next(filter(None, found.groups()), "") if found else text
+    try:
+        return str(ip_address(bare.partition("%")[0]))
+    except ValueError:
+        return UNKNOWN

@@ -1,0 +1,1 @@
+"""Sign-in through the organization's identity provider (OpenID Connect)."""

@@ -1,0 +1,113 @@
+"""Rules for the claims of the organisation's OpenID Connect provider.
+
+They decide who may sign in, with which groups, and whether a second factor was used. Only the
+signed-in user of an account can connect it to the provider.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from allauth.socialaccount.models import SocialAccount, SocialLogin
+from django.conf import settings
+from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
+from django.contrib.auth.models import Group, User
+from django.db.models import Q
+
+AMR_OF_SECOND_FACTORS = {"mfa", "otp", "hwk", "sc"}
+"""Authentication methods: multiple factors, one-time password, hardware key, smart card.
+Source: RFC 8176, 2."""
+ACR_OF_SECOND_FACTORS = {
+    "phr",
+    "phrh",
+    "https://refeds.org/profile/mfa",
+    "http://schemas.openid.net/pape/policies/2007/06/multi-factor",
+}
+"""Authentication levels with a second factor.
+Sources: OpenID EAP ACR values 1.0, REFEDS MFA, PAPE 1.0."""
+
+
+@dataclass(frozen=True)
+class ProviderConnection:
+    """The connection of a user's account to the provider."""
+
+    name: str
+    """The provider's name."""
+    since: datetime | None
+    """None if not connected."""
+    can_end: bool
+    """Whether the user could still sign in without it."""
+
+
+def is_configured() -> bool:
+    """Whether a provider is configured."""
+    return settings.OIDC_ISSUER is not None
+
+
+def map_groups(claims: Mapping[str, Any]) -> list[str]:
+    """Return our groups for the values, or the single value, of the provider's claim."""
+    claim = claims.get(settings.OIDC_GROUPS_CLAIM)
+    values = claim if isinstance(claim, list) else [claim]
+    return sorted({ours for theirs, ours in settings.OIDC_GROUPS if theirs in values})
+
+
+def claims_second_factor(claims: Mapping[str, Any]) -> bool:
+    """Whether the claims name a second factor, or the organisation always requires one."""
+    amr = claims.get("amr")
+    methods = {each for each in amr if isinstance(each, str)} if isinstance(amr, list) else set()
+    has_level = claims.get("acr") in ACR_OF_SECOND_FACTORS
+    return settings.OIDC_ASSURES_SECOND_FACTOR or has_level or bool(methods & AMR_OF_SECOND_FACTORS)
+
+
+def sync_groups(person: User, given: list[str]) -> None:
+    """Add the given groups, and remove the other groups of OIDC_GROUPS.
+
+    Groups that OIDC_GROUPS does not name are unchanged.
+    """
+    managed = {ours for _, ours in settings.OIDC_GROUPS}
+    person.groups.remove(*Group.objects.filter(name__in=managed - set(given)))
+    person.groups.add(*Group.objects.filter(name__in=given))
+
+
+def connection_of(person: User) -> ProviderConnection | None:
+    """Return a user's connection to the provider, or None if no provider is configured."""
+    if not is_configured():
+        return None
+    account = provider_account(person)
+    since = account.date_joined if account else None
+    return ProviderConnection(
+        settings.OIDC_NAME, since, bool(account) and person.has_usable_password()
+    )
+
+
+def provider_account(person: User) -> SocialAccount | None:
+    """Return the user's account at the configured provider, or None."""
+    return SocialAccount.objects.filter(user=person, provider=settings.OIDC_ISSUER).first()
+
+
+def has_matching_account(login: SocialLogin) -> bool:
+    """Whether a user with a password has the name or e-mail address of a new login.
+
+    It is probably the same person, but that is no proof: the login neither opens that account nor
+    creates a second one.
+    """
+    name, email = login.user.get_username(), login.claimed_email
+    same = Q(username__iexact=name) if name else Q()
+    same |= Q(email__iexact=email) if email else Q()
+    people = User.objects.exclude(password__startswith=UNUSABLE_PASSWORD_PREFIX)
+    return bool(same) and people.filter(same).exists()
+
+
+def connection_error(login: SocialLogin, person: User) -> str:
+    """Return why a user can't be connected to the provider's account, or ""."""
+    if login.state.get("person") != person.pk:
+        return "Somebody else had begun it in this browser."
+    if login.is_existing and login.user != person:
+        return (
+            f"It signs in another account here, {login.user.get_username()}. "
+            "An administrator can delete that one; then connect again."
+        )
+    if provider_account(person):
+        return "A log-in of it is connected already."
+    return ""

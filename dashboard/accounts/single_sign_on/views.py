@@ -1,0 +1,180 @@
+"""Login by the organisation's OpenID Connect provider; 404 if none is configured.
+
+Users with an account connect it to the provider in their settings, after signing in to it: a name
+or e-mail address claimed by the provider opens no account.
+"""
+
+import logging
+import secrets
+from typing import Any
+
+from allauth.account.utils import get_login_redirect_url, get_next_redirect_url
+from allauth.socialaccount.adapter import get_adapter
+from allauth.socialaccount.models import SocialLogin
+from allauth.socialaccount.providers.base.constants import AuthProcess
+from allauth.socialaccount.providers.oauth2.client import OAuth2Error
+from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import logout
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods
+from requests import RequestException
+
+from dashboard.accounts.permissions import AuthenticatedRequest
+from dashboard.accounts.policy_views import requires_reauthentication
+from dashboard.accounts.provider import OrganisationAdapter, OrganisationProvider
+from dashboard.accounts.second_factor.policy import is_stale
+from dashboard.accounts.sessions import stay_signed_in
+from dashboard.accounts.single_sign_on.policy import (
+    connection_error,
+    is_configured,
+    provider_account,
+    sync_groups,
+)
+from dashboard.ledger.models.operations import actor_name
+from dashboard.ledger.models.sign_in import SignInEventKind
+from dashboard.ledger.sign_in import record_sign_in_event
+
+_logger = logging.getLogger(__name__)
+
+
+# A link rather than a form: our CSP (form-action) forbids forms to other sites.
+@require_GET
+@never_cache
+@login_not_required
+def single_sign_on(request: HttpRequest) -> HttpResponse:
+    """Redirect to the provider, and afterwards to `?next=`."""
+    _require_provider()
+    if request.user.is_authenticated:
+        return redirect(get_login_redirect_url(request))
+    next_url = get_next_redirect_url(request)
+    try:
+        return redirect(_authorization_url(request, AuthProcess.LOGIN, next_url=next_url))
+    except (OAuth2Error, RequestException) as error:
+        log_refusal("The provider can't be reached", error)
+        said = f"{settings.OIDC_NAME} can’t be reached."
+        return render_refusal(request, said, status=502)
+
+
+@require_GET
+@never_cache
+@login_not_required
+def single_sign_on_callback(request: HttpRequest) -> HttpResponse:
+    """Process the provider's response: log in, connect the account, or refuse."""
+    _require_provider()
+    client = OrganisationAdapter(request, OrganisationProvider.id)
+    answer: HttpResponse = OAuth2CallbackView.adapter_view(client)(request)
+    return answer
+
+
+# GET is safe: a link on another site would have to guess the `state` of the link on this page.
+@require_GET
+@never_cache
+@requires_reauthentication
+def organisation_connect(request: AuthenticatedRequest) -> HttpResponse:
+    """Explain connecting an account to the provider, with a link to the provider."""
+    _require_provider()
+    if provider_account(request.user):
+        return redirect("settings")
+    try:
+        address = _authorization_url(request, AuthProcess.CONNECT, person=request.user.pk)
+    except (OAuth2Error, RequestException) as error:
+        log_refusal("The provider can't be reached", error)
+        messages.error(request, f"Not connected: {settings.OIDC_NAME} can’t be reached.")
+        return redirect("settings")
+    groups = sorted({ours for _, ours in settings.OIDC_GROUPS})
+    context = {"organisation": settings.OIDC_NAME, "address": address, "groups": groups}
+    return render(request, "accounts/connect.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires_reauthentication
+def organisation_disconnect(request: AuthenticatedRequest) -> HttpResponse:
+    """Disconnect the account from the provider after confirmation."""
+    _require_provider()
+    name, account = settings.OIDC_NAME, provider_account(request.user)
+    if account is None or not request.user.has_usable_password():
+        messages.error(request, f"Not disconnected: without {name} you would have no way in.")
+        return redirect("settings")
+    if request.method != "POST":
+        return render(request, "accounts/disconnect.html", {"organisation": name})
+    account.delete()
+    _record(request, SignInEventKind.DISCONNECTED)
+    stay_signed_in(request, request.user)
+    messages.success(request, f"Disconnected from {name}. Other browsers are signed out.")
+    return redirect("settings")
+
+
+def connect_account(request: HttpRequest, login: SocialLogin) -> HttpResponse:
+    """Connect the signed-in user's account to the provider's, or show why not."""
+    if is_stale(request):
+        logout(request)
+    if not request.user.is_authenticated:
+        return refuse(request, "You were signed out here meanwhile.")
+    if why := connection_error(login, request.user):
+        return refuse(request, why)
+    login.connect(request, request.user)
+    sync_groups(request.user, login.account.extra_data["groups"])
+    _record(request, SignInEventKind.CONNECTED)
+    messages.success(request, f"Connected: {settings.OIDC_NAME} signs you in from now on.")
+    return redirect("settings")
+
+
+def refuse(
+    request: HttpRequest, why: str, *, reason: str = "", error: Exception | None = None
+) -> HttpResponse:
+    """Show why the provider's response was refused; to a signed-in user in the settings.
+
+    `reason` and `error` are logged if `why` is not specific enough.
+    """
+    log_refusal(reason or why, error)
+    if not request.user.is_authenticated:
+        return render_refusal(request, f"{settings.OIDC_NAME} did not let you in. {why}")
+    messages.error(request, f"Not connected to {settings.OIDC_NAME}. {why}")
+    return redirect("settings")
+
+
+def refuse_unconnected(request: HttpRequest) -> HttpResponse:
+    """Refuse a login whose account is not connected, and explain how to connect it."""
+    log_refusal("An account here has that name or e-mail address, and is not connected")
+    context = {"organisation": settings.OIDC_NAME}
+    return render(request, "accounts/to_be_connected.html", context, status=403)
+
+
+def log_refusal(reason: str, error: Exception | None = None) -> None:
+    """Log why a login by the provider was refused, without personal data."""
+    _logger.warning("Sign-in by the provider refused: %s", reason.rstrip("."), exc_info=error)
+
+
+def render_refusal(request: HttpRequest, why: str, *, status: int = 403) -> HttpResponse:
+    """Show why a login was refused."""
+    return render(request, "accounts/sign_in_failed.html", {"why": why}, status=status)
+
+
+def _authorization_url(request: HttpRequest, process: str, **state: Any) -> str:
+    """Return the provider's login URL, and store the state for its response.
+
+    Raises OAuth2Error and requests' errors if the provider can't be reached.
+    """
+    provider = get_adapter().get_provider(request, OrganisationProvider.id)
+    nonce = secrets.token_urlsafe(16)
+    response = provider.redirect(
+        request, process, auth_params={"nonce": nonce}, nonce=nonce, **state
+    )
+    url: str = response.url
+    return url
+
+
+def _record(request: HttpRequest, kind: SignInEventKind) -> None:
+    person: User = request.user  # type: ignore[assignment]  # login required
+    record_sign_in_event(kind, by=actor_name(person), person=person)
+
+
+def _require_provider() -> None:
+    if not is_configured():
+        raise Http404

@@ -1,0 +1,145 @@
+"""Login, logout and password change. See also second_factor and single_sign_on."""
+
+import json
+import math
+from datetime import timedelta
+from typing import Any
+
+from allauth.account.utils import perform_login
+from axes.handlers.proxy import AxesProxyHandler
+from axes.helpers import get_cool_off, get_failure_limit
+from axes.models import AccessAttempt
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView
+from django.contrib.messages.views import SuccessMessageMixin
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db.models import Max
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse_lazy
+from django.utils import timezone
+
+from dashboard.accounts.forms import LoginForm, PasswordForm
+from dashboard.accounts.second_factor.policy import count_wrong_try, is_locked_out, remaining_pause
+from dashboard.accounts.single_sign_on.policy import is_configured
+
+
+class Login(LoginView):
+    """Log in. Ten wrong tries lock a name from the same IP address for some time."""
+
+    template_name = "accounts/login.html"
+    authentication_form = LoginForm
+    redirect_authenticated_user = True
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Add the organisation's provider, if configured."""
+        organisation = settings.OIDC_NAME if is_configured() else ""
+        return {**super().get_context_data(**kwargs), "organisation": organisation}
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Continue with the second factor, or log in.
+
+        The session lasts twelve hours if requested, else until the browser is closed.
+        """
+        self.request.session.cycle_key()
+        self.request.session.set_expiry(None if form.cleaned_data["remember"] else 0)
+        response: HttpResponse = perform_login(
+            self.request, form.get_user(), redirect_url=self.get_success_url()
+        )
+        return response
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        """Render the form with the number of tries left, also for unknown names."""
+        left = tries_left(self.request, form.data.get("username"))
+        if form.non_field_errors():  # The password has the focus then.
+            del form.fields["username"].widget.attrs["autofocus"]
+        return self.render_to_response(self.get_context_data(form=form, **left))
+
+
+class ThrottledMixin:
+    """Mixin: count failed passwords, codes and passkeys, and lock the form after too many."""
+
+    request: HttpRequest
+
+    def throttled_user(self) -> User:
+        """Return the user whose tries are counted: the signed-in one."""
+        return self.request.user  # type: ignore[return-value]  # these views require a sign-in
+
+    def is_wrong_try(self, form: Any) -> bool:
+        """Whether the form is invalid because of the password, the code or the passkey."""
+        return True
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Validate the form, unless the user is locked out."""
+        person = self.throttled_user()
+        if rest := remaining_pause(person):
+            return paused(request, rest)
+        if is_locked_out(request, person):
+            return locked(request, None, {"username": person.get_username()})
+        answer: HttpResponse = super().post(request, *args, **kwargs)  # type: ignore[misc]
+        return answer
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        """Count the try, and render the form with status 422."""
+        if self.is_wrong_try(form):
+            count_wrong_try(self.request, self.throttled_user())
+        answer: HttpResponse = super().form_invalid(form)  # type: ignore[misc]
+        answer.status_code = 422
+        return answer
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Add the number of tries left and the passkey request for the browser.
+
+        A signed-in user only sees the number after a wrong try.
+        """
+        context: dict[str, Any] = super().get_context_data(**kwargs)  # type: ignore[misc]
+        if self.request.method == "POST" or not self.request.user.is_authenticated:
+            context |= tries_left(self.request, self.throttled_user().get_username())
+        data = context.get("js_data")
+        context["passkey"] = data and json.dumps(data["request_options"], cls=DjangoJSONEncoder)
+        return context
+
+
+class Password(ThrottledMixin, SuccessMessageMixin, PasswordChangeView):  # type: ignore[type-arg]
+    """Change the user's own password."""
+
+    template_name = "accounts/password.html"
+    form_class = PasswordForm
+    success_url = reverse_lazy("overview")
+    success_message = "Password changed. Other browsers you were signed in on are signed out."
+
+    def is_wrong_try(self, form: Any) -> bool:
+        """Whether the present password is wrong; mismatched new ones are not counted."""
+        return bool(form.has_error("old_password", "password_incorrect"))
+
+
+logout = LogoutView.as_view()
+
+
+def tries_left(request: HttpRequest, name: str | None) -> dict[str, Any]:
+    """Return the number of tries left for a name from this IP address, and the pause after them."""
+    credentials = {"username": name}
+    failures = AxesProxyHandler.get_failures(request, credentials)
+    left = get_failure_limit(request, credentials) - failures
+    return {"tries_left": max(0, left), "pause": get_cool_off()}
+
+
+def locked(
+    request: HttpRequest, response: HttpResponse | None, credentials: dict[str, Any] | None
+) -> HttpResponse:
+    """Respond with 429 and the rest of the pause. Called by axes (AXES_LOCKOUT_CALLABLE)."""
+    tries = AccessAttempt.objects.filter(ip_address=request.axes_ip_address)  # type: ignore[attr-defined]
+    if credentials:
+        tries = tries.filter(username=credentials.get("username"))
+    last = tries.aggregate(at=Max("attempt_time"))["at"] or timezone.now()
+    rest: timedelta = last + (get_cool_off(request) or timedelta()) - timezone.now()
+    return paused(request, rest)
+
+
+def paused(request: HttpRequest, rest: timedelta) -> HttpResponse:
+    """Respond with 429 and the time of the next try."""
+    minutes = max(1, math.ceil(rest / timedelta(minutes=1)))
+    response = render(request, "accounts/locked.html", {"minutes": minutes}, status=429)
+    response["Retry-After"] = str(minutes * 60)
+    return response

@@ -1,1 +1,0 @@
-"""The nine operations, by resource."""

@@ -1,0 +1,240 @@
+"""Read a response: bytes to text, text to JSON, JSON to a model of the contract.
+
+A body is decompressed while it arrives, and never more of it than the limit. JSON that the
+dashboard can neither store nor show (nesting, numbers) is refused; in a list, only the affected
+item is.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any, NoReturn, TypeVar
+
+import httpx
+from pydantic import ValidationError
+
+from dashboard.client.errors import InvalidResponseError
+from dashboard.contract.envelope import UnreadableItem, problem_path
+from dashboard.contract.wire import WireModel
+
+MAX_BODY_BYTES = 32 * 1024 * 1024
+"""Of a response, decompressed. Source: our choice (DESIGN.md)."""
+MAX_ERROR_BODY_BYTES = 4 * 1024 * 1024
+"""Of a response outside 2xx: a sentence, and each field that was not accepted."""
+BODY_HEAD = 2_000
+"""Characters of a body stored with an error."""
+WHOLE_RESPONSE = problem_path(())
+MAX_DEPTH = 100
+"""Levels of nesting: what shows the response later is recursive too."""
+MAX_DIGITS = 308
+"""Of a whole number: a longer one is beyond a float, and beyond 4300 Python reads none."""
+TOO_DEEP = "nested too deeply"
+
+_ENCODINGS = {"", "identity", "gzip", "deflate"}
+"""What we accept, one at a time: compression inside compression grows a thousandfold twice."""
+_CONTAINERS = (dict, list)
+"""Named: to write this union where a thousand values are checked takes as long as the checks."""
+_PATH_OF_NEST = 4
+"""Steps that are named of the path to a deep nest: `items.3.metadata.robots`."""
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_ESCAPED_UNSTORABLE = re.compile(r"\\u(?:0000|d[89a-f])", re.IGNORECASE)
+"""What can still be unstorable in a text that `decode_text` returned."""
+
+ModelT = TypeVar("ModelT", bound=WireModel)
+Path = tuple[int | str, ...]
+
+
+def read_body(response: httpx.Response) -> bytes:
+    """Return the decompressed body.
+
+    Raises InvalidResponseError above MAX_BODY_BYTES, and if it can't be decompressed.
+    """
+    problem = f"larger than {MAX_BODY_BYTES // 1024 // 1024} MiB"
+    try:
+        body = b"".join(_chunks(response, MAX_BODY_BYTES))
+        if len(body) <= MAX_BODY_BYTES:
+            return body
+    except httpx.DecodingError:
+        problem = "its compression can't be undone"
+    # Raised outside the handler: httpx's exception holds the request, and that the API key.
+    raise InvalidResponseError(problem, path=WHOLE_RESPONSE, status_code=response.status_code)
+
+
+def read_error_body(response: httpx.Response) -> bytes:
+    """Return what arrives of a body; the status counts, whatever becomes of the rest."""
+    body = bytearray()
+    with suppress(httpx.TransportError, httpx.DecodingError):
+        for chunk in _chunks(response, MAX_ERROR_BODY_BYTES):
+            body += chunk
+    return bytes(body)
+
+
+def _chunks(response: httpx.Response, max_bytes: int) -> Iterator[bytes]:
+    """Yield the decompressed body, and stop once it is larger than `max_bytes`."""
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    if encoding not in _ENCODINGS:
+        raise httpx.DecodingError("an encoding that was not asked for")
+    size = 0
+    for chunk in response.iter_bytes():
+        yield chunk
+        size += len(chunk)
+        if size > max_bytes:
+            break
+
+
+def decode_text(body: bytes) -> str:
+    """Return a body as text; NUL and what is not UTF-8 become U+FFFD, which databases store."""
+    # Decoded text holds no surrogate; searching for NUL alone is ten times as fast.
+    return body.decode("utf-8-sig", errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def strip_unstorable(text: str) -> str:
+    """Return the text with U+FFFD for NUL and lone surrogates."""
+    return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def parse_response(text: str, *, status_code: int, model: type[ModelT]) -> ModelT:
+    """Return the response as a `model`.
+
+    Raises InvalidResponseError, naming the path, if the text is no JSON or not what the spec says.
+    """
+    try:
+        # Our own names of fields are unknown to the wire.
+        return model.model_validate(_parse_items(text), by_name=False)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        path, problem = problem_path(first["loc"]), first["msg"]
+    except ValueError as error:
+        path, problem = WHOLE_RESPONSE, str(error)
+    raise InvalidResponseError(problem, path=path, status_code=status_code, body=text[:BODY_HEAD])
+
+
+def parse_json(text: str) -> Any:
+    """Return the JSON value of a text that `decode_text` returned, with all its strings storable.
+
+    Raises ValueError, with the reason, on text that is no JSON, numbers that are not finite,
+    and nesting above `MAX_DEPTH`.
+    """
+    data = _load(text, on_bad_number=_refuse)
+    if _is_deeper(data, MAX_DEPTH):
+        raise _JsonLimitError(TOO_DEEP)
+    return _make_storable(data, text)
+
+
+class _JsonLimitError(ValueError):
+    """The text is JSON, and something in it can't be stored or shown."""
+
+
+class _UnreadableNumber(str):
+    """A number that is not finite, or too long to be shown, as it was written."""
+
+    __slots__ = ()
+
+
+def _refuse(digits: str) -> NoReturn:
+    raise _JsonLimitError(_number_problem(digits))
+
+
+def _number_problem(digits: str) -> str:
+    return f"{digits[:20]} is a number beyond reading"
+
+
+def _load(text: str, *, on_bad_number: Callable[[str], Any]) -> Any:
+    """Return the JSON value of a text; `on_bad_number` gets the digits of unreadable ones."""
+
+    def finite(digits: str) -> Any:
+        number = float(digits)
+        return number if math.isfinite(number) else on_bad_number(digits)
+
+    def whole(digits: str) -> Any:
+        return int(digits) if len(digits) <= MAX_DIGITS else on_bad_number(digits)
+
+    try:
+        return json.loads(
+            text, strict=False, parse_constant=on_bad_number, parse_float=finite, parse_int=whole
+        )
+    except json.JSONDecodeError:
+        raise ValueError("not JSON") from None
+    except RecursionError:
+        raise ValueError(TOO_DEEP) from None
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    """Tell whether a JSON value has more than so many levels of lists and objects."""
+    level = [value] if isinstance(value, _CONTAINERS) else []
+    for _ in range(levels):
+        if not level:
+            break
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, _CONTAINERS)
+        ]
+    return bool(level)
+
+
+def _parse_items(text: str) -> Any:
+    """Return what `parse_json` does, with an UnreadableItem for each item above the limits.
+
+    Raises ValueError as `parse_json` does, for what is outside the items of a list.
+    """
+    try:
+        return parse_json(text)
+    except _JsonLimitError:
+        # Parsed twice, so that all other responses cost nothing more.
+        data = _load(text, on_bad_number=_UnreadableNumber)
+    items = data.get("items") if isinstance(data, dict) else None
+    if isinstance(items, list):
+        data = data | {"items": [_readable(item, index) for index, item in enumerate(items)]}
+    if found := next(_limit_problems(data), None):
+        raise ValueError(found[1])
+    return _make_storable(data, text)
+
+
+def _readable(item: Any, index: int) -> Any:
+    """Return the item, or an UnreadableItem with its own texts and numbers."""
+    found = next(_limit_problems(item, "items", index), None)
+    if found is None:
+        return item
+    path, problem = found
+    raw = (
+        {name: value for name, value in item.items() if not isinstance(value, _CONTAINERS)}
+        if isinstance(item, dict)
+        else None
+    )
+    return UnreadableItem(index=index, path=problem_path(path), problem=problem, raw=raw)
+
+
+def _limit_problems(value: Any, *path: int | str) -> Iterator[tuple[Path, str]]:
+    """Yield the path of each value above the limits, and the reason; of a nest, where it begins."""
+    if isinstance(value, _UnreadableNumber):
+        yield path, _number_problem(value)
+    elif isinstance(value, _CONTAINERS) and len(path) >= MAX_DEPTH:
+        yield path[:_PATH_OF_NEST], TOO_DEEP
+    elif isinstance(value, _CONTAINERS):
+        for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _limit_problems(inner, *path, name)
+
+
+def _make_storable(data: Any, text: str) -> Any:
+    """Return the JSON value of a text with all its strings storable."""
+    # Walking through every string costs as much as parsing; most responses need no change.
+    return _cleaned(data) if _ESCAPED_UNSTORABLE.search(text) else data
+
+
+def _cleaned(value: Any) -> Any:
+    match value:
+        case str():
+            return strip_unstorable(value)
+        case list():
+            return [_cleaned(item) for item in value]
+        case dict():
+            return {strip_unstorable(key): _cleaned(item) for key, item in value.items()}
+        case UnreadableItem():
+            cleaned = {"path": strip_unstorable(value.path), "raw": _cleaned(value.raw)}
+            return value.model_copy(update=cleaned)
+        case _:
+            return value

@@ -1,0 +1,136 @@
+"""Cache the SQL that Django compiles for a queryset.
+
+Building the SQL takes longer than running it, so a query is compiled once per process with
+placeholders, and then executed with the actual arguments. It saves 6 to 13 ms of a page with 50
+rows. Nothing that depends on the time or the request may be part of the compiled query.
+"""
+
+import re
+from collections import namedtuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from django.core.exceptions import EmptyResultSet
+from django.db import connection
+from django.db.models import Func, IntegerField, QuerySet
+
+MAX_SHAPES = 100
+"""Of one query: one for each number of texts in its lists, and for each fixed argument."""
+
+ROW_COUNT = Func(function="COUNT", template="%(function)s(*)", output_field=IntegerField())
+"""COUNT(*) as an expression. Unlike `Count("pk")` it adds no GROUP BY and lets SQLite count an
+index."""
+
+Argument = str | int | Sequence[str]
+
+_FIRST_NUMBER = -2_147_483_000
+"""Placeholders of numbers begin here: no key is as low, and every column of numbers takes them."""
+
+
+class _Placeholder(str):
+    """Takes the place of a text. No two are equal: of equal ones in a list Django keeps one."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True)
+class _Compiled:
+    """The SQL of a query, with a name for each parameter, and how its rows are read."""
+
+    sql: str
+    """With `%(name)s` for a parameter: for `%s` Django would search all of it each time."""
+    arguments: Mapping[str, int]
+    """The argument that a parameter takes, by its position among all texts and numbers."""
+    patterns: Mapping[str, int]
+    """Likewise, for parameters that are a LIKE pattern around the argument."""
+    constants: Mapping[str, Any]
+    """The other parameters."""
+    read: Callable[[Iterable[Any]], list[Any]]
+
+
+class CompiledQuery:
+    """A query that is executed many times with different arguments.
+
+    `build` returns its queryset: a named `values_list`. The positional arguments are texts or
+    numbers to be compared, texts for `__contains` or `__icontains`, or lists of texts; all else
+    that the query depends on are keyword arguments.
+    """
+
+    def __init__(self, build: Callable[..., "QuerySet[Any, Any]"]) -> None:
+        self._build = build
+        self._compiled = lru_cache(maxsize=MAX_SHAPES)(self._compile)
+
+    def rows(self, *arguments: Argument, **constants: Any) -> list[Any]:
+        """Return the rows, as named tuples; one query."""
+        shape = tuple(type(one) if isinstance(one, str | int) else len(one) for one in arguments)
+        try:
+            compiled = self._compiled(shape, **constants)
+        except EmptyResultSet:
+            # Nothing is among an empty list.
+            return []
+        values = [
+            value for one in arguments for value in ([one] if isinstance(one, str | int) else one)
+        ]
+        parameters = {
+            **compiled.constants,
+            **{name: values[place] for name, place in compiled.arguments.items()},
+            **{name: _like_pattern(values[place]) for name, place in compiled.patterns.items()},
+        }
+        with connection.cursor() as cursor:
+            cursor.execute(compiled.sql, parameters)
+            return compiled.read(cursor.fetchall())
+
+    def first(self, *arguments: Argument, **constants: Any) -> Any:
+        """Return the first of the rows, or None; one query."""
+        return next(iter(self.rows(*arguments, **constants)), None)
+
+    def _compile(self, shape: tuple[type | int, ...], **constants: Any) -> _Compiled:
+        places: dict[str | int, int] = {}
+
+        def placeholder(kind: type) -> Any:
+            place = len(places)
+            made = _FIRST_NUMBER + place if kind is int else _Placeholder(f"placeholder {place}")
+            places[made] = place
+            return made
+
+        placeholders = [
+            placeholder(one) if isinstance(one, type) else [placeholder(str) for _ in range(one)]
+            for one in shape
+        ]
+        query = self._build(*placeholders, **constants).query
+        compiler = query.get_compiler(connection=connection)
+        sql, parameters = compiler.as_sql()
+        converters = compiler.get_converters([column for column, _, _ in compiler.select])
+        row: Any = namedtuple("Row", query.selected or ())  # type: ignore[misc]  # its own columns
+
+        def read(found: Iterable[Any]) -> list[Any]:
+            converted = compiler.apply_converters(found, converters) if converters else found
+            return [row._make(each) for each in converted]
+
+        named = {f"p{number}": value for number, value in enumerate(parameters)}
+        arguments = {
+            name: places[value]
+            for name, value in named.items()
+            if isinstance(value, _Placeholder | int) and value in places
+        }
+        likes = {_like_pattern(one): place for one, place in places.items() if isinstance(one, str)}
+        patterns = {name: likes[value] for name, value in named.items() if value in likes}
+        rest = {
+            name: value
+            for name, value in named.items()
+            if name not in arguments and name not in patterns
+        }
+        return _Compiled(_with_names(sql, named), arguments, patterns, rest, read)
+
+
+def _like_pattern(text: Any) -> str:
+    """Return the LIKE pattern of texts that contain this one, as Django writes it."""
+    return f"%{connection.ops.prep_for_like_query(text)}%"
+
+
+def _with_names(sql: str, names: Iterable[str]) -> str:
+    """Return the SQL with a name for each `%s`, in their order."""
+    remaining = iter(names)
+    return re.sub("%[%s]", lambda mark: "%%" if mark[0] == "%%" else f"%({next(remaining)})s", sql)

@@ -1,0 +1,60 @@
+"""The demo's database: locked while it is prepared, and refused if it belongs to others."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.files import locks
+from django.core.management.base import CommandError
+from django.db import connection, connections
+
+from config.environment import create_private
+from dashboard.demo.load import GROUPS
+
+
+@contextmanager
+def prepared_database(prepare: Callable[[], None], *, fresh: bool) -> Iterator[None]:
+    """Prepare the data unless another demo serves it, and hold a shared lock meanwhile.
+
+    Several demos may serve the same data on different ports: the first prepares it, the others
+    wait. Raises CommandError for `fresh` if another demo uses the data.
+    """
+    with _lock_file().open("w") as file:
+        is_ours = locks.lock(file, locks.LOCK_EX | locks.LOCK_NB)
+        if fresh and not is_ours:
+            raise CommandError("Another demo runs on this data: stop it before --fresh.")
+        if is_ours:
+            prepare()
+        locks.lock(file, locks.LOCK_SH)
+        yield
+
+
+def refuse_other_accounts(*, is_demo: bool) -> None:
+    """Raise CommandError if the database has other accounts: our passwords are public."""
+    has_accounts = "auth_user" in connection.introspection.table_names()
+    if has_accounts and not is_demo and User.objects.exclude(username__in=GROUPS).exists():
+        raise CommandError(
+            "DATABASE_URL names a database with accounts that the demo did not make: unset it."
+        )
+
+
+def delete_database() -> None:
+    """Delete the database. Raises CommandError unless it is SQLite."""
+    if connection.vendor != "sqlite":
+        raise CommandError("--fresh starts over on SQLite alone: name an empty database instead.")
+    connections.close_all()
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{_name()}{suffix}").unlink(missing_ok=True)
+    create_private(Path(_name()))
+
+
+def _lock_file() -> Path:
+    if connection.vendor == "sqlite":
+        return Path(f"{_name()}.lock")
+    return Path(settings.STATIC_ROOT).parent / "demo.lock"
+
+
+def _name() -> str:
+    return str(connection.settings_dict["NAME"])

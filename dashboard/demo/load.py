@@ -1,0 +1,85 @@
+"""Fill an empty database: accounts, the service's sample, and a ledger as after weeks of use."""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Protocol, cast
+
+from django.contrib.auth.models import Group, User
+from django.db import transaction
+from django.utils import timezone
+from django.utils.module_loading import import_string
+
+from dashboard.contract.audiences import AudienceVersion
+from dashboard.demo import ledger_history
+from dashboard.demo.operations import save_operations
+from dashboard.demo.scenarios import past_operations
+from dashboard.service.crawling import suppress_call_reports
+
+SAMPLE = "dashboard.embedded_api.sample.Sample"
+"""Named by path, because only settings may import the embedded API."""
+GROUPS = {
+    "demo": ("Publishers", "Administrators"),
+    "publisher": ("Publishers",),
+    "viewer": ("Viewers",),
+}
+"""The demo's accounts with their groups. The password is the name: never create them elsewhere."""
+
+ReportProgress = Callable[..., None]
+"""Called with a text, and optionally the number done and the total."""
+
+
+class SampleService(Protocol):
+    """The sample data of the embedded API."""
+
+    def is_loaded(self) -> bool:
+        """Whether the database contains the sample."""
+
+    def load(self, *, people_count: int, progress: ReportProgress) -> None:
+        """Fill the embedded API."""
+
+    def versions_seen(self) -> Iterator[tuple[str, AudienceVersion, datetime, datetime]]:
+        """Yield page id, version as last seen, and the times when it was first and last seen."""
+
+    def subscription_ids(self) -> list[str]:
+        """Return the ids of the webhook subscriptions."""
+
+    def issue_key(self) -> str:
+        """Return a new API key for external callers."""
+
+
+def sample_service(now: datetime) -> SampleService:
+    """Return the sample data relative to `now`."""
+    return cast("SampleService", import_string(SAMPLE)(now))
+
+
+def fill(sample: SampleService, *, people: int, progress: ReportProgress) -> None:
+    """Create everything in one transaction: an interrupted demo starts over."""
+    now = timezone.now()
+    with transaction.atomic(), suppress_call_reports():
+        accounts = make_accounts()
+        sample.load(people_count=people, progress=progress)
+        progress("what was seen and done in the last weeks")
+        ledger_history.save_seen_versions(sample.versions_seen())
+        ledger_history.read_first_page()
+        ledger_history.backdate_records()
+        ledger_history.add_subscriptions(
+            sample.subscription_ids(), added_by=accounts["demo"], now=now
+        )
+        save_operations(past_operations(now), accounts)
+
+
+def make_accounts() -> dict[str, User]:
+    """Create the missing accounts, and return all by name."""
+    return {name: _account(name, groups) for name, groups in GROUPS.items()}
+
+
+def _account(name: str, groups: tuple[str, ...]) -> User:
+    is_root = name == "demo"
+    account, is_new = User.objects.get_or_create(
+        username=name, defaults={"is_superuser": is_root, "is_staff": is_root}
+    )
+    if is_new:
+        account.set_password(name)
+        account.save()
+        account.groups.set(Group.objects.filter(name__in=groups))
+    return account

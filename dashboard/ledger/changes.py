@@ -1,0 +1,145 @@
+"""Compare a response with the ledger: which objects changed, and which need a new last_seen_at."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from django.db.models import QuerySet, Subquery
+
+from dashboard.compiled_query import CompiledQuery
+from dashboard.contract.audiences import Audience
+from dashboard.contract.pages import PageItem
+from dashboard.contract.wire import WireModel
+from dashboard.ledger.models import AudienceRecord, ListTotal, PageRecord
+from dashboard.ledger.models.audiences import audience_search_text
+from dashboard.ledger.models.pages import page_search_text
+from dashboard.ledger.queries.audiences import IN_FLIGHT
+
+PAGES_LIST = "pages"
+LAST_SEEN_WRITE_INTERVAL = timedelta(minutes=1)
+"""Minimum interval between updates of `last_seen_at` for unchanged objects. Stored times may lag by
+this much. Source: our choice."""
+LAST_SEEN_WRITE_INTERVAL_IN_FLIGHT = timedelta(seconds=1)
+"""The same for versions in flight, which many users poll."""
+
+DATETIME_MIN = datetime.min.replace(tzinfo=UTC)
+DATETIME_MAX = datetime.max.replace(tzinfo=UTC)
+ModelT = TypeVar("ModelT", bound=WireModel)
+Known: TypeAlias = Any
+"""A named row of some columns of the stored record."""
+
+
+def _known_pages(page_ids: list[str]) -> "QuerySet[PageRecord, Any]":
+    total = ListTotal.objects.filter(list_name=PAGES_LIST)
+    known = PageRecord.objects.filter(page_id__in=page_ids).annotate(
+        total_count=Subquery(total.values("total_count")),
+    )
+    more = ("page_type", "status", "searched", "total_count")
+    return known.values_list("page_id", *_COMPARED_COLUMNS, *more, named=True)
+
+
+def _known_audiences(page_id: str) -> "QuerySet[AudienceRecord, Any]":
+    # All audiences of the page: the list has all of them, and matching each id takes longer.
+    known = AudienceRecord.objects.filter(page_id=page_id)
+    more = ("latest_version_id", "live_version_id", "latest_status", "searched")
+    return known.values_list("audience_id", *_COMPARED_COLUMNS, *more, named=True)
+
+
+_COMPARED_COLUMNS = ("digest", "last_seen_at")
+"""The columns that show whether an object changed, without its long body."""
+_KNOWN_PAGES = CompiledQuery(_known_pages)
+_KNOWN_AUDIENCES = CompiledQuery(_known_audiences)
+
+
+@dataclass(frozen=True)
+class ChangeSet(Generic[ModelT]):
+    """How the objects of a response differ from the stored ones, by id."""
+
+    before: Mapping[str, Known]
+    changed: Mapping[str, ModelT]
+
+    @cached_property
+    def unchanged_until(self) -> datetime:
+        """The time until which an unchanged response needs no write."""
+        if self.changed:
+            return DATETIME_MIN
+        return min(
+            (_next_last_seen_write(old) for old in self.before.values()), default=DATETIME_MAX
+        )
+
+    def newer(self, now: datetime) -> dict[str, ModelT]:
+        """Return changed objects, except those that a newer response has updated meanwhile."""
+        return {
+            key: one
+            for key, one in self.changed.items()
+            if key not in self.before or self.before[key].last_seen_at <= now
+        }
+
+    def stale(self, now: datetime) -> list[str]:
+        """Return the ids of unchanged objects whose `last_seen_at` must be updated."""
+        unchanged = ((key, old) for key, old in self.before.items() if key not in self.changed)
+        return [key for key, old in unchanged if now >= _next_last_seen_write(old)]
+
+
+def compare_pages(pages: Iterable[PageItem]) -> ChangeSet[PageItem]:
+    """Compare pages with the stored ones; one query."""
+    by_id = {page.page_id: page for page in pages}
+    before = {row.page_id: row for row in _KNOWN_PAGES.rows([*by_id])}
+    whole = {key: _merge_omitted_fields(one, before.get(key)) for key, one in by_id.items()}
+    changed = {
+        key: one
+        for key, one in whole.items()
+        # A record written by an older release may lack the search text.
+        if _has_changed(one, before.get(key)) or before[key].searched != page_search_text(one)
+    }
+    return ChangeSet(before, changed)
+
+
+def compare_audiences(page_id: str, audiences: Iterable[Audience]) -> ChangeSet[Audience]:
+    """Compare audiences of a page with the stored ones; one query."""
+    named = {audience.audience_id: audience for audience in audiences if audience.audience_id}
+    known = _KNOWN_AUDIENCES.rows(page_id)
+    before = {row.audience_id: row for row in known if row.audience_id in named}
+    changed = {
+        key: one
+        for key, one in named.items()
+        if _has_changed(one, before.get(key)) or before[key].searched != audience_search_text(one)
+    }
+    return ChangeSet(before, changed)
+
+
+def to_body(model: WireModel) -> str:
+    """Return the stored form of an object: its JSON, with the fields that were received."""
+    return model.model_dump_json(by_alias=True, exclude_unset=True)
+
+
+def body_digest(body: str) -> str:
+    """Return a hash of a body, to detect changes."""
+    return hashlib.blake2b(body.encode(), digest_size=16).hexdigest()
+
+
+def _has_changed(model: WireModel, before: Known | None) -> bool:
+    return before is None or body_digest(to_body(model)) != before.digest
+
+
+def _next_last_seen_write(known: Known) -> datetime:
+    is_in_flight = getattr(known, "latest_status", "") in IN_FLIGHT
+    last_seen_at: datetime = known.last_seen_at
+    return last_seen_at + (
+        LAST_SEEN_WRITE_INTERVAL_IN_FLIGHT if is_in_flight else LAST_SEEN_WRITE_INTERVAL
+    )
+
+
+def _merge_omitted_fields(page: PageItem, before: Known | None) -> PageItem:
+    """Keep the stored type and status if a list leaves them out (spec: not shown)."""
+    if before is None:
+        return page
+    omitted = {
+        name: getattr(before, name)
+        for name in ("page_type", "status")
+        if not getattr(page, name) and getattr(before, name)
+    }
+    return page.model_copy(update=omitted) if omitted else page

@@ -1,0 +1,1 @@
+"""Request context, access log, metrics, traces and redaction."""

@@ -1,0 +1,61 @@
+"""Prometheus counters and histograms. Imported only if METRICS_TOKEN is set.
+
+Each worker process counts for itself. prometheus-client reads its environment when it is imported,
+so with several processes that must happen in a worker, after the fork.
+"""
+
+import os
+from functools import lru_cache
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
+
+from dashboard.observability.metrics import SHARED_FOLDER
+
+SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+
+
+class Metrics:
+    """All metrics of this process. Labels never have names of persons, or ids."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.requests = self._counter("requests", "Requests answered", "method", "view", "status")
+        self.request_seconds = self._seconds("request_seconds", "Time to the answer", "view")
+        self.calls = self._counter(
+            "service_calls",
+            "Calls of the service, retries included, and those held back",
+            "operation",
+            "outcome",
+        )
+        self.call_seconds = self._seconds(
+            "service_call_seconds", "Time to the service's answer", "operation"
+        )
+        self.attempts = self._counter(
+            "operations", "Attempts at operations that ended", "kind", "outcome"
+        )
+
+    def _counter(self, name: str, said: str, *labels: str) -> Counter:
+        return Counter(f"pressroom_{name}", said, labels, registry=self.registry)
+
+    def _seconds(self, name: str, said: str, label: str) -> Histogram:
+        name = f"pressroom_{name}"
+        return Histogram(name, said, [label], buckets=SECONDS, registry=self.registry)
+
+
+@lru_cache(maxsize=1)
+def get_metrics() -> Metrics:
+    """Return the metrics of this process."""
+    return Metrics()
+
+
+def exposition(state: Collector) -> bytes:
+    """Return the current state and the counts of all processes, in Prometheus' text format."""
+    state_registry = CollectorRegistry()
+    state_registry.register(state)
+    counted = get_metrics().registry
+    if SHARED_FOLDER in os.environ:
+        counted = CollectorRegistry()
+        MultiProcessCollector(counted)  # type: ignore[no-untyped-call]
+    return generate_latest(state_registry) + generate_latest(counted)

@@ -1,0 +1,109 @@
+"""Log formatters: JSON for machines, text for a terminal.
+
+Neither logs personal data: query strings are left out, and of an exception only its class and its
+traceback are logged, its message only if that can't quote data.
+"""
+
+import json
+import logging
+import re
+import traceback
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+from django.db import OperationalError
+from django.template import TemplateDoesNotExist
+from redis.exceptions import RedisError
+
+from dashboard.observability.redaction import redact_secret
+from dashboard.observability.request_context import RequestNotes, current_notes
+from dashboard.observability.tracing import trace_ids
+
+SAFE_TO_LOG = (
+    *(AttributeError, ImportError, NameError, OSError, TypeError, SystemExit),
+    *(ImproperlyConfigured, OperationalError, RedisError, TemplateDoesNotExist),
+)
+"""Exceptions whose messages are about code, files or connections, never about data."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object per line: the message, its request and further facts."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        return json.dumps(_fields(record), default=str)
+
+
+class TextFormatter(logging.Formatter):
+    """A line of text, followed by the traceback of an exception, indented."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line, with control characters escaped, so that none can forge another line."""
+        fields = _fields(record)
+        about = " ".join(
+            fields[name] for name in ("request_id", "person", "operation_key") if name in fields
+        )
+        head = f"{fields['at']} {fields['level']} {fields['logger']}"
+        line = f"{head} [{about}]: " if about else f"{head}: "
+        line += fields["message"]
+        return "\n".join(
+            map(_escape_control, (line, *_exception_lines(fields.get("exceptions", []))))
+        )
+
+
+def _fields(record: logging.LogRecord) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+        "level": record.levelname,
+        "logger": record.name,
+        # Lines of Django and gunicorn contain the path of a request.
+        "message": redact_secret(record.getMessage()),
+    }
+    if notes := current_notes() or _context_of(record):
+        about = {
+            "request_id": notes.request_id,
+            "person": notes.person,
+            "operation_key": notes.operation_key,
+        }
+        fields |= {name: value for name, value in about.items() if value} | trace_ids(notes)
+    fields |= getattr(record, "facts", {})
+    if record.exc_info and record.exc_info[1]:
+        fields["exceptions"] = [_exception(each) for each in _chain(record.exc_info[1])]
+    return fields
+
+
+def _context_of(record: logging.LogRecord) -> RequestNotes | None:
+    """Return the notes of the request that a record carries, as Django's records do."""
+    notes: RequestNotes | None = getattr(getattr(record, "request", None), "notes", None)
+    return notes
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield the exception and its causes."""
+    seen: list[BaseException] = []
+    while error is not None and error not in seen:
+        seen.append(error)
+        yield error
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+def _exception(error: BaseException) -> dict[str, Any]:
+    frames = traceback.extract_tb(error.__traceback__)
+    said = {"said": str(error)} if isinstance(error, SAFE_TO_LOG) else {}
+    kind = f"{type(error).__module__}.{type(error).__qualname__}".removeprefix("builtins.")
+    way = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
+    return {"kind": kind, **said, "way": way}
+
+
+def _exception_lines(exceptions: list[dict[str, Any]]) -> Iterator[str]:
+    for each in exceptions:
+        yield f"  {each['kind']}: {each.get('said', 'its words may quote what was read')}"
+        yield from (f"    {place}" for place in each["way"])
+
+
+def _escape_control(text: str) -> str:
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)

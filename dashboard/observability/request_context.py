@@ -1,0 +1,172 @@
+"""Facts of the current request, for the log, for the service and for error pages."""
+
+import logging
+import re
+import secrets
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from django.db import Error
+
+from dashboard.client import CallReport
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span
+
+    from dashboard.ledger.deviations import ContractDeviation
+    from dashboard.ledger.models import Operation
+
+T = TypeVar("T")
+
+REQUEST_ID_HEADER = "X-Request-ID"
+"""Sent to the service and to the browser. The spec has no such header: our choice."""
+
+_READABLE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+
+
+class CallRecord(NamedTuple):
+    """One call of the service, and its result."""
+
+    started_at: datetime
+    duration_ms: float
+    state: str
+
+
+@dataclass
+class RequestNotes:
+    """Facts of one request: its user, its operation, its calls of the service."""
+
+    request_id: str
+    person: str = ""
+    """The username; empty if no user is logged in."""
+    operation_key: str = ""
+    sent: "Operation | None" = None
+    """The operation this request has sent, until its outcome is recorded."""
+    span: "Span | None" = None
+    """None unless the request is traced."""
+    calls: list[CallRecord] = field(default_factory=list)
+    """Concurrent threads append to it, which needs no lock."""
+    unwritten: list[CallRecord] = field(default_factory=list)
+    """Calls that are not yet counted in the service's health."""
+    differences: "list[ContractDeviation]" = field(default_factory=list)
+    """Deviations of the responses from the specification."""
+    failed: CallReport | None = None
+    """The last call that failed."""
+    is_unrecorded: bool = False
+    """Whether the ledger failed to record a response."""
+
+    @property
+    def upstream_ms(self) -> float:
+        """The time spent waiting for the service; concurrent calls count once."""
+        waited_ms, until_ms = 0.0, 0.0
+        for call in sorted(self.calls):
+            start_ms = call.started_at.timestamp() * 1000
+            end_ms = start_ms + call.duration_ms
+            waited_ms += max(0.0, end_ms - max(start_ms, until_ms))
+            until_ms = max(until_ms, end_ms)
+        return waited_ms
+
+
+_current: ContextVar[RequestNotes | None] = ContextVar("request_notes", default=None)
+
+
+def current_notes() -> RequestNotes | None:
+    """Return the notes of this thread's request; None outside of one."""
+    return _current.get()
+
+
+def current_request_id() -> str:
+    """Return the id of this thread's request; "" outside of one."""
+    notes = _current.get()
+    return notes.request_id if notes else ""
+
+
+@contextmanager
+def request_context(notes: RequestNotes | None) -> Iterator[None]:
+    """Make this the current request of the thread, within the block."""
+    token = _current.set(notes)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def bind_request_context(call: Callable[[], T]) -> Callable[[], T]:
+    """Return a function that makes the call for this request, in any thread."""
+    notes = _current.get()
+
+    def bound() -> T:
+        with request_context(notes):
+            return call()
+
+    return bound
+
+
+def stream_in_context(pieces: Iterable[bytes], notes: RequestNotes) -> Iterator[bytes]:
+    """Yield the pieces of a streaming response, each made within its request's context."""
+    iterator = iter(pieces)
+    while True:
+        with request_context(notes):
+            try:
+                piece = next(iterator)
+            except StopIteration:
+                return
+        yield piece
+
+
+def set_request_user(name: str) -> None:
+    """Set the username of this request."""
+    if notes := _current.get():
+        notes.person = name
+
+
+def set_request_operation(operation: "Operation") -> None:
+    """Set the operation that this request carries out."""
+    if notes := _current.get():
+        notes.operation_key = operation.operation_key
+
+
+def set_unsettled_operation(operation: "Operation | None") -> None:
+    """Set the operation that was sent and has no recorded outcome yet, or None."""
+    if notes := _current.get():
+        notes.sent = operation
+
+
+def request_id_headers() -> dict[str, str]:
+    """Return the header with the request's id; empty outside of a request."""
+    request_id = current_request_id()
+    return {REQUEST_ID_HEADER: request_id} if request_id else {}
+
+
+def valid_request_id(sent: str | None) -> str:
+    """Return the id from a trusted header, or a new one if that is missing or invalid."""
+    return sent if sent and _READABLE_ID.fullmatch(sent) else secrets.token_hex(8)
+
+
+_logger = logging.getLogger("dashboard.ledger")
+
+
+@contextmanager
+def tolerate_write_errors() -> Iterator[None]:
+    """Log a failed write of the ledger instead of raising, so that the response is still shown.
+
+    Outside of a request, where no page can report it, the error is raised.
+    """
+    try:
+        yield
+    except Error:
+        notes = current_notes()
+        if notes is None:
+            raise
+        _logger.exception("What was read could not be recorded")
+        notes.is_unrecorded = True
+
+
+def is_unrecorded() -> bool:
+    """Return whether this request failed to record a response."""
+    notes = current_notes()
+    return bool(notes and notes.is_unrecorded)

@@ -1,0 +1,1 @@
+"""Change the service: recorded first, sent once, checked until settled."""

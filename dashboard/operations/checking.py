@@ -1,0 +1,181 @@
+"""Check the outcome of an operation by reading its target again."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import chain
+
+from django.utils import timezone
+
+from dashboard.client import APIError
+from dashboard.contract.audiences import Audience, AudienceVersion
+from dashboard.ledger.models import Operation, PageRecord
+from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.operations import OPEN, attempt_time_limit, settle
+from dashboard.ledger.queries.audiences import audience_last_known, version_last_known
+from dashboard.operations.verdicts import (
+    Verdict,
+    page_identity,
+    page_verdict,
+    publish_verdict,
+    subscription_verdict,
+)
+from dashboard.service.reading import read_audience, read_pages
+from dashboard.service.subscriptions import fetch_subscription, record_if_listed
+
+FINAL_STATUS_CODES = (400, 404, 409, 410, 422)
+"""Statuses that reject this request for good, unlike 401, 403 and 429."""
+
+
+@dataclass(frozen=True)
+class VersionSnapshot:
+    """The state of one version and of the live one, as read at a time."""
+
+    version: AudienceVersion | None
+    """As last seen; None if it never was."""
+    is_named: bool
+    """Whether the service returned it now: it returns only the latest and the live version."""
+    live: AudienceVersion | None
+    as_of: datetime
+    error: APIError | None = None
+    """The reason why this is not current."""
+
+
+def check_outcome(operation: Operation) -> Operation:
+    """Read the target of an operation again, and settle the operation if that proves its outcome.
+
+    Failed checks are recorded; no APIError is raised.
+    """
+    match OperationKind(operation.kind):
+        case OperationKind.PUBLISH_VERSION:
+            return settle_from_snapshot(operation, read_version_state(operation))
+        case OperationKind.CREATE_PAGE:
+            return _check_page(operation)
+        case OperationKind.UPDATE_SUBSCRIPTION:
+            return _check_subscription(operation)
+
+
+def read_version_state(operation: Operation) -> VersionSnapshot:
+    """Read the audience of a publish again, or load its last known state if that fails."""
+    try:
+        reading = read_audience(operation.page_id, operation.audience_id)
+    except APIError as error:
+        return load_version_state(operation, error=error)
+    audience = reading.value.audience
+    named = find_version(audience, operation.version_id) if reading.value.is_as_listed else None
+    return VersionSnapshot(
+        version=named
+        or load_version(operation.page_id, operation.audience_id, operation.version_id),
+        is_named=named is not None and reading.is_live,
+        live=audience.published_version,
+        as_of=reading.as_of,
+        error=reading.error,
+    )
+
+
+def load_version_state(operation: Operation, *, error: APIError | None = None) -> VersionSnapshot:
+    """Return the last known state of the version of a publish, from the ledger."""
+    record = audience_last_known(operation.page_id, operation.audience_id)
+    return VersionSnapshot(
+        version=load_version(operation.page_id, operation.audience_id, operation.version_id),
+        is_named=False,
+        live=record.audience.published_version if record else None,
+        as_of=timezone.now(),
+        error=error,
+    )
+
+
+def settle_from_snapshot(operation: Operation, snapshot: VersionSnapshot) -> Operation:
+    """Settle an unknown publish if the snapshot proves its outcome."""
+    if operation.outcome != Outcome.UNKNOWN:
+        return operation
+    if snapshot.error:
+        return _record_failed_check(operation, snapshot.error)
+    verdict = publish_verdict(
+        number=operation.version_number,
+        before=operation.before,
+        version=snapshot.version if snapshot.is_named else None,
+        live=snapshot.live,
+        requested_at=operation.requested_at,
+        is_rejected=_was_rejected(operation),
+    )
+    return settle(operation, verdict.outcome, found=verdict.found)
+
+
+def _check_page(operation: Operation) -> Operation:
+    try:
+        found = read_pages().items
+    except APIError as error:
+        return _record_failed_check(operation, error)
+    other_pages = _other_pages(operation, [page.page_id for page in found])
+    verdict, page = page_verdict(
+        body_sent=operation.body_sent or {},
+        newest=[page for page in found if page.page_id not in other_pages],
+        requested_at=operation.requested_at,
+        duplicates=_open_duplicates(operation),
+    )
+    page_id = page.page_id if page else ""
+    return settle(operation, verdict.outcome, found=verdict.found, page_id=page_id)
+
+
+def _other_pages(operation: Operation, page_ids: list[str]) -> set[str]:
+    """Return the pages that were known before the operation, or created by another one."""
+    known = PageRecord.objects.filter(
+        page_id__in=page_ids, first_seen_at__lt=operation.requested_at
+    )
+    creations = Operation.objects.filter(kind=OperationKind.CREATE_PAGE, page_id__in=page_ids)
+    of_others = creations.exclude(pk=operation.pk)
+    ids = (found.values_list("page_id", flat=True) for found in (known, of_others))
+    return set(chain.from_iterable(ids))
+
+
+def _open_duplicates(operation: Operation) -> list[datetime]:
+    """Return when equal pages were requested by operations that are open, too."""
+    others = Operation.objects.filter(
+        kind=OperationKind.CREATE_PAGE, outcome__in=OPEN, target_name=operation.target_name
+    ).exclude(pk=operation.pk)
+    identity = page_identity(operation.body_sent or {})
+    return [one.requested_at for one in others if page_identity(one.body_sent or {}) == identity]
+
+
+def _check_subscription(operation: Operation) -> Operation:
+    read_at = timezone.now()
+    try:
+        subscription = fetch_subscription(operation.subscription_id)
+    except APIError as error:
+        return _record_failed_check(operation, error)
+    record_if_listed(operation.subscription_id, subscription, read_at=read_at)
+    verdict: Verdict = subscription_verdict(
+        body_sent=operation.body_sent or {},
+        before=operation.before,
+        now=subscription.to_wire(),
+    )
+    return settle(operation, verdict.outcome, found=verdict.found)
+
+
+def _record_failed_check(operation: Operation, error: APIError) -> Operation:
+    return settle(operation, Outcome.UNKNOWN, found=f"nothing could be seen. {error}")
+
+
+def find_version(audience: Audience, version_id: str) -> AudienceVersion | None:
+    """Return the live or the latest version of an audience, if it has this id."""
+    # The live one first: if it is both, that it is live says more.
+    named = (audience.published_version, audience.latest_version)
+    return next((v for v in named if v and v.version_id == version_id), None)
+
+
+def load_version(page_id: str, audience_id: str, version_id: str) -> AudienceVersion | None:
+    """Return a version as last seen, or None."""
+    record = version_last_known(page_id, audience_id, version_id)
+    return record.version if record else None
+
+
+def _was_rejected(operation: Operation) -> bool:
+    """Return whether a retry was rejected after every lost attempt had time to arrive."""
+    attempts = list(operation.attempts.all())
+    rejected = [
+        attempt.sent_at
+        for attempt in attempts
+        if attempt.outcome == Outcome.REJECTED and attempt.status_code in FINAL_STATUS_CODES
+    ]
+    lost = [attempt.sent_at for attempt in attempts if attempt.outcome == Outcome.UNKNOWN]
+    return bool(rejected and lost) and max(rejected) >= max(lost) + attempt_time_limit()

@@ -1,0 +1,162 @@
+"""Send an operation to the service and record its outcome."""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+from uuid import UUID, uuid4
+
+from dashboard.client import APIError, ConnectError, InvalidResponseError, StatusError
+from dashboard.client.errors import Executed
+from dashboard.contract.audiences import AudienceVersion
+from dashboard.contract.pages import Page, PageRequest
+from dashboard.contract.webhooks import SubscriptionPatch, WebhookSubscription
+from dashboard.contract.wire import WireModel
+from dashboard.ledger import recording
+from dashboard.ledger.models import Attempt, Operation
+from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.operations import (
+    AttemptResult,
+    attempt_time_limit,
+    end,
+    mark_interrupted_unknown,
+)
+from dashboard.ledger.queries.operations import operation_by_key
+from dashboard.observability.metrics import count_attempt
+from dashboard.observability.request_context import (
+    set_request_operation,
+    set_unsettled_operation,
+    tolerate_write_errors,
+)
+from dashboard.service.client import capture_call_reports, publishing_client
+from dashboard.service.subscriptions import record_if_listed, update_subscription
+
+_logger = logging.getLogger("dashboard.operations")
+
+ResponseT = TypeVar("ResponseT", bound=WireModel)
+
+
+def read_operation_key(form: Mapping[str, Any]) -> str:
+    """Return the operation key that a form carries, or "" if it is not a UUID."""
+    try:
+        return str(UUID(form.get("operation_key", "")))
+    except ValueError:
+        return ""
+
+
+def unused_operation_key(key: str) -> str:
+    """Return the form's own key, or a new one if that is already recorded."""
+    return key if key and operation_by_key(key) is None else str(uuid4())
+
+
+@dataclass(frozen=True)
+class ExecutionResult(Generic[ResponseT]):
+    """An operation after an attempt, with the service's response or the error."""
+
+    operation: Operation
+    answer: ResponseT | None
+    error: APIError | None
+
+
+def execute_attempt(attempt: Attempt, call: Callable[[], ResponseT]) -> ExecutionResult[ResponseT]:
+    """Send a recorded attempt, and record its result.
+
+    Any exception but an APIError leaves the attempt open, to be settled later, as after a killed
+    process.
+    """
+    set_request_operation(attempt.operation)
+    set_unsettled_operation(attempt.operation)
+    with capture_call_reports() as reports:
+        try:
+            answer = call()
+        except APIError as error:
+            return ExecutionResult(_record_result(attempt, attempt_result_for(error)), None, error)
+    status_code = reports[-1].status_code if reports else None
+    body = answer.model_dump_json(by_alias=True, exclude_unset=True)
+    created = answer.page_id if isinstance(answer, Page) else ""
+    result = AttemptResult(Outcome.ACCEPTED, status_code=status_code, answer=body, page_id=created)
+    return ExecutionResult(_record_result(attempt, result), answer, None)
+
+
+def _record_result(attempt: Attempt, result: AttemptResult) -> Operation:
+    """Record the result of an attempt, count it and log it."""
+    if result.outcome == Outcome.NOT_SENT:
+        set_unsettled_operation(None)
+    operation = end(attempt, result)
+    set_unsettled_operation(None)
+    count_attempt(operation.kind, result.outcome)
+    facts = {
+        "operation_key": operation.operation_key,
+        "kind": operation.kind,
+        "outcome": str(result.outcome),
+        "attempt": attempt.number,
+    }
+    line = "Attempt %(attempt)s at %(kind)s %(operation_key)s: %(outcome)s"
+    _logger.info(line, facts, extra={"facts": facts})
+    return operation
+
+
+def attempt_result_for(error: APIError) -> AttemptResult:
+    """Return the result of an attempt that raised this error.
+
+    Unknown whenever the service may have carried it out.
+    """
+    outcome = Outcome.UNKNOWN
+    if isinstance(error, ConnectError):
+        outcome = Outcome.NOT_SENT
+    elif error.executed is Executed.NO:
+        outcome = Outcome.REJECTED
+    if isinstance(error, StatusError | InvalidResponseError):
+        return AttemptResult(outcome, str(error), error.status_code, error.body)
+    return AttemptResult(outcome, str(error))
+
+
+def expire_stale_attempts() -> None:
+    """Mark attempts of killed processes as unknown. Writes: not for a GET."""
+    mark_interrupted_unknown(limit=attempt_time_limit())
+
+
+def send(operation: Operation, attempt: Attempt) -> ExecutionResult[WireModel]:
+    """Execute an attempt of an operation, and record the object in the response."""
+    result = execute_attempt(attempt, build_call(operation))
+    if result.answer is not None:
+        with tolerate_write_errors():
+            _record_response(operation, result.answer)
+    return result
+
+
+def build_call(operation: Operation) -> Callable[[], WireModel]:
+    """Return the call that carries out an operation."""
+    client, body = publishing_client(), operation.body_sent or {}
+    match OperationKind(operation.kind):
+        case OperationKind.PUBLISH_VERSION:
+            return lambda: _publish(operation, key=body.get("operationKey"))
+        case OperationKind.CREATE_PAGE:
+            return lambda: client.pages.create(PageRequest.model_validate(body))
+        case OperationKind.UPDATE_SUBSCRIPTION:
+            patch = SubscriptionPatch.model_validate(body)
+            return lambda: update_subscription(operation.subscription_id, patch)
+
+
+def _publish(operation: Operation, *, key: str | None) -> AudienceVersion:
+    """Publish the version of an operation, and return it as in the response.
+
+    Raises APIError, also if the response is about another version.
+    """
+    ids = (operation.page_id, operation.audience_id, operation.version_id)
+    version = publishing_client().audiences.publish(*ids, operation_key=key)
+    if version.version_id != operation.version_id:
+        problem = f"the service answered for another version, {version.version_id}"
+        body = version.model_dump_json(by_alias=True, exclude_unset=True)
+        raise InvalidResponseError(problem, path="versionId", status_code=200, body=body)
+    return version
+
+
+def _record_response(operation: Operation, answer: WireModel) -> None:
+    match answer:
+        case AudienceVersion():
+            recording.record_version(operation.page_id, answer)
+        case Page():
+            recording.record_page(answer)
+        case WebhookSubscription():
+            record_if_listed(operation.subscription_id, answer)

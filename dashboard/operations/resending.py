@@ -1,0 +1,124 @@
+"""Resend operations of unknown outcome, after reading their target again.
+
+A lost attempt may have been carried out since, and the target may have changed. So the operation is
+settled if the target proves its outcome, and reasons against a repeat are reported before sending.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from dashboard.client import APIError
+from dashboard.contract.webhooks import SubscriptionPatch
+from dashboard.ledger.models import Operation
+from dashboard.ledger.models.operations import Outcome
+from dashboard.ledger.operations import begin_retry, settle
+from dashboard.ledger.queries.operations import later_update_bodies
+from dashboard.operations.checking import VersionSnapshot, settle_from_snapshot
+from dashboard.operations.execution import send
+from dashboard.operations.publish_review import PublishReview, PublishTarget, review_publish
+from dashboard.operations.verdicts import subscription_verdict
+from dashboard.service.subscriptions import fetch_subscription, record_if_listed
+
+CHANGED_BACK = "it is as it was, but updatedAt has moved: it was changed meanwhile and changed back"
+
+
+def resend(operation: Operation, *, actor: User) -> Operation:
+    """Send an operation again with the same key and body, unless it is settled by now."""
+    attempt = begin_retry(operation, actor=actor)
+    if attempt is None:
+        return Operation.objects.get(pk=operation.pk)
+    return send(operation, attempt).operation
+
+
+def review_again(operation: Operation) -> tuple[Operation, PublishReview]:
+    """Review a publish again, and settle it if the data proves its outcome.
+
+    Raises APIError if the audience can't be read and was never seen.
+    """
+    target = PublishTarget(operation.page_id, operation.audience_id, operation.version_id)
+    review = review_publish(target, with_conversation=True)
+    return settle_from_snapshot(operation, _snapshot_of(review)), review
+
+
+def resend_update(operation: Operation, *, actor: User) -> Operation:
+    """Send an update of a subscription again, unless the same fields were changed since.
+
+    It takes no key (spec), so a repeat could undo a later change.
+    """
+    read_at = timezone.now()
+    try:
+        now = fetch_subscription(operation.subscription_id)
+    except APIError as error:
+        found = f"nothing could be seen, so nothing was sent again. {error}"
+        return settle(operation, Outcome.UNKNOWN, found=found)
+    record_if_listed(operation.subscription_id, now, read_at=read_at)
+    body, current = operation.body_sent or {}, now.to_wire()
+    verdict = subscription_verdict(body_sent=body, before=operation.before, now=current)
+    if verdict.outcome != Outcome.UNKNOWN:
+        return settle(operation, verdict.outcome, found=verdict.found)
+    later = later_update_bodies(operation)
+    since = changes_since(body, operation.before, current, later)
+    try:
+        if not since and not later and _was_changed_back(operation, current):
+            since = [CHANGED_BACK]
+    except APIError as error:
+        since = [f"it could not be read a second time. {error}"]
+    if since:
+        found = f"{'; '.join(since)}. So nothing was sent again"
+        return settle(operation, Outcome.UNKNOWN, found=found)
+    return resend(operation, actor=actor)
+
+
+def _was_changed_back(operation: Operation, now: Mapping[str, Any]) -> bool:
+    """Return whether an unchanged subscription was changed and changed back meanwhile.
+
+    Then its `updatedAt` has moved, unless reading it moves it (the spec doesn't say): then a second
+    read moves it again. Raises APIError.
+    """
+    before = operation.before or {}
+    is_unchanged = all(before.get(name) == now.get(name) for name in SubscriptionPatch.model_fields)
+    if not is_unchanged or before.get("updatedAt") in (None, now.get("updatedAt")):
+        return False
+    return fetch_subscription(operation.subscription_id).updated_at == now.get("updatedAt")
+
+
+def changes_since(
+    body: Mapping[str, Any],
+    before: Mapping[str, Any] | None,
+    now: Mapping[str, Any],
+    later: Iterable[Mapping[str, Any]],
+) -> list[str]:
+    """Describe the later changes of each field in `body`; pure, all as on the wire.
+
+    `later` has the bodies of later updates: a field that was changed and changed back is unchanged,
+    but not to be overwritten.
+    """
+    changed_later = {name for other in later for name in other}
+    return list(_changes_since(body, before or {}, now, changed_later))
+
+
+def _changes_since(
+    body: Mapping[str, Any], before: Mapping[str, Any], now: Mapping[str, Any], later: set[str]
+) -> Iterator[str]:
+    for name in body:
+        is_now = f"{name} is {json.dumps(now.get(name), ensure_ascii=False)} now"
+        if name not in before:
+            yield f"{is_now}, and what it was before is not known"
+        elif before[name] != now.get(name):
+            yield f"{is_now}, and was {json.dumps(before[name], ensure_ascii=False)} before"
+        elif name in later:
+            yield f"{is_now}, and another change of it was asked for later"
+
+
+def _snapshot_of(review: PublishReview) -> VersionSnapshot:
+    return VersionSnapshot(
+        version=review.version,
+        is_named=review.is_named,
+        live=review.live,
+        as_of=review.reading.as_of,
+        error=review.reading.error,
+    )

@@ -1,0 +1,130 @@
+"""Update a webhook subscription, and switch it on and off."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.models import User
+
+from dashboard.client import APIError, ConnectError
+from dashboard.contract.webhooks import WebhookSubscription
+from dashboard.contract.wire import WireModel
+from dashboard.ledger.models import Attempt, Operation, SubscriptionRecord
+from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.operations import AttemptResult, Target, begin, end, is_same_request
+from dashboard.ledger.queries.operations import operation_by_key
+from dashboard.ledger.queries.subscriptions import subscription_last_known
+from dashboard.operations.checking import check_outcome
+from dashboard.operations.execution import ExecutionResult, send
+from dashboard.service.subscriptions import parse_subscription, refresh_subscription
+
+
+def begin_update(
+    record: SubscriptionRecord, operation_key: str, body: dict[str, Any], *, actor: User
+) -> tuple[Operation, Attempt | None]:
+    """Record an update; the attempt is None if its key is already recorded."""
+    before = parse_subscription(record)
+    return begin(
+        operation_key=operation_key,
+        kind=OperationKind.UPDATE_SUBSCRIPTION,
+        actor=actor,
+        target=Target(subscription_id=record.subscription_id, target_name=record.label),
+        body=body,
+        before=before.to_wire() if before else None,
+    )
+
+
+def record_not_sent(
+    record: SubscriptionRecord,
+    operation_key: str,
+    body: dict[str, Any],
+    error: APIError,
+    *,
+    actor: User,
+) -> Operation:
+    """Record an update that is not sent, because the service could not be read first."""
+    operation, attempt = begin_update(record, operation_key, body, actor=actor)
+    if attempt is None:
+        return operation
+    said = f"Stopped before sending, for it could not be read first. {error}"
+    return end(attempt, AttemptResult(Outcome.NOT_SENT, said))
+
+
+def find_update(
+    record: SubscriptionRecord, operation_key: str, body: dict[str, Any]
+) -> Operation | None:
+    """Return the update that this form has already started, or None."""
+    operation = operation_by_key(operation_key) if operation_key else None
+    target = Target(subscription_id=record.subscription_id)
+    is_ours = operation and is_same_request(
+        operation, kind=OperationKind.UPDATE_SUBSCRIPTION, target=target, body=body
+    )
+    return operation if is_ours else None
+
+
+@dataclass(frozen=True)
+class SwitchResult:
+    """The result of a switch."""
+
+    record: SubscriptionRecord
+    """As last known."""
+    said: str = ""
+    """A sentence on what went wrong, or ""."""
+    operation: Operation | None = None
+
+
+def execute_switch(
+    record: SubscriptionRecord, operation: Operation, attempt: Attempt, *, active: bool
+) -> SwitchResult:
+    """Send a recorded switch. If it fails, read the state of the subscription again."""
+    result = send(operation, attempt)
+    if isinstance(result.answer, WebhookSubscription):
+        is_so = result.answer.active is active
+        said = "" if is_so else f"The service said yes, and yet it is {_on_off(not active)}."
+        return _switch_result(record, said, result.operation)
+    settled = check_outcome(result.operation) if _is_unknown(result.operation) else result.operation
+    state = _describe_state(record, result, settled)
+    if _is_unknown(settled):
+        said = f"It is not known whether it was switched {_on_off(active)}. {result.error} {state}"
+    elif settled.outcome == Outcome.ACCEPTED:
+        said = f"{result.error} Read again since, it is {_on_off(active)}, as asked for."
+    else:
+        said = f"Not switched {_on_off(active)}. {result.error} {state}"
+    return _switch_result(record, said, settled)
+
+
+def repeated_switch(record: SubscriptionRecord, operation: Operation) -> SwitchResult:
+    """Return the result of a switch that this form has already sent."""
+    outcome = operation.get_outcome_display()
+    said = f"This was sent before ({outcome.lower()}). Nothing was sent again."
+    return _switch_result(record, "" if operation.outcome == Outcome.ACCEPTED else said, operation)
+
+
+def _describe_state(
+    record: SubscriptionRecord, result: ExecutionResult[WireModel], settled: Operation
+) -> str:
+    """Describe the state of the subscription; read it again unless a check just did."""
+    if isinstance(result.error, ConnectError):
+        return f"It was {_on_off(record.active)} when last seen."
+    if settled.looked_at is not None:
+        now = subscription_last_known(record.subscription_id) or record
+        is_read = now.last_seen_at > record.last_seen_at
+        return _state_sentence(now, is_read=is_read)
+    reading = refresh_subscription(record)
+    return _state_sentence(reading.value, is_read=reading.is_live)
+
+
+def _state_sentence(record: SubscriptionRecord, *, is_read: bool) -> str:
+    when = "Read again since, it is" if is_read else "It could not be read again; last seen it was"
+    return f"{when} {_on_off(record.active)}."
+
+
+def _switch_result(record: SubscriptionRecord, said: str, operation: Operation) -> SwitchResult:
+    return SwitchResult(subscription_last_known(record.subscription_id) or record, said, operation)
+
+
+def _is_unknown(operation: Operation) -> bool:
+    return operation.outcome == Outcome.UNKNOWN
+
+
+def _on_off(active: bool) -> str:  # noqa: FBT001  # one flag, one word
+    return "on" if active else "off"

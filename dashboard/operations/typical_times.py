@@ -1,0 +1,121 @@
+"""Typical publishing times, from queued to published, of the versions seen."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, TypeVar
+
+from django.core.cache import cache
+from django.utils import timezone
+
+from dashboard.contract.audiences import AudienceVersion
+from dashboard.contract.dates import read_date
+from dashboard.ledger.models import VersionRecord
+
+MAX_VERSIONS = 1_000
+"""Only the latest versions are read."""
+MIN_VERSIONS = 5
+"""With fewer, no time is called typical."""
+WENT_LIVE = ("published", "archived")
+ValueT = TypeVar("ValueT", float, timedelta)
+
+
+@dataclass(frozen=True)
+class TypicalTimes:
+    """How long versions took from queued to published."""
+
+    half: timedelta
+    """The median."""
+    most: timedelta
+    """The 95th percentile."""
+    seen: int
+
+
+@dataclass(frozen=True)
+class QueueTime:
+    """How long one version took, by the service's dates."""
+
+    published_at: datetime
+    took: timedelta
+
+
+def summarise_times(times: Iterable[QueueTime]) -> TypicalTimes | None:
+    """Return the typical times; None if there are too few."""
+    took = [time.took for time in times]
+    half, most = percentile(took, 0.5), percentile(took, 0.95)
+    if half is None or most is None or len(took) < MIN_VERSIONS:
+        return None
+    return TypicalTimes(half, most, seen=len(took))
+
+
+def percentile(values: Sequence[ValueT], share: float) -> ValueT | None:
+    """Return the smallest value that at least `share` of the values do not exceed."""
+    if not values:
+        return None
+    return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
+
+
+def load_queue_times(since: datetime) -> list[QueueTime]:
+    """Return the times of versions published since then, at most of the latest MAX_VERSIONS."""
+    # A version published since then was seen since then.
+    seen = VersionRecord.objects.filter(status__in=WENT_LIVE, last_seen_at__gte=since)
+    records = seen.only("body").order_by("-last_seen_at")[:MAX_VERSIONS]
+    times = [queue_time(record.version) for record in records]
+    return [time for time in times if time and time.published_at >= since]
+
+
+def queue_time(version: AudienceVersion) -> QueueTime | None:
+    """Return the time of a version; None if a date is missing or they are out of order."""
+    queued, published = read_date(version.queued_at), read_date(version.published_at)
+    if not queued or not published or published < queued:
+        return None
+    return QueueTime(published, published - queued)
+
+
+CACHE_S = 60
+DAYS = 14
+"""Shown in charts, today included."""
+
+
+def typical_times() -> TypicalTimes | None:
+    """Return the typical times of the last 14 days; None if there are too few."""
+    return summarise_times(recent_queue_times())
+
+
+def recent_queue_times() -> list[QueueTime]:
+    """Return the times of versions published in the last 14 days, cached."""
+    since = start_of_day(first_day(timezone.localdate()))
+    # The first day starts at another time in another zone.
+    key = f"queue-times:1:{since:%Y%m%d%H%M%z}"
+    if (cached := _from_numbers(cache.get(key))) is not None:
+        return cached
+    times = load_queue_times(since)
+    cache.set(key, _as_numbers(times), timeout=CACHE_S)
+    return times
+
+
+def _from_numbers(value: Any) -> list[QueueTime] | None:
+    """Return cached times; None if they can't be read."""
+    try:
+        return [
+            QueueTime(datetime.fromtimestamp(published, UTC), timedelta(seconds=took))
+            for published, took in value
+        ]
+    except (TypeError, ValueError):
+        return None
+
+
+def _as_numbers(times: list[QueueTime]) -> list[tuple[float, float]]:
+    """Return plain numbers: other releases may read the same cache."""
+    return [(time.published_at.timestamp(), time.took.total_seconds()) for time in times]
+
+
+def first_day(today: date) -> date:
+    """Return the first day that the charts show."""
+    return today - timedelta(days=DAYS - 1)
+
+
+def start_of_day(day: date) -> datetime:
+    """Return midnight of a day, in the viewer's time zone."""
+    return timezone.make_aware(datetime(day.year, day.month, day.day))  # noqa: DTZ001

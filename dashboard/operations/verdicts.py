@@ -1,0 +1,212 @@
+"""Verdicts on operations of unknown outcome, from the state of their target. Pure.
+
+Only proof settles an operation: if a lost request also explains the state, the outcome stays
+unknown. Source: our choice; the spec shows no way to query the outcome of a request.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, TypeGuard, TypeVar
+
+from dashboard.contract.audiences import AudienceVersion, VersionStatus
+from dashboard.contract.dates import read_date
+from dashboard.contract.pages import PageItem
+from dashboard.ledger.models import Operation
+from dashboard.ledger.models.operations import Outcome
+
+CLOCK_TOLERANCE = timedelta(minutes=2)
+"""How far the service's clock may differ from ours."""
+
+IN_QUEUE = (VersionStatus.QUEUED, VersionStatus.PROCESSING)
+UNPUBLISHED = (VersionStatus.DRAFT, VersionStatus.ARCHIVED)
+"""A version that had this status, and still has, was not published. With any other status,
+publishing may change nothing."""
+_COMPARED_FIELDS = ("status", "queuedAt", "publishedAt")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The resulting outcome, and the finding in a sentence."""
+
+    outcome: Outcome
+    found: str
+
+
+def compared_fields(version: AudienceVersion | None) -> dict[str, Any] | None:
+    """Return the fields of a version that are stored before publishing, to compare with later."""
+    return {name: version.to_wire().get(name) for name in _COMPARED_FIELDS} if version else None
+
+
+def is_unchanged(before: Mapping[str, Any] | None, version: AudienceVersion) -> bool:
+    """Return whether a version that publishing must change is still as before."""
+    would_show = before is not None and before.get("status") in UNPUBLISHED
+    return would_show and compared_fields(version) == before
+
+
+def publish_verdict(
+    *,
+    number: int | None,
+    before: Mapping[str, Any] | None,
+    version: AudienceVersion | None,
+    live: AudienceVersion | None,
+    requested_at: datetime,
+    is_rejected: bool,
+) -> Verdict:
+    """Return whether a request made at `requested_at` published a version.
+
+    `before` is from `compared_fields`. `version` is None if the service does not return it now, as
+    it is neither the latest nor the live one. `is_rejected` tells that the service rejected a retry
+    after the first request had time to arrive.
+    """
+    name = "the version" if number is None else f"version {number}"
+    if version is None:
+        return Verdict(
+            Outcome.UNKNOWN, f"{name} is neither the latest nor the live one{_live_suffix(live)}"
+        )
+    if _has_progressed(before, version, requested_at):
+        return Verdict(Outcome.ACCEPTED, f"{name} is {version.status}: the request was carried out")
+    still = "still " if before and before.get("status") == version.status else ""
+    found = f"{name} is {still}{version.status}{_live_suffix(live)}"
+    if _was_in_flight(before):
+        found += "; it was on its way before you asked, so that proves nothing"
+    if not is_rejected:
+        return Verdict(Outcome.UNKNOWN, found)
+    found += "; the service refused the request when it was sent again"
+    would_show = before is not None and before.get("status") in UNPUBLISHED
+    return Verdict(Outcome.REJECTED if would_show else Outcome.UNKNOWN, found)
+
+
+def page_verdict(
+    *,
+    body_sent: Mapping[str, Any],
+    newest: Iterable[PageItem],
+    requested_at: datetime,
+    duplicates: Iterable[datetime] = (),
+) -> tuple[Verdict, PageItem | None]:
+    """Return whether a request created one of the newest pages, and which.
+
+    `newest` has only pages that were not known before, and that no other request created.
+    `duplicates` are the times of equal requests that are open, too: only if there is a page for
+    each of them, one of the pages is this request's.
+    """
+    pages = [
+        page
+        for page in newest
+        if _is_made_from(page, body_sent) and _is_since(page.created_at, requested_at)
+    ]
+    if not pages:
+        return Verdict(Outcome.UNKNOWN, "no such page is among the newest"), None
+    possible = [at for at in duplicates if any(_is_since(page.created_at, at) for page in pages)]
+    if len(pages) <= len(possible):
+        found = (
+            f"such a page is among the newest, with the id {pages[0].page_id}, but another request "
+            "of the same words is open too, and either may have made it"
+        )
+        return Verdict(Outcome.UNKNOWN, found), None
+    # Earlier requests created the older pages.
+    pages.sort(key=lambda page: read_date(page.created_at) or requested_at)
+    page = pages[sum(at < requested_at for at in possible)]
+    return Verdict(
+        Outcome.ACCEPTED, f"the page is among the newest, with the id {page.page_id}"
+    ), page
+
+
+def page_identity(body_sent: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+    """Return the fields of a create request that identify its page."""
+    return body_sent.get("name"), body_sent.get("brandId"), body_sent.get("pageContext")
+
+
+def subscription_verdict(
+    *,
+    body_sent: Mapping[str, Any],
+    before: Mapping[str, Any] | None,
+    now: Mapping[str, Any],
+) -> Verdict:
+    """Return whether a subscription became what a request asked for; all as on the wire."""
+    differing = [name for name, wanted in body_sent.items() if now.get(name) != wanted]
+    if differing:
+        is_not = "is not" if len(differing) == 1 else "are not"
+        return Verdict(Outcome.UNKNOWN, f"{_join_names(differing)} {is_not} as asked for")
+    was_so = before is None or all(before.get(name) == body_sent[name] for name in body_sent)
+    if was_so:
+        return Verdict(
+            Outcome.UNKNOWN, "the subscription is as asked for, but may have been before"
+        )
+    return Verdict(Outcome.ACCEPTED, "the subscription is as asked for, which it was not before")
+
+
+def _has_progressed(
+    before: Mapping[str, Any] | None, version: AudienceVersion, requested_at: datetime
+) -> bool:
+    """Return whether a version was queued or published by the request, and not before."""
+    now = compared_fields(version)
+    if before == now:
+        return False
+    if _was_in_flight(before):
+        # It goes live anyway: only being queued again proves another request.
+        queued_at = version.queued_at
+        return before.get("queuedAt") != queued_at and _is_since(queued_at, requested_at)
+    dates = {"queuedAt": version.queued_at, "publishedAt": version.published_at}
+    if any(read_date(date) for date in dates.values()):
+        # A date that was there before belongs to an earlier request.
+        new = [date for name, date in dates.items() if not before or before.get(name) != date]
+        return any(_is_since(date, requested_at) for date in new)
+    # Without readable dates, the status must have changed.
+    return before is not None and version.status in (*IN_QUEUE, VersionStatus.PUBLISHED)
+
+
+def _was_in_flight(before: Mapping[str, Any] | None) -> TypeGuard[Mapping[str, Any]]:
+    return before is not None and before.get("status") in IN_QUEUE
+
+
+def _is_since(date: str | None, requested_at: datetime) -> bool:
+    moment = read_date(date)
+    return moment is not None and moment >= requested_at - CLOCK_TOLERANCE
+
+
+def _is_made_from(page: PageItem, body_sent: Mapping[str, Any]) -> bool:
+    return (page.name, page.brand_id, page.page_context) == page_identity(body_sent)
+
+
+def _live_suffix(live: AudienceVersion | None) -> str:
+    return f", live version {live.version_number}" if live else ", no version is live"
+
+
+def _join_names(names: Collection[str]) -> str:
+    return " and ".join([", ".join(list(names)[:-1]), list(names)[-1]] if len(names) > 1 else names)
+
+
+PublishT = TypeVar("PublishT", bound=Operation)
+
+
+def find_publish_of(version: AudienceVersion, publishes: Iterable[PublishT]) -> PublishT | None:
+    """Return the recorded publish by which a version was last queued, or None.
+
+    The same version may be published again elsewhere; then its dates are others. `publishes` are
+    those of its audience, newest first. Without a readable queue date, the last publish before it
+    went live counts. Source: our choice; the service does not say who published.
+    """
+    is_behind = _queued_version if read_date(version.queued_at) else _precedes_going_live
+    return next(
+        (one for one in publishes if _was_accepted(one, version) and is_behind(one, version)), None
+    )
+
+
+def _was_accepted(publish: Operation, version: AudienceVersion) -> bool:
+    return publish.version_id == version.version_id and publish.outcome == Outcome.ACCEPTED
+
+
+def _queued_version(publish: Operation, version: AudienceVersion) -> bool:
+    """Return whether a version was queued between the request and the response."""
+    queued_at, known_at = read_date(version.queued_at), publish.settled_at or publish.requested_at
+    if queued_at is None or (publish.before or {}).get("queuedAt") == version.queued_at:
+        return False
+    return publish.requested_at - CLOCK_TOLERANCE <= queued_at <= known_at + CLOCK_TOLERANCE
+
+
+def _precedes_going_live(publish: Operation, version: AudienceVersion) -> bool:
+    live_at = read_date(version.published_at)
+    if live_at is None or (publish.before or {}).get("publishedAt") == version.published_at:
+        return False
+    return publish.requested_at - CLOCK_TOLERANCE <= live_at

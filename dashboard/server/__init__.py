@@ -1,0 +1,1 @@
+"""Run the dashboard: gunicorn, static files, health probes and the Redis cache."""

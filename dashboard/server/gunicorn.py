@@ -1,0 +1,221 @@
+"""Run gunicorn: its settings and hooks, its log, and a worker with a time limit for requests."""
+
+import errno
+import gc
+import os
+import shutil
+import signal
+import socket
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import ceil
+from typing import Any
+
+from django.conf import settings
+from django.db import connections
+from gunicorn.app.base import BaseApplication
+from gunicorn.glogging import Logger
+from gunicorn.workers.gthread import ThreadWorker
+
+from dashboard.ledger.operations import attempt_time_limit
+from dashboard.observability.metrics import SHARED_FOLDER
+from dashboard.observability.tracing import flush_spans
+from dashboard.server.static_files import collect_static
+
+REQUEST_S = 10.0
+"""How long a request may take to arrive, head and body, in seconds. Source: our choice."""
+LAST_MOMENT_S = 0.5
+"""At least, for one that waited for a thread meanwhile: most of it has arrived by then."""
+LEAST_BYTES_PER_S = 16_384
+"""A large form over a slow line gets another second for each of these. Source: our choice."""
+
+
+class ServerLog(Logger):  # type: ignore[misc]  # it has no types
+    """Gunicorn's messages go to the root logger, in the form of the dashboard's."""
+
+    def setup(self, cfg: Any) -> None:
+        """Remove gunicorn's own handlers; the settings have set up the root logger."""
+        super().setup(cfg)
+        self.error_log.handlers.clear()
+        self.error_log.propagate = True
+
+    def exception(self, msg: str, *args: Any, **kwargs: Any) -> None:
+        """Log a failure without the query string of its URL: it may hold a person's name."""
+        redacted = (arg.partition("?")[0] if isinstance(arg, str) else arg for arg in args)
+        super().exception(msg, *redacted, **kwargs)
+
+
+class TimedSocket(socket.socket):
+    """A connection that ends when a request takes too long to arrive.
+
+    Gunicorn has no limit for it, and each slow client holds one of its threads.
+    """
+
+    deadline = float("inf")
+    """On the monotonic clock."""
+
+    def recv(self, *args: Any) -> bytes:
+        """Read what has arrived. Raises ConnectionResetError, which gunicorn leaves unlogged."""
+        before = self.gettimeout()
+        left = max(self.deadline - time.monotonic(), 0.001)
+        self.settimeout(left if before is None else min(before, left))
+        try:
+            data = super().recv(*args)
+        except TimeoutError:
+            if time.monotonic() < self.deadline:
+                raise
+            raise ConnectionResetError(errno.ECONNRESET, "The request came too slowly") from None
+        finally:
+            self.settimeout(before)
+        self.deadline += len(data) / LEAST_BYTES_PER_S
+        return data
+
+
+class Worker(ThreadWorker):  # type: ignore[misc]  # it has no types
+    """Gunicorn's threads, with a time limit for requests, refusing connections once stopping.
+
+    Its own worker keeps the port open while it finishes: a client that connects waits in vain.
+    """
+
+    def enqueue_req(self, conn: Any) -> None:
+        """Start the time limit when a connection begins to wait for a thread."""
+        if not isinstance(conn.sock, TimedSocket):
+            conn.sock = TimedSocket(fileno=conn.sock.detach())
+        conn.sock.deadline = time.monotonic() + REQUEST_S
+        super().enqueue_req(conn)
+
+    def handle(self, conn: Any) -> Any:
+        """Serve one request; one that waited long gets a last moment for the rest of it."""
+        conn.sock.deadline = max(conn.sock.deadline, time.monotonic() + LAST_MOMENT_S)
+        return super().handle(conn)
+
+    def set_accept_enabled(self, enabled: bool) -> None:  # noqa: FBT001  # gunicorn's
+        """Take connections or not; a worker that stops closes the port for good."""
+        super().set_accept_enabled(enabled)
+        if not self.alive:
+            for port in self.sockets:
+                port.close()
+
+
+def post_worker_init(_worker: Any) -> None:
+    """Ignore Ctrl+C, which the server handles, and keep loaded objects from the collector.
+
+    A terminal sends Ctrl+C to all processes at once. To scan what was loaded for garbage stops
+    every thread for 0.1 s now and then. Source: Python's documentation, `gc.freeze`.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.collect()
+    gc.freeze()
+
+
+def worker_exit(_server: Any, _worker: Any) -> None:
+    """Close a worker's connections to the service, and flush its spans."""
+    from dashboard.service.client import close_publishing_client
+
+    close_publishing_client()
+    flush_spans()
+
+
+def child_exit(_server: Any, worker: Any) -> None:
+    """Keep a dead worker's counts, and drop its live gauges."""
+    if settings.METRICS_TOKEN:
+        from prometheus_client.multiprocess import mark_process_dead
+
+        mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
+
+
+class Server(BaseApplication):  # type: ignore[misc]  # it has no types
+    """Gunicorn with our settings instead of a command line and a configuration file.
+
+    Source: gunicorn's documentation, Custom Application.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        self.options = options
+        super().__init__()
+
+    def load_config(self) -> None:
+        """Apply our settings."""
+        for name, value in self.options.items():
+            self.cfg.set(name, value)
+
+    def load(self) -> Any:
+        """Return the application, in each worker after it was started."""
+        from config.wsgi import application
+
+        return application
+
+
+def serve(
+    host: str,
+    port: int,
+    processes: int,
+    threads: int,
+    *,
+    on_ready: Callable[[], None] = lambda: None,
+) -> None:
+    """Serve on `host`:`port` until stopped; call `on_ready` once the port is open.
+
+    SIGTERM and SIGINT let requests in progress end, for up to `graceful_timeout_s()`. Ends by
+    SystemExit if the port is taken.
+    """
+
+    def when_ready(server: Any) -> None:
+        # Gunicorn's own way for Ctrl+C would cut off what is being sent.
+        server.handle_int = server.handle_term
+        on_ready()
+
+    collect_static()
+    # A connection must not be shared with the workers that are forked from this process.
+    connections.close_all()
+    with _metrics_folder():
+        Server(
+            bind=f"{host}:{port}",
+            worker_class=Worker,
+            workers=processes,
+            threads=threads,
+            graceful_timeout=graceful_timeout_s(),
+            # Above the minute for which proxies keep a connection: one that is closed at the very
+            # moment it is used again is a lost request.
+            keepalive=75,
+            # A URL may hold three ids of the service's choice, each encoded twice.
+            limit_request_line=8190,
+            logger_class=ServerLog,
+            loglevel="warning",
+            # What a proxy's headers mean is for Django's settings alone to say (BEHIND_PROXY),
+            # and a client may not name the path under which all of this is (SCRIPT_NAME).
+            secure_scheme_headers={},
+            forwarder_headers="",
+            control_socket_disable=True,
+            when_ready=when_ready,
+            post_worker_init=post_worker_init,
+            worker_exit=worker_exit,
+            child_exit=child_exit,
+        ).run()
+
+
+def graceful_timeout_s() -> int:
+    """Return how long requests in progress may take to end when the server is stopped.
+
+    A publish first reads, then sends, and each may take the whole of SERVICE_TIMEOUT_S. Cutting it
+    short would leave its outcome unknown.
+    """
+    return ceil(settings.SERVICE_TIMEOUT_S + attempt_time_limit().total_seconds())
+
+
+@contextmanager
+def _metrics_folder() -> Iterator[None]:
+    """Give the workers a folder in which prometheus-client merges what each counts."""
+    if not settings.METRICS_TOKEN:
+        yield
+        return
+    folder = os.environ[SHARED_FOLDER] = tempfile.mkdtemp(prefix="pressroom-metrics-")
+    server = os.getpid()
+    try:
+        yield
+    finally:
+        # A forked worker leaves this block, too.
+        if os.getpid() == server:
+            shutil.rmtree(folder, ignore_errors=True)

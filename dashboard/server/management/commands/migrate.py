@@ -1,0 +1,29 @@
+"""`manage.py migrate`: Django's own, with an error message if the database can't be written."""
+
+from typing import Any
+
+from django.core.management import CommandError
+from django.core.management.commands import migrate
+from django.db import Error, OperationalError
+from django.db.migrations.exceptions import MigrationSchemaMissing
+
+_REFUSED = {"25006", "42501"}
+"""PostgreSQL's codes: the database is read-only, or the role lacks the privilege."""
+
+
+class Command(migrate.Command):
+    """Apply the migrations."""
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Migrate; raises CommandError if the database can't be reached or written."""
+        try:
+            super().handle(*args, **options)
+        except Error as error:
+            refused = getattr(error.__cause__, "sqlstate", None) in _REFUSED
+            if not (refused or isinstance(error, OperationalError | MigrationSchemaMissing)):
+                raise
+            said = " ".join(str(error).split())
+            raise CommandError(
+                f"DATABASE_URL: the database can't be reached or written ({said}). What was not "
+                "migrated yet is as it was: put that right and run migrate again."
+            ) from error

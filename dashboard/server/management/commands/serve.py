@@ -1,0 +1,52 @@
+"""`manage.py serve`: the production server, after checks of settings and migrations."""
+
+import logging
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from dashboard.accounts.overview import unreadable_second_factors
+from dashboard.ledger.receiver import delete_old_deliveries
+from dashboard.operations.execution import expire_stale_attempts
+from dashboard.server.gunicorn import serve
+from dashboard.server.options import count, host, port
+from dashboard.server.start_checks import deployment_warnings, environment_warnings, start_errors
+
+_logger = logging.getLogger(__name__)
+
+
+class Command(BaseCommand):
+    """Start the production server on `config.wsgi`."""
+
+    help = "Serve the dashboard with gunicorn, after checking settings and migrations."
+    # Run in `handle`, which reports each finding in one sentence.
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Add host, port, processes and threads."""
+        default = "default: %(default)s"
+        parser.add_argument("--host", type=host, default="127.0.0.1", help=default)
+        parser.add_argument("--port", type=port, default=8000, help=default)
+        parser.add_argument("--processes", type=count, default=2, help=default)
+        parser.add_argument("--threads", type=count, default=8, help=f"of each process; {default}")
+
+    def handle(self, *, host: str, port: int, processes: int, threads: int, **options: Any) -> None:
+        """Refuse to start on errors, log warnings, then serve."""
+        if errors := start_errors():
+            raise CommandError(" ".join(errors))
+        for warning in (*environment_warnings(), *deployment_warnings()):
+            _logger.warning("%s", warning)
+        expire_stale_attempts()
+        delete_old_deliveries()
+        if unreadable := unreadable_second_factors():
+            _logger.warning(
+                "Neither SECRET_KEY nor SECRET_KEY_FALLBACKS reads the second factor of %s.",
+                ", ".join(unreadable),
+            )
+
+        def announce() -> None:
+            self.stdout.write(f"Pressroom answers on http://{host}:{port}/ until Ctrl+C.")
+            # In a pipe or a file, the line would stay in the buffer for as long as the server runs.
+            self.stdout.flush()
+
+        serve(host, port, processes, threads, on_ready=announce)

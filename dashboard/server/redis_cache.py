@@ -1,0 +1,90 @@
+"""Django's Redis cache, which tolerates that Redis is unavailable.
+
+Only disposable data is cached; sessions are in the database. If Redis is unavailable, reads miss,
+writes are ignored, and `/health/ready` says so.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+from django.core.cache.backends.redis import RedisCache, RedisSerializer
+from redis.exceptions import RedisError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+T = TypeVar("T")
+
+LOG_INTERVAL_S = 10.0
+"""At most one failure is logged per interval."""
+RETRY_AFTER_S = 3.0
+"""After a timeout Redis is skipped for this long: a page makes about ten cache calls, and each
+would time out. Source: our choice."""
+
+_logger = logging.getLogger(__name__)
+_last_logged = -LOG_INTERVAL_S
+_skipped_until: dict[str, float] = {}
+"""Of each Redis, by URL, on the monotonic clock. Shared: Django makes a cache for each thread."""
+
+
+def _tolerant(call: Callable[..., T], fallback: Callable[..., T]) -> Callable[..., T]:
+    """Return a method of the cache that returns its fallback if Redis is unavailable."""
+
+    @wraps(call)
+    def method(self: "FaultTolerantRedisCache", *args: Any, **options: Any) -> T:
+        if time.monotonic() < _skipped_until.get(self.url, 0.0):
+            return fallback(*args, **options)
+        try:
+            return call(self, *args, **options)
+        except (RedisError, OSError) as error:
+            if isinstance(error, RedisTimeoutError | TimeoutError):
+                _skipped_until[self.url] = time.monotonic() + RETRY_AFTER_S
+            _log(error)
+            return fallback(*args, **options)
+
+    return method
+
+
+def _no_count(key: Any, *args: Any, **options: Any) -> int:
+    raise ValueError(f"Key {key!r} not found")
+
+
+class CacheSerializer(RedisSerializer):
+    """Django's serializer; a value that can't be read is None: another release wrote it."""
+
+    def loads(self, data: Any) -> Any:
+        """Return the value, or None if it can't be read."""
+        try:
+            return super().loads(data)
+        except Exception as error:  # noqa: BLE001  # pickle's documentation: any may be raised
+            _logger.warning("A cached value can't be read: %s", type(error).__name__)
+            return None
+
+
+class FaultTolerantRedisCache(RedisCache):
+    """Django's Redis cache; it is like an empty one while Redis is unavailable."""
+
+    def __init__(self, server: Any, params: dict[str, Any]) -> None:
+        options = {"serializer": CacheSerializer} | params.get("OPTIONS", {})
+        super().__init__(server, params | {"OPTIONS": options})
+        self.url = str(server)
+
+    get = _tolerant(RedisCache.get, lambda key, default=None, *_, **__: default)
+    get_many = _tolerant(RedisCache.get_many, lambda *_, **__: {})
+    has_key = _tolerant(RedisCache.has_key, lambda *_, **__: False)
+    add = _tolerant(RedisCache.add, lambda *_, **__: False)
+    set = _tolerant(RedisCache.set, lambda *_, **__: None)
+    set_many = _tolerant(RedisCache.set_many, lambda data, *_, **__: list(data))
+    touch = _tolerant(RedisCache.touch, lambda *_, **__: False)
+    delete = _tolerant(RedisCache.delete, lambda *_, **__: False)
+    delete_many = _tolerant(RedisCache.delete_many, lambda *_, **__: None)
+    incr = _tolerant(RedisCache.incr, _no_count)
+
+
+def _log(error: Exception) -> None:
+    global _last_logged  # noqa: PLW0603  # two threads at once log twice, which is no harm
+    now = time.monotonic()
+    if now - _last_logged >= LOG_INTERVAL_S:
+        _last_logged = now
+        _logger.warning("The cache does not answer: %s", error)

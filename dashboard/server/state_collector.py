@@ -1,0 +1,52 @@
+"""Metrics computed on request: open operations and the health of the service.
+
+Imported late, as `dashboard.observability.instruments` is.
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+from django.db import Error
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from dashboard.ledger.queries.operations import count_open
+from dashboard.service.circuit_breaker import READS, open_circuits
+from dashboard.service.health import health_now
+
+
+class StateCollector(Collector):
+    """Collects the current state."""
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Yield open operations, open circuits and the health of the service."""
+        # Without a database, only the open operations are missing.
+        with suppress(Error):
+            yield _open_operations_gauge()
+        yield _held_back_gauge()
+        health = health_now()
+        if health.is_answering is not None:
+            said = "Whether the last call of the service was answered"
+            yield GaugeMetricFamily("pressroom_service_answering", said, value=health.is_answering)
+            said = "Whether the service refused our key in the last call"
+            yield GaugeMetricFamily(
+                "pressroom_service_key_refused", said, value=health.is_key_refused
+            )
+
+
+def _open_operations_gauge() -> GaugeMetricFamily:
+    """Raises django.db.Error without a database."""
+    said = "Operations without an outcome yet"
+    gauge = GaugeMetricFamily("pressroom_operations_open", said, labels=["outcome"])
+    for outcome, count in count_open().items():
+        gauge.add_metric([outcome], count)
+    return gauge
+
+
+def _held_back_gauge() -> GaugeMetricFamily:
+    said = "Whether an operation is left alone, as nobody answered"
+    gauge = GaugeMetricFamily("pressroom_service_held_back", said, labels=["operation"])
+    broken = open_circuits()
+    for operation in READS:
+        gauge.add_metric([operation], operation in broken)
+    return gauge

@@ -1,0 +1,142 @@
+"""Static files: bundles with hashed names, and when to collect them again."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from posixpath import dirname, join, normpath
+from typing import Any
+
+from django.conf import settings
+from django.contrib.staticfiles.finders import get_finders
+from django.core.files import locks
+from django.core.files.base import ContentFile
+from django.core.files.storage import InMemoryStorage
+from django.core.management import call_command
+from whitenoise.storage import (  # type: ignore[import-untyped]
+    CompressedManifestStaticFilesStorage,
+)
+
+from dashboard.server.static_files_config import StaticFilesConfig
+
+DIGEST_FILE = "sources.digest"
+"""In STATIC_ROOT: the digest of the sources that the files there were made from."""
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A file that imports other files, its parts, and is served as one with them."""
+
+    name: str
+    imports: re.Pattern[str]
+    """Matches an import; its group `part` is the part's name, relative to the bundle."""
+    enclose: Callable[[str, re.Match[str]], str]
+    """Returns what takes the place of an import, from the part's text and the match."""
+
+    def merge(self, text: str, read: Callable[[str], str]) -> str:
+        """Return the bundle's text with each part in place of its import.
+
+        `read` returns the text of a part by its name. Parts must import nothing themselves and
+        name no other file.
+        """
+        return self.imports.sub(lambda match: self.enclose(read(match["part"]), match), text)
+
+    def parts(self, text: str) -> list[str]:
+        """Return the names of the parts that the bundle's text imports."""
+        return [match["part"] for match in self.imports.finditer(text)]
+
+    def static_name(self, part: str) -> str:
+        """Return the name of a part among all static files."""
+        return normpath(join(dirname(self.name), part))
+
+
+def _in_layer(text: str, match: re.Match[str]) -> str:
+    return f"@layer {match['layer']} {{\n{text}}}" if match["layer"] else text
+
+
+def _in_block(text: str, _match: re.Match[str]) -> str:
+    # A module is strict: what a block declares, functions too, is that block's own.
+    return f"{{\n{text}}}"
+
+
+SHEET = Bundle(
+    "css/app.css",
+    re.compile(r'@import "(?P<part>[^"]+)"(?: layer\((?P<layer>[\w-]+)\))?;'),
+    _in_layer,
+)
+SCRIPT = Bundle(
+    "js/app.js",
+    re.compile(r'^import "(?P<part>[^"]+)";$', re.MULTILINE),
+    _in_block,
+)
+
+
+class StaticFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  # it has no types
+    """WhiteNoise's storage, with the style sheet and the script in one file each."""
+
+    def post_process(self, paths: dict[str, Any], **options: Any) -> Iterator[Any]:
+        """Hash and compress the bundles and the other files, and record their sources."""
+        if options.get("dry_run"):
+            return
+        # Computed first: a source that changes meanwhile is collected at the next start.
+        digest, digest_file = sources_digest(), Path(self.path(DIGEST_FILE))
+        digest_file.unlink(missing_ok=True)
+        for bundle in (SHEET, SCRIPT):
+            paths = _bundled(bundle, paths)
+        yield from super().post_process(paths, **options)
+        digest_file.write_text(digest)
+
+
+def _bundled(bundle: Bundle, paths: dict[str, Any]) -> dict[str, Any]:
+    """Return the paths with the merged bundle, without its parts."""
+    if bundle.name not in paths:
+        return paths
+
+    def read(name: str) -> str:
+        storage, path = paths[name]
+        with storage.open(path) as file:
+            text: str = file.read().decode()
+        return text
+
+    text, merged = read(bundle.name), InMemoryStorage()
+    whole = bundle.merge(text, lambda part: read(bundle.static_name(part)))
+    merged.save(bundle.name, ContentFile(whole.encode()))
+    parts = {bundle.static_name(part) for part in bundle.parts(text)}
+    others = {name: path for name, path in paths.items() if name not in parts}
+    return others | {bundle.name: (merged, bundle.name)}
+
+
+def collect_static() -> None:
+    """Run collectstatic if the collected files are missing or made from other sources.
+
+    One process at a time: it deletes what another is about to compress.
+    """
+    # In a container nothing may be writable, not even a lock.
+    if _is_collected():
+        return
+    with Path(f"{settings.STATIC_ROOT}.lock").open("w") as lock:
+        locks.lock(lock, locks.LOCK_EX)
+        if not _is_collected():
+            call_command("collectstatic", interactive=False, verbosity=0)
+
+
+def _is_collected() -> bool:
+    digest_file = Path(settings.STATIC_ROOT, DIGEST_FILE)
+    return digest_file.exists() and digest_file.read_text() == sources_digest()
+
+
+def sources_digest() -> str:
+    """Return a digest of the names and contents of all static files, and of this module.
+
+    Modification times are not reliable in copies and image layers.
+    """
+    digest = blake2b(Path(__file__).read_bytes(), digest_size=16)
+    sources = {
+        str(Path(getattr(storage, "prefix", None) or "", path)): storage.path(path)
+        for finder in get_finders()
+        for path, storage in finder.list(StaticFilesConfig.ignore_patterns)
+    }
+    for name, source in sorted(sources.items()):
+        digest.update(name.encode() + b"\0" + blake2b(Path(source).read_bytes()).digest())
+    return digest.hexdigest()

@@ -1,0 +1,97 @@
+"""Health probes and Prometheus metrics."""
+
+from functools import cache as cache_of_process
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.core.cache import cache
+from django.db import Error, connection
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.utils.crypto import constant_time_compare
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from dashboard.service.health import health_now, health_word
+
+PROBE = "readiness:probe"
+
+
+def database_is_reachable() -> bool:
+    """Return whether the database can be reached."""
+    try:
+        connection.ensure_connection()
+    except Error:
+        return False
+    return connection.is_usable()
+
+
+def pending_migrations() -> int:
+    """Return how many migrations the database lacks. Raises django.db.Error without a database."""
+    return len(_known_migrations() - MigrationRecorder(connection).applied_migrations().keys())
+
+
+@cache_of_process
+def _known_migrations() -> frozenset[tuple[str, str]]:
+    """Return all migrations of this release. Reading their files takes 8 ms."""
+    return frozenset(MigrationLoader(None).graph.nodes)
+
+
+def cache_is_working() -> bool:
+    """Return whether the cache stores a value."""
+    cache.set(PROBE, PROBE, timeout=10)
+    return bool(cache.get(PROBE) == PROBE)
+
+
+@login_not_required
+@never_cache
+@require_safe
+def live(request: HttpRequest) -> HttpResponse:
+    """Respond while the process is alive."""
+    return HttpResponse("live\n", content_type="text/plain")
+
+
+@login_not_required
+@never_cache
+@require_safe
+def ready(request: HttpRequest) -> JsonResponse:
+    """Report whether database, migrations and cache are working: 200 if they are, else 503.
+
+    The service's state comes from earlier calls, and never makes the process unready: without the
+    service, the dashboard shows the last known state.
+    """
+    database, cache = database_is_reachable(), cache_is_working()
+    checks = {
+        "database": database,
+        "migrations": database and not pending_migrations(),
+        "cache": cache,
+    }
+    is_ready = all(checks.values())
+    body = {
+        "ready": is_ready,
+        "checks": {name: "ok" if fine else "failed" for name, fine in checks.items()},
+        "service": health_word(health_now()) if cache else "not asked yet",
+    }
+    return JsonResponse(body, status=200 if is_ready else 503)
+
+
+@login_not_required
+@never_cache
+@require_safe
+def metrics(request: HttpRequest) -> HttpResponse:
+    """Return the metrics to clients with METRICS_TOKEN; 404 if the setting is empty."""
+    token = settings.METRICS_TOKEN
+    if not token:
+        raise Http404
+    if not constant_time_compare(request.headers.get("Authorization", ""), f"Bearer {token}"):
+        said = "Send the header Authorization: Bearer, with METRICS_TOKEN.\n"
+        refused = HttpResponse(said, status=401, content_type="text/plain")
+        refused.headers["WWW-Authenticate"] = "Bearer"
+        return refused
+    from dashboard.observability.instruments import exposition
+    from dashboard.server.state_collector import StateCollector
+
+    return HttpResponse(
+        exposition(StateCollector()), content_type="text/plain; version=0.0.4; charset=utf-8"
+    )

@@ -1,0 +1,194 @@
+"""Circuit breakers, one per read operation, stored in the cache.
+
+Processes that share a cache share the state. Updates are not atomic, so a breaker may open one
+timeout late.
+"""
+
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import Any
+
+from django.conf import settings
+from django.core.cache import cache
+
+from dashboard.client import APIError, BadAddressError, Call, ConnectError, NoAnswerError
+from dashboard.observability.metrics import count_held_back
+
+FAILURE_THRESHOLD = 3
+"""Calls without a response in a row that open the circuit."""
+RETRY_DELAYS_S = (5.0, 10.0, 20.0, 40.0)
+"""Pauses before each probe; the last one repeats."""
+SLOW_CALL_S = 5.0
+"""A call in flight for longer counts as failed before its time limit passes."""
+
+
+@dataclass(frozen=True)
+class CircuitState:
+    """The circuit of one operation. Times are in seconds since the epoch."""
+
+    failures: int = 0
+    retry_at: float = 0.0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether calls are rejected, apart from one probe at a time."""
+        return self.failures >= FAILURE_THRESHOLD
+
+    def remaining_s(self, now: float) -> float:
+        """Return the seconds until the next probe; 0 if a call may be made."""
+        return max(0.0, self.retry_at - now) if self.is_open else 0.0
+
+    def after_failure(self, now: float) -> "CircuitState":
+        """Return the state after a call without a response."""
+        state = replace(self, failures=self.failures + 1)
+        if not state.is_open:
+            return state
+        pause = RETRY_DELAYS_S[min(state.failures - FAILURE_THRESHOLD, len(RETRY_DELAYS_S) - 1)]
+        return replace(state, retry_at=now + pause)
+
+
+def waiting_times_s(began: Iterable[float], *, answered: float, now: float) -> list[float]:
+    """Return how long each call in flight has waited since the last response to any call.
+
+    All in seconds on one clock. If this process itself is slow, calls wait long although the
+    service responds.
+    """
+    return [now - max(since, answered) for since in began]
+
+
+def is_hanging(waiting_times_s: list[float], *, time_limit_s: float) -> bool:
+    """Return whether enough calls in flight have waited too long."""
+    limit = min(SLOW_CALL_S, time_limit_s / 2)
+    return sum(silent > limit for silent in waiting_times_s) >= FAILURE_THRESHOLD
+
+
+READS = (
+    "List pages",
+    "Get page",
+    "List audiences",
+    "Get audience messages",
+    "List people",
+    "Search people",
+    "Update webhook subscription",
+)
+"""The last one by the empty update that reads a subscription."""
+CACHE_S = 10 * 60
+
+_logger = logging.getLogger("dashboard.breakers")
+
+_started_at: dict[str, list[float]] = defaultdict(list)
+"""Start times of this process's calls in flight, on the monotonic clock."""
+_last_response_at: dict[str, float] = {}
+"""Time of this process's last response, on the same clock."""
+_lock = Lock()
+
+
+@contextmanager
+def guard_call(call: Call) -> Iterator[None]:
+    """Allow a call, or raise ConnectError at once. Writes are always allowed."""
+    if not call.is_read:
+        yield
+        return
+    state = _load_state(call.operation)
+    if reason := _rejection_reason(call.operation, state):
+        _report_held_back(call.operation)
+        raise ConnectError(f"The service was not asked: {reason}")
+    try:
+        with _in_flight(call.operation):
+            yield
+    except BadAddressError:
+        raise  # Nothing was sent, so this is no failure of the service.
+    except NoAnswerError:
+        _record_failure(call.operation)
+        raise
+    except APIError:
+        _record_success(call.operation, state)
+        raise
+    _record_success(call.operation, state)
+
+
+def open_circuits() -> list[str]:
+    """Return the operations whose circuit is open."""
+    cached = cache.get_many([_key(operation) for operation in READS])
+    return [each for each in READS if _parse_state(cached.get(_key(each))).is_open]
+
+
+def _rejection_reason(operation: str, state: CircuitState) -> str:
+    """Return the reason to reject a call, as the end of a sentence, or ""."""
+    now = time.time()
+    if state.is_open:
+        remaining_s = state.remaining_s(now)
+        if remaining_s or not _claims_half_open_probe(operation):
+            again = f"in {remaining_s:.0f} s" if remaining_s >= 1 else "in a moment"
+            return f"it gave no answer {state.failures} times in a row. It is asked again {again}."
+    elif is_hanging(_waiting_times_s(operation), time_limit_s=settings.SERVICE_TIMEOUT_S):
+        return "others have been waiting for its answer for a while."
+    return ""
+
+
+def _report_held_back(operation: str) -> None:
+    count_held_back(operation)
+    _logger.warning("Held back: %s", operation, extra={"facts": {"operation": operation}})
+
+
+def _record_failure(operation: str) -> None:
+    state = _load_state(operation).after_failure(time.time())
+    cache.set(_key(operation), (state.failures, state.retry_at), timeout=CACHE_S)
+    cache.delete(_probe_key(operation))
+
+
+def _record_success(operation: str, before: CircuitState) -> None:
+    _last_response_at[operation] = time.monotonic()
+    # A failure recorded since then is reset by the next response: no need to load it each time.
+    if before.failures:
+        cache.delete_many([_key(operation), _probe_key(operation)])
+
+
+def _claims_half_open_probe(operation: str) -> bool:
+    # Expires, because a killed process never reports the result of its probe.
+    return bool(cache.add(_probe_key(operation), 1, timeout=settings.SERVICE_TIMEOUT_S + 5))
+
+
+def _load_state(operation: str) -> CircuitState:
+    return _parse_state(cache.get(_key(operation)))
+
+
+def _parse_state(value: Any) -> CircuitState:
+    """Return the state cached as plain values; the initial one if it can't be read."""
+    match value:
+        case (int(failures), int() | float() as retry_at):
+            return CircuitState(failures, retry_at)
+    return CircuitState()
+
+
+def _waiting_times_s(operation: str) -> list[float]:
+    with _lock:
+        began = list(_started_at[operation])
+    return waiting_times_s(
+        began, answered=_last_response_at.get(operation, 0.0), now=time.monotonic()
+    )
+
+
+@contextmanager
+def _in_flight(operation: str) -> Iterator[None]:
+    since = time.monotonic()
+    with _lock:
+        _started_at[operation].append(since)
+    try:
+        yield
+    finally:
+        with _lock:
+            _started_at[operation].remove(since)
+
+
+def _key(operation: str) -> str:
+    return f"service:line:2:{operation.replace(' ', '-')}"
+
+
+def _probe_key(operation: str) -> str:
+    return f"service:look:2:{operation.replace(' ', '-')}"

@@ -1,0 +1,146 @@
+"""Record how the service's responses deviate from the specification."""
+
+import logging
+import re
+from collections.abc import Callable, Iterator, Sequence, Set
+from enum import StrEnum
+from functools import cache
+from typing import Any
+
+from django.db import DatabaseError
+from django.http import HttpRequest, HttpResponse
+
+from dashboard.client import CallReport, InvalidResponseError
+from dashboard.contract.audiences import Audience, AudienceVersion, VersionStatus
+from dashboard.contract.envelope import ListEnvelope
+from dashboard.contract.pages import PageItem, PageStatus, PageType
+from dashboard.contract.people import Person
+from dashboard.contract.webhooks import EventName, WebhookSubscription
+from dashboard.ledger.deviations import ContractDeviation, record_deviations
+from dashboard.observability.request_context import current_notes
+
+Finding = tuple[str, str, str]
+"""Kind, place and description."""
+
+UNREADABLE = "An answer that can't be read"
+ITEM = "An item that can't be read"
+UNKNOWN = "An unknown name"
+COUNT = "Counts that contradict each other"
+DUPLICATE = "An id that comes twice"
+
+_INDEX = re.compile(r"(?<=\.)\d+(?=\.|$)")
+
+
+def find_deviations(report: CallReport) -> list[ContractDeviation]:
+    """Return the deviations in one call."""
+    found = dict.fromkeys(_call_deviations(report))
+    return [
+        ContractDeviation(report.operation, kind, _INDEX.sub("*", place), said, report.path)
+        for kind, place, said in found
+    ]
+
+
+def _call_deviations(report: CallReport) -> Iterator[Finding]:
+    if isinstance(report.error, InvalidResponseError):
+        yield UNREADABLE, report.error.path, report.error.problem
+    if isinstance(report.response, ListEnvelope):
+        yield from _list_deviations(report.response)
+    elif report.response is not None:
+        yield from _item_deviations([report.response], "")
+
+
+def _list_deviations(response: ListEnvelope[Any]) -> Iterator[Finding]:
+    for item in response.unreadable:
+        yield ITEM, item.path, item.problem
+    received = len(response.items) + len(response.unreadable)
+    if response.total_count < received:
+        yield COUNT, "totalCount", "less than the items that came with it"
+    if response.has_more and not received:
+        yield COUNT, "hasMore", "true where no item came"
+    ids = [each for each in _ids(response.items) if each]
+    if len(set(ids)) < len(ids):
+        yield DUPLICATE, "items", "two items of one list have the same id"
+    yield from _item_deviations(response.items, "items.*.")
+
+
+def _ids(items: Sequence[Any]) -> list[str | None]:
+    match items:
+        case [PageItem(), *_]:
+            return [page.page_id for page in items]
+        case [Audience(), *_]:
+            return [audience.audience_id for audience in items]
+        case [Person(), *_]:
+            return [person.person_id for person in items]
+    return []
+
+
+def _item_deviations(items: Sequence[Any], place: str) -> Iterator[Finding]:
+    """Yield the unknown names in items of one type, each once."""
+    match items:
+        case [PageItem(), *_]:
+            yield from _unknown_names({one.status for one in items}, PageStatus, f"{place}status")
+            yield from _unknown_names(
+                {one.page_type for one in items}, PageType, f"{place}pageType"
+            )
+        case [AudienceVersion(), *_]:
+            yield from _unknown_names(
+                {one.status for one in items}, VersionStatus, f"{place}status"
+            )
+        case [Audience(), *_]:
+            latest = [one.latest_version for one in items if one.latest_version]
+            yield from _item_deviations(latest, f"{place}latestVersion.")
+            published = [one.published_version for one in items if one.published_version]
+            yield from _item_deviations(published, f"{place}publishedVersion.")
+        case [WebhookSubscription(), *_]:
+            events = {event for one in items for event in one.events or ()}
+            yield from _unknown_names(events, EventName, f"{place}events.*")
+
+
+def _unknown_names(values: Set[str | None], names: type[StrEnum], place: str) -> Iterator[Finding]:
+    for value in sorted(each for each in values - _names(names) if each is not None):
+        yield UNKNOWN, place, f"“{value[:60]}”"
+
+
+@cache
+def _names(of: type[StrEnum]) -> frozenset[str]:
+    return frozenset(of)
+
+
+MAX_DEVIATIONS_PER_REQUEST = 100
+"""Further ones are dropped."""
+
+_logger = logging.getLogger("dashboard.watch")
+
+
+def collect_deviations(report: CallReport) -> None:
+    """Collect the deviations of a call; outside of a request record them at once."""
+    found = find_deviations(report)
+    if notes := current_notes():
+        notes.differences.extend(found[: MAX_DEVIATIONS_PER_REQUEST - len(notes.differences)])
+        if report.error:
+            notes.failed = report
+    elif found:
+        _record(found)
+
+
+def record_deviations_middleware(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
+    """Record the deviations collected during a request."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        notes = current_notes()
+        if notes and notes.differences:
+            _record(notes.differences)
+        return response
+
+    return middleware
+
+
+def _record(found: list[ContractDeviation]) -> None:
+    try:
+        record_deviations(found)
+    except DatabaseError:
+        # The user's request must not fail because of this.
+        _logger.warning("Differences from the specification could not be counted", exc_info=True)

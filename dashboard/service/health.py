@@ -1,0 +1,207 @@
+"""Health of the service: the calls of each minute of the last hour, counted in the cache.
+
+Only calls that pages make are counted; there are no calls for measuring. One cache entry has the
+minutes of one hour of the clock. The calls of a request are added at its end. Entries are plain
+tuples: several releases may share a cache.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from statistics import median
+from typing import Any, NamedTuple, cast
+
+from django.core.cache import cache
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.utils import timezone
+
+from dashboard.client import (
+    AuthenticationError,
+    BadAddressError,
+    CallReport,
+    NoAnswerError,
+    ServerError,
+)
+from dashboard.observability.request_context import CallRecord, RequestNotes, current_notes
+
+SLOW_MS, FAST_MS = 2_000, 300
+MINUTES = 60
+_MAX_SAMPLES = 5
+_CACHE_S = 2 * 60 * MINUTES
+_ANSWERING, _SILENT, _KEY_REFUSED = "answering", "silent", "key refused"
+_STATES = {_ANSWERING, _SILENT, _KEY_REFUSED}
+
+
+class MinuteBucket(NamedTuple):
+    """The calls of one minute."""
+
+    answered: int = 0
+    slow: int = 0
+    failed: int = 0
+    state: str = _SILENT
+    """That of the last call."""
+    durations_ms: tuple[float, ...] = ()
+    """Of the last 5 calls at most: each page loads those of an hour."""
+
+    @property
+    def calls(self) -> int:
+        """The number of calls."""
+        return self.answered + self.failed
+
+    @classmethod
+    def from_cache(cls, value: Any) -> "MinuteBucket | None":
+        """Return a cached minute; None if it can't be read."""
+        match value:
+            case (int(), int(), int(), str(state), tuple()) if state in _STATES:
+                return cls(*value)
+        return None
+
+    def with_call(self, call: CallRecord) -> "MinuteBucket":
+        """Return the minute with one more call."""
+        if call.state != _ANSWERING:
+            return self._replace(failed=self.failed + 1, state=call.state)
+        durations = (*self.durations_ms[1 - _MAX_SAMPLES :], call.duration_ms)
+        slow = self.slow + (call.duration_ms > SLOW_MS)
+        return MinuteBucket(self.answered + 1, slow, self.failed, _ANSWERING, durations)
+
+
+@dataclass(frozen=True)
+class Health:
+    """The last hour, oldest minute first; None for a minute without calls."""
+
+    minutes: list[MinuteBucket | None]
+    is_answering: bool | None
+    """Whether the last call got a response; None without a call in the hour."""
+    is_key_refused: bool
+    """Whether the service refused our API key in the last call."""
+    median_ms: float | None
+    slow: int
+    failed: int
+
+    @property
+    def asked(self) -> int:
+        """The number of minutes with calls."""
+        return sum(minute is not None for minute in self.minutes)
+
+
+def record_call(report: CallReport) -> None:
+    """Record one call at the end of its request, or at once outside of any."""
+    if isinstance(report.error, BadAddressError):
+        return  # Nothing was sent.
+    call = CallRecord(report.started_at.astimezone(UTC), report.duration_ms, _state_of(report))
+    if notes := current_notes():
+        notes.calls.append(call)
+        notes.unwritten.append(call)
+    else:
+        _add_to_cache([call])
+
+
+def record_calls_middleware(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
+    """Add the calls of a request to their minutes at its end."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        if notes := current_notes():
+            _write_calls(notes)
+            if response.streaming:
+                streaming = cast("StreamingHttpResponse", response)
+                pieces = cast("list[bytes]", streaming.streaming_content)
+                streaming.streaming_content = _stream_then_write(pieces, notes)
+        return response
+
+    return middleware
+
+
+def _stream_then_write(pieces: Iterable[bytes], notes: RequestNotes) -> Iterator[bytes]:
+    try:
+        yield from pieces
+    finally:
+        _write_calls(notes)
+
+
+def _write_calls(notes: RequestNotes) -> None:
+    calls, notes.unwritten = notes.unwritten, []
+    _add_to_cache(calls)
+
+
+def health_now() -> Health:
+    """Return the health of the service in the last hour."""
+    now = timezone.now().astimezone(UTC)
+    before = now - timedelta(hours=1)
+    notes = current_notes()
+    found = _with_calls([before, now], list(notes.unwritten) if notes else [])
+    earlier, tallies = found[_key(before)], found[_key(now)]
+    minutes: list[MinuteBucket | None] = [
+        *(earlier.get(minute) for minute in range(now.minute + 1, MINUTES)),
+        *(tallies.get(minute) for minute in range(now.minute + 1)),
+    ]
+    seen = [minute for minute in minutes if minute]
+    durations = [duration for minute in seen for duration in minute.durations_ms]
+    return Health(
+        minutes=minutes,
+        is_answering=seen[-1].state == _ANSWERING if seen else None,
+        is_key_refused=bool(seen) and seen[-1].state == _KEY_REFUSED,
+        median_ms=median(durations) if durations else None,
+        slow=sum(minute.slow for minute in seen),
+        failed=sum(minute.failed for minute in seen),
+    )
+
+
+def health_word(health: Health) -> str:
+    """Return the word for the health in `/health/ready`."""
+    if health.is_key_refused:
+        return "key refused"
+    return {True: "answering", False: "not answering", None: "not asked yet"}[health.is_answering]
+
+
+def is_fast() -> bool:
+    """Return whether the service responds, and fast enough for a page to wait for it."""
+    health = health_now()
+    return bool(health.is_answering and (health.median_ms or 0) <= FAST_MS)
+
+
+def _state_of(report: CallReport) -> str:
+    match report.error:
+        case NoAnswerError() | ServerError():
+            return _SILENT
+        case AuthenticationError():
+            return _KEY_REFUSED
+    return _ANSWERING
+
+
+def _add_to_cache(calls: list[CallRecord]) -> None:
+    """Add calls to their minutes. Two processes may overwrite each other's: it is a gauge."""
+    if calls:
+        tallies = _with_calls([call.started_at for call in calls], calls)
+        packed = {
+            key: {minute: tuple(tally) for minute, tally in of_hour.items()}
+            for key, of_hour in tallies.items()
+        }
+        cache.set_many(packed, timeout=_CACHE_S)
+
+
+def _with_calls(
+    moments: Iterable[datetime], calls: Iterable[CallRecord]
+) -> dict[str, dict[int, MinuteBucket]]:
+    """Return the cached hours of these times, with these calls added."""
+    keys = {_key(moment) for moment in moments}
+    found = cache.get_many(keys)
+    tallies = {key: _from_cache(found.get(key)) for key in keys}
+    for call in calls:
+        of_hour = tallies.get(_key(call.started_at), {})
+        minute = call.started_at.minute
+        of_hour[minute] = of_hour.get(minute, MinuteBucket()).with_call(call)
+    return tallies
+
+
+def _from_cache(value: Any) -> dict[int, MinuteBucket]:
+    if not isinstance(value, dict):
+        return {}
+    read = {minute: MinuteBucket.from_cache(packed) for minute, packed in value.items()}
+    return {minute: tally for minute, tally in read.items() if tally}
+
+
+def _key(moment: datetime) -> str:
+    return f"service:calls:2:{int(moment.timestamp()) // 3600}"

@@ -1,0 +1,188 @@
+"""Read from the service, record the response, and fall back to the last known state.
+
+Each function calls the service once. If that fails, the last known state is returned with the
+error; if there is none, or the service does not have the object, the error is raised. If the ledger
+can't be written, the response is returned all the same: see `tolerate_write_errors`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Generic, TypeVar
+
+from django.utils import timezone
+
+from dashboard.client import APIError, InvalidResponseError, NotFoundError
+from dashboard.contract.audiences import Audience
+from dashboard.contract.conversations import Conversation
+from dashboard.contract.envelope import ListEnvelope, UnreadableItem
+from dashboard.contract.pages import PageItem
+from dashboard.contract.people import Person
+from dashboard.ledger import recording
+from dashboard.ledger.queries.audiences import audience_last_known, audiences_last_known
+from dashboard.ledger.queries.pages import page_last_known
+from dashboard.observability.request_context import tolerate_write_errors
+from dashboard.service.client import publishing_client
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class ReadResult(Generic[T]):
+    """A value and its time; `error` is the reason if it is not current."""
+
+    value: T
+    as_of: datetime
+    error: APIError | None = None
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the service just returned this, so that acting on it is safe."""
+        return self.error is None
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the service no longer has the object."""
+        return isinstance(self.error, NotFoundError)
+
+
+@dataclass(frozen=True)
+class AudienceLookup:
+    """One audience, and whether the service still lists it."""
+
+    audience: Audience
+    listed: bool = True
+    unreadable: UnreadableItem | None = None
+    """Its item in the list, if that can't be read: then the audience is as last known."""
+
+    @property
+    def is_as_listed(self) -> bool:
+        """Whether the audience is as in the list, not as last known."""
+        return self.listed and self.unreadable is None
+
+
+def read_pages(*, cursor: str | None = None, limit: int | None = None) -> ListEnvelope[PageItem]:
+    """Read and record one page of the list of pages. Raises APIError."""
+    read_at = timezone.now()
+    found = publishing_client().pages.list(cursor=cursor, limit=limit)
+    with tolerate_write_errors():
+        recording.record_pages(found, read_at=read_at)
+    return found
+
+
+def read_page(page_id: str) -> ReadResult[PageItem]:
+    """Read one page, or return its last known state."""
+
+    read_at = timezone.now()
+
+    def fetch() -> PageItem:
+        page = publishing_client().pages.get(page_id)
+        with tolerate_write_errors():
+            recording.record_page(page, read_at=read_at)
+        return page
+
+    def load() -> tuple[PageItem, datetime] | None:
+        record = page_last_known(page_id)
+        return (record.page, record.last_seen_at) if record else None
+
+    return _read(fetch, load)
+
+
+def read_audiences(
+    page_id: str,
+    *,
+    listing: Callable[[], ListEnvelope[Audience]] | None = None,
+    read_at: datetime | None = None,
+) -> ReadResult[ListEnvelope[Audience]]:
+    """Read the audiences of a page, or return the last known ones.
+
+    `listing` returns the service's response if it was already requested, at `read_at`.
+    """
+    read_at = read_at or timezone.now()
+
+    def fetch() -> ListEnvelope[Audience]:
+        found = listing() if listing else publishing_client().audiences.list(page_id)
+        with tolerate_write_errors():
+            recording.record_audiences(page_id, found.items, read_at=read_at)
+        return found
+
+    def load() -> tuple[ListEnvelope[Audience], datetime] | None:
+        records = list(audiences_last_known(page_id))
+        if not records:
+            return None
+        seen = ListEnvelope[Audience](
+            has_more=False, items=[r.audience for r in records], total_count=len(records)
+        )
+        return seen, max(record.last_seen_at for record in records)
+
+    return _read(fetch, load)
+
+
+def read_audience(page_id: str, audience_id: str) -> ReadResult[AudienceLookup]:
+    """Read one audience from its page's list: the service has no endpoint for one alone.
+
+    An audience that the list does not have (any more, or because it is truncated) is returned as
+    last known. If it was never seen, raises NotFoundError, or InvalidResponseError if its item in
+    the list can't be read.
+    """
+    reading = read_audiences(page_id)
+    for audience in reading.value.items:
+        if audience.audience_id == audience_id:
+            return ReadResult(AudienceLookup(audience), reading.as_of, reading.error)
+    unreadable = _unreadable_audience(reading.value, audience_id)
+    record = audience_last_known(page_id, audience_id)
+    if record is None and unreadable:
+        raise InvalidResponseError(unreadable.problem, path=unreadable.path, status_code=200)
+    if record is None:
+        raise not_found_error("audience")
+    found = AudienceLookup(record.audience, listed=bool(unreadable), unreadable=unreadable)
+    return ReadResult(found, record.last_seen_at, reading.error)
+
+
+def read_conversation(page_id: str, audience_id: str) -> Conversation:
+    """Read a conversation. Never recorded: it is personal data. Raises APIError."""
+    return publishing_client().audiences.messages(page_id, audience_id)
+
+
+def read_people(
+    *, words: str = "", cursor: str | None = None, limit: int | None = None
+) -> ListEnvelope[Person]:
+    """List or search people. Never recorded. Raises APIError."""
+    people = publishing_client().people
+    if words:
+        return people.search(query=words, cursor=cursor, limit=limit)
+    return people.list(cursor=cursor, limit=limit)
+
+
+def not_found_error(what: str) -> NotFoundError:
+    """Return the error for an object that neither the service's list nor the ledger has."""
+    return NotFoundError(
+        status_code=404,
+        message=f"No such {what} in the service's list, and none was seen here.",
+        body="",
+    )
+
+
+def page_name(page_id: str) -> str:
+    """Return a page's name as last seen, or its id."""
+    record = page_last_known(page_id)
+    return record.name if record else page_id
+
+
+def _unreadable_audience(found: ListEnvelope[Audience], audience_id: str) -> UnreadableItem | None:
+    for item in found.unreadable:
+        if isinstance(item.raw, dict) and item.raw.get("audienceId") == audience_id:
+            return item
+    return None
+
+
+def _read(fetch: Callable[[], T], load: Callable[[], tuple[T, datetime] | None]) -> ReadResult[T]:
+    try:
+        return ReadResult(fetch(), timezone.now())
+    except NotFoundError:
+        raise
+    except APIError as error:
+        last_known = load()
+        if last_known is None:
+            raise
+        return ReadResult(*last_known, error=error)

@@ -1,0 +1,126 @@
+"""Read webhook subscriptions: the spec has no way but an empty update, which returns one.
+
+Source: DESIGN.md, What the client accepts. Reading is not recorded as an operation.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+
+from django.utils import timezone
+from pydantic import ValidationError
+
+from dashboard.client import (
+    APIError,
+    AuthenticationError,
+    InvalidResponseError,
+    NoAnswerError,
+    RateLimitedError,
+)
+from dashboard.contract.webhooks import SubscriptionPatch, WebhookSubscription
+from dashboard.ledger import recording
+from dashboard.ledger.models import SubscriptionRecord
+from dashboard.ledger.queries.subscriptions import subscription_last_known
+from dashboard.observability.request_context import tolerate_write_errors
+from dashboard.service.client import publishing_client
+from dashboard.service.concurrency import run_concurrently
+from dashboard.service.reading import ReadResult
+
+MAX_PARALLEL_READS = 8
+"""Subscriptions read at the same time."""
+NOT_READ = "Not asked: the service gave no answer for those before it."
+
+
+def fetch_subscription(subscription_id: str) -> WebhookSubscription:
+    """Read one subscription from the service. Raises APIError."""
+    return update_subscription(subscription_id, SubscriptionPatch())
+
+
+def update_subscription(subscription_id: str, patch: SubscriptionPatch) -> WebhookSubscription:
+    """Update a subscription, and return it as in the response.
+
+    Raises APIError, also if the response is about another subscription.
+    """
+    found = publishing_client().webhook_subscriptions.update(subscription_id, patch)
+    if found.subscription_id != subscription_id:
+        problem = f"the service answered for another subscription, {found.subscription_id}"
+        body = found.model_dump_json(by_alias=True, exclude_unset=True)
+        raise InvalidResponseError(problem, path="subscriptionId", status_code=200, body=body)
+    return found
+
+
+def record_if_listed(
+    subscription_id: str, found: WebhookSubscription, *, read_at: datetime | None = None
+) -> None:
+    """Record a subscription, unless it was removed from the list."""
+    with tolerate_write_errors():
+        if subscription_last_known(subscription_id):
+            recording.record_subscription(found, read_at=read_at)
+
+
+def refresh_subscription(record: SubscriptionRecord) -> ReadResult[SubscriptionRecord]:
+    """Read and record a subscription, or return it as last known with the error."""
+    read_at = timezone.now()
+    try:
+        found = fetch_subscription(record.subscription_id)
+    except APIError as error:
+        return ReadResult(record, record.last_seen_at, error)
+    with tolerate_write_errors():
+        known = recording.record_subscription(found, read_at=read_at)
+        return ReadResult(known, timezone.now())
+    return ReadResult(_unsaved(record, found), timezone.now())
+
+
+def _unsaved(record: SubscriptionRecord, found: WebhookSubscription) -> SubscriptionRecord:
+    """Update the record in memory, as the ledger can't be written."""
+    record.body = found.model_dump_json(by_alias=True, exclude_unset=True)
+    record.url, record.active, record.last_seen_at = found.url, found.active, timezone.now()
+    return record
+
+
+def parse_subscription(record: SubscriptionRecord) -> WebhookSubscription | None:
+    """Return the stored subscription; None if its body can't be read any more."""
+    try:
+        return record.subscription
+    except ValidationError:
+        return None
+
+
+def refresh_subscriptions(subscription_ids: Sequence[str]) -> dict[str, str]:
+    """Read subscriptions concurrently; return the reason for each that could not be read.
+
+    If the service does not respond or asks us to wait, the rest is not read.
+    """
+    failures: dict[str, str] = {}
+    for start in range(0, len(subscription_ids), MAX_PARALLEL_READS):
+        batch = subscription_ids[start : start + MAX_PARALLEL_READS]
+        errors = _read_batch(batch)
+        failures |= {subscription_id: str(error) for subscription_id, error in errors.items()}
+        if _should_stop(list(errors.values()), len(batch)):
+            rest = subscription_ids[start + MAX_PARALLEL_READS :]
+            return failures | dict.fromkeys(rest, NOT_READ)
+    return failures
+
+
+def _read_batch(subscription_ids: Sequence[str]) -> dict[str, APIError]:
+    errors: dict[str, APIError] = {}
+    read_at = timezone.now()
+    results = [
+        (each, run_concurrently(partial(fetch_subscription, each))) for each in subscription_ids
+    ]
+    for subscription_id, result in results:
+        try:
+            found = result()
+        except APIError as error:
+            errors[subscription_id] = error
+        else:
+            with tolerate_write_errors():
+                recording.record_subscription(found, read_at=read_at)
+    return errors
+
+
+def _should_stop(errors: Sequence[APIError], batch_size: int) -> bool:
+    """Return whether further reads would only fail the same way."""
+    if any(isinstance(error, RateLimitedError | AuthenticationError) for error in errors):
+        return True
+    return len(errors) == batch_size and all(isinstance(error, NoAnswerError) for error in errors)

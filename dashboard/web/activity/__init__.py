@@ -1,0 +1,1 @@
+"""All operations, and one operation with check and retry."""

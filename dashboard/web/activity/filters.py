@@ -1,0 +1,73 @@
+"""The filters of Activity, read from the query string."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, date, datetime, time
+
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.dateparse import parse_date
+from django.utils.http import urlencode
+
+from dashboard.ledger.models import Operation
+from dashboard.ledger.queries.operations import find_operations
+
+
+@dataclass(frozen=True)
+class ActivityFilters:
+    """The selected values; an empty one selects all."""
+
+    kind: str = ""
+    outcome: str = ""
+    actor: str = ""
+    since: str = ""
+    """A day, such as `2026-03-12`, in the viewer's time zone."""
+    target: str = ""
+    """The id of a page, audience, version or subscription."""
+
+    @property
+    def query(self) -> str:
+        """The filters as a query string; empty if nothing is filtered."""
+        return urlencode({name: value for name, value in asdict(self).items() if value})
+
+    @property
+    def since_day(self) -> date | None:
+        """`since` as a date."""
+        return _day(self.since)
+
+    def find(self) -> QuerySet[Operation]:
+        """Return the matching operations, newest first."""
+        return find_operations(
+            kind=self.kind,
+            outcome=self.outcome,
+            actor=self.actor,
+            since=_midnight(self.since_day),
+            target=self.target,
+        )
+
+
+def read_filters(query: Mapping[str, str]) -> ActivityFilters:
+    """Read the filters from a query string; an invalid day selects all days."""
+    # PostgreSQL rejects NUL even in queries.
+    values = {
+        name: query.get(name, "").replace("\0", "").strip() for name in asdict(ActivityFilters())
+    }
+    since = values.pop("since")
+    return ActivityFilters(**values, since=since if _day(since) else "")
+
+
+def _day(text: str) -> date | None:
+    try:
+        return parse_date(text)
+    except ValueError:
+        return None
+
+
+def _midnight(day: date | None) -> datetime | None:
+    """Return the start of a day in the viewer's time zone; None if it can't be represented."""
+    if day is None:
+        return None
+    try:
+        return timezone.make_aware(datetime.combine(day, time.min)).astimezone(UTC)
+    except OverflowError:  # East of Greenwich, 0001-01-01 begins before datetime.min in UTC.
+        return None

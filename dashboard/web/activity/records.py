@@ -1,0 +1,195 @@
+"""Operations as shown in Activity: requests, responses and changed fields."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar
+
+from dashboard.client.calls import path
+from dashboard.client.response_parsing import parse_json
+from dashboard.ledger.models import Attempt, Operation
+from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.operations import show_interrupted
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One attempt with the response to it."""
+
+    attempt: Attempt
+    answer: Any
+    """The response's body: parsed JSON, or the text if it is no JSON; "" without a response."""
+    is_json: bool
+
+
+@dataclass(frozen=True)
+class ChangedField:
+    """One field of a subscription, before and after."""
+
+    name: str
+    before: Any
+    after: Any
+    is_known_before: bool
+
+
+@dataclass(frozen=True)
+class Record:
+    """One operation with its attempts. Makes no query if the attempts are prefetched."""
+
+    operation: Operation
+    attempts: list[Attempt]
+
+    COLUMNS: ClassVar = [
+        "operation key",
+        "kind",
+        "outcome",
+        "requested at (UTC)",
+        "settled at (UTC)",
+        "person",
+        "on",
+        "page id",
+        "audience id",
+        "version id",
+        "version number",
+        "subscription id",
+        "attempts",
+        "took (s)",
+        "status code",
+        "the service said",
+        "last look found",
+        "body sent",
+        "answer received",
+        "each attempt",
+    ]
+
+    @property
+    def last(self) -> Attempt | None:
+        """The last attempt."""
+        return self.attempts[-1] if self.attempts else None
+
+    @property
+    def people(self) -> list[str]:
+        """The names of who requested it and who retried it, in order; each once."""
+        names = [self.operation.actor_name, *(attempt.actor_name for attempt in self.attempts)]
+        return list(dict.fromkeys(names))
+
+    @property
+    def took(self) -> timedelta | None:
+        """The total duration of the attempts; None if none has ended."""
+        times = [attempt.took for attempt in self.attempts if attempt.took is not None]
+        return sum(times, timedelta()) if times else None
+
+    @property
+    def method(self) -> str:
+        """The HTTP method of the request."""
+        return "PATCH" if self.operation.kind == OperationKind.UPDATE_SUBSCRIPTION else "POST"
+
+    @property
+    def path(self) -> str:
+        """The path of the request."""
+        operation = self.operation
+        match OperationKind(operation.kind):
+            case OperationKind.PUBLISH_VERSION:
+                audience = ("pages", operation.page_id, "audiences", operation.audience_id)
+                return path(*audience, "versions", operation.version_id, "publish")
+            case OperationKind.CREATE_PAGE:
+                return path("pages")
+            case OperationKind.UPDATE_SUBSCRIPTION:
+                return path("webhook_subscriptions", operation.subscription_id)
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether it is sent with an idempotency key: publishing alone takes one (spec)."""
+        return self.operation.kind == OperationKind.PUBLISH_VERSION
+
+    @property
+    def makes_another(self) -> bool:
+        """Whether a retry may create a second object."""
+        return self.operation.kind == OperationKind.CREATE_PAGE
+
+    @property
+    def may_send_again(self) -> bool:
+        """Whether it may be retried: its outcome is unknown, and a created object was checked."""
+        if self.operation.outcome != Outcome.UNKNOWN:
+            return False
+        checked_at, last = self.operation.looked_at, self.last
+        is_checked = checked_at is not None and last is not None and checked_at > last.sent_at
+        return is_checked or not self.makes_another
+
+    @property
+    def has_nothing_to_watch(self) -> bool:
+        """Whether it has no effect to watch: it was rejected or not sent."""
+        return self.operation.outcome in (Outcome.REJECTED, Outcome.NOT_SENT)
+
+    @property
+    def exchanges(self) -> list[Exchange]:
+        """Each attempt with its response, in order."""
+        return [_exchange(attempt) for attempt in self.attempts]
+
+    @property
+    def changes(self) -> list[ChangedField]:
+        """The fields that a subscription update changes, before and after."""
+        if self.operation.kind != OperationKind.UPDATE_SUBSCRIPTION:
+            return []
+        return list(_changes(self.operation))
+
+    def cells(self) -> list[object]:
+        """Return the operation as a row of COLUMNS."""
+        operation, last = self.operation, self.last
+        return [
+            operation.operation_key,
+            operation.get_kind_display(),
+            operation.get_outcome_display(),
+            _utc(operation.requested_at),
+            _utc(operation.settled_at),
+            operation.actor_name,
+            operation.target_name,
+            operation.page_id,
+            operation.audience_id,
+            operation.version_id,
+            operation.version_number,
+            operation.subscription_id,
+            len(self.attempts),
+            None if self.took is None else round(self.took.total_seconds(), 3),
+            last.status_code if last else None,
+            last.said if last else "",
+            operation.look_found,
+            ""
+            if operation.body_sent is None
+            else json.dumps(operation.body_sent, ensure_ascii=False),
+            last.answer if last else "",
+            "; ".join(_attempt_text(attempt) for attempt in self.attempts),
+        ]
+
+
+def record_of(operation: Operation) -> Record:
+    """Return an operation with its attempts; interrupted ones as of unknown outcome."""
+    attempts = list(operation.attempts.all())
+    show_interrupted(operation, attempts)
+    return Record(operation, attempts)
+
+
+def _exchange(attempt: Attempt) -> Exchange:
+    try:
+        return Exchange(attempt, parse_json(attempt.answer), is_json=True)
+    except ValueError:
+        return Exchange(attempt, attempt.answer, is_json=False)
+
+
+def _attempt_text(attempt: Attempt) -> str:
+    """Format an attempt: its number, user, time, outcome and status."""
+    status = [] if attempt.status_code is None else [str(attempt.status_code)]
+    facts = [attempt.actor_name, _utc(attempt.sent_at), attempt.get_outcome_display(), *status]
+    return f"{attempt.number}: {', '.join(facts)}"
+
+
+def _changes(operation: Operation) -> Iterator[ChangedField]:
+    before = operation.before if isinstance(operation.before, dict) else {}
+    sent = operation.body_sent if isinstance(operation.body_sent, dict) else {}
+    for name, after in sent.items():
+        yield ChangedField(name, before.get(name), after, is_known_before=name in before)
+
+
+def _utc(moment: datetime | None) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds") if moment else ""

@@ -1,0 +1,13 @@
+"""/activity/."""
+
+from django.urls import path
+
+from dashboard.web.activity import views
+
+urlpatterns = [
+    path("", views.operation_list, name="operation-list"),
+    path("export.csv", views.operation_export, name="operation-export"),
+    path("<id:operation_key>/", views.operation_detail, name="operation-detail"),
+    path("<id:operation_key>/check/", views.operation_check, name="operation-check"),
+    path("<id:operation_key>/send-again/", views.operation_send_again, name="operation-send-again"),
+]

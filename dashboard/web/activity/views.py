@@ -1,0 +1,187 @@
+"""Activity: list, export and detail of operations; check and retry of unknown outcomes."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.cache import patch_vary_headers
+from django.utils.http import urlencode
+from django.views.decorators.http import require_GET, require_POST
+from django_htmx.http import replace_url
+
+from dashboard.accounts.permissions import CREATE_PAGE, PUBLISH, UPDATE_SUBSCRIPTION, demand, may
+from dashboard.ledger.models import Operation
+from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.queries.operations import list_actor_names, operation_by_key, operations_after
+from dashboard.operations.checking import check_outcome
+from dashboard.operations.execution import expire_stale_attempts
+from dashboard.operations.publish import has_changed, submit_problem
+from dashboard.operations.resending import resend, resend_update, review_again
+from dashboard.web.activity.filters import read_filters
+from dashboard.web.activity.records import Record, record_of
+from dashboard.web.publishing.views import confirm_resend, publish_url, show_publish
+from dashboard.web.ui.csv import csv_response
+from dashboard.web.ui.htmx import Request, render_partial, wants_partial
+from dashboard.web.ui.load_more import PAGE_SIZE, params_for_all_rows, size_param
+from dashboard.web.ui.polling import wait_s
+from dashboard.web.ui.query_params import int_param
+
+RIGHTS = {
+    OperationKind.PUBLISH_VERSION: PUBLISH,
+    OperationKind.CREATE_PAGE: CREATE_PAGE,
+    OperationKind.UPDATE_SUBSCRIPTION: UPDATE_SUBSCRIPTION,
+}
+
+
+@require_GET
+def operation_list(request: Request) -> HttpResponse:
+    """List operations, newest first, filtered by `?kind= outcome= actor= since= target=`.
+
+    `?after=` is the key of the last operation before the list, `show=` the number of rows. While
+    an operation is being sent, the page polls its partial "operation-poll"; `?sending=` are the
+    ids of those operations.
+    """
+    if wants_partial(request, ("operation-poll",)):
+        return _poll_sending(request)
+    filters = read_filters(request.GET)
+    matches = filters.find()
+    last = operation_by_key(request.GET.get("after", ""))
+    rest = operations_after(matches, last) if last else matches
+    size = size_param(request.GET)
+    rows = list(rest.prefetch_related("attempts")[: size + 1])
+    is_more, rows = len(rows) > size, rows[:size]
+    context = {
+        "here": "activity",
+        "filters": filters,
+        "total": matches.count(),
+        "records": [record_of(operation) for operation in rows],
+        "next": rows[-1].operation_key if is_more else "",
+        "older": rest.count() - size if is_more else 0,
+        "is_continued": last is not None,
+        "kinds": OperationKind.choices,
+        "outcomes": Outcome.choices,
+        "actors": list_actor_names(),
+        **_poll_context([one for one in rows if one.outcome == Outcome.SENDING], polls=0),
+    }
+    response = render_partial(request, "activity/list.html", context, parts=("more",))
+    if request.htmx.target != "more":
+        return response
+    # The earlier rows and the added ones, for Back and reload.
+    shown = urlencode(params_for_all_rows(request, ("after",), len(rows)))
+    return replace_url(response, f"{request.path}?{'&'.join(filter(None, (filters.query, shown)))}")
+
+
+def _poll_sending(request: Request) -> HttpResponse:
+    """Render the operations that are no longer being sent, and the next poll."""
+    pks = [int_param(pk) for pk in request.GET.get("sending", "").split(".")][:PAGE_SIZE]
+    operations = Operation.objects.filter(pk__in=pks).prefetch_related("attempts")
+    records = [record_of(one) for one in operations]
+    settled = [one for one in records if one.operation.outcome != Outcome.SENDING]
+    sending = [one.operation for one in records if one.operation.outcome == Outcome.SENDING]
+    polls = 0 if settled else int_param(request.GET.get("polls", "")) + 1
+    context = {"settled": settled} | _poll_context(sending, polls=polls)
+    return render_partial(request, "activity/list.html", context, parts=("operation-poll",))
+
+
+def _poll_context(sending: list[Operation], *, polls: int) -> dict[str, Any]:
+    return {
+        "sending": ".".join(str(one.pk) for one in sending),
+        "polls": polls,
+        "wait_s": wait_s(polls),
+    }
+
+
+@require_GET
+def operation_export(request: Request) -> StreamingHttpResponse:
+    """Export all operations that match the filters as CSV."""
+    matches = read_filters(request.GET).find().prefetch_related("attempts")
+    rows = (record_of(operation).cells() for operation in matches.iterator(chunk_size=500))
+    name = f"activity-{timezone.localdate():%Y-%m-%d}.csv"
+    return csv_response(name, Record.COLUMNS, rows)
+
+
+@require_GET
+def operation_detail(request: Request, operation_key: str) -> HttpResponse:
+    """Show one operation; only its exchange if a row of the list is expanded.
+
+    While it is being sent, the page polls its partial "operation-poll".
+    """
+    operation = _operation(operation_key)
+    is_poll = wants_partial(request, ("operation-poll",))
+    polls = int_param(request.GET.get("polls", "")) + 1 if is_poll else 0
+    context = _detail_context(request, operation) | {"polls": polls, "wait_s": wait_s(polls)}
+    if is_poll:
+        return render_partial(request, "activity/detail.html", context, parts=("operation-poll",))
+    target = request.htmx.target or ""
+    template = "activity/detail.html"
+    is_row = target.startswith("exchange-") and not request.htmx.history_restore_request
+    response = render(request, f"{template}#exchange" if is_row else template, context)
+    patch_vary_headers(response, ["HX-Target", "HX-History-Restore-Request"])
+    return response
+
+
+@require_POST
+def operation_check(request: Request, operation_key: str) -> HttpResponse:
+    """Check the outcome of an operation by reading its target again."""
+    expire_stale_attempts()
+    operation = _operation(operation_key, for_request=request)
+    if operation.is_open:
+        operation = check_outcome(operation)
+    return _redirect_back(request, operation)
+
+
+@require_POST
+def operation_send_again(request: Request, operation_key: str) -> HttpResponse:
+    """Retry an operation of unknown outcome, with the same key and body."""
+    expire_stale_attempts()
+    operation = _operation(operation_key, for_request=request)
+    if not record_of(operation).may_send_again:
+        return _redirect_back(request, operation)
+    if operation.kind == OperationKind.PUBLISH_VERSION:
+        return _publish_again(request, operation)
+    if operation.kind == OperationKind.UPDATE_SUBSCRIPTION:
+        return _redirect_back(request, resend_update(operation, actor=request.user))
+    return _redirect_back(request, resend(operation, actor=request.user))
+
+
+def _publish_again(request: Request, operation: Operation) -> HttpResponse:
+    """Retry a publish; ask for confirmation first if it may undo what went live since."""
+    operation, review = review_again(operation)
+    shown, typed = request.POST.get("shown", ""), request.POST.get("number", "")
+    needs_confirmation = has_changed(review, shown) or submit_problem(review, typed)
+    if operation.is_open and needs_confirmation:
+        return confirm_resend(request, review)
+    return _redirect_back(request, resend(operation, actor=request.user))
+
+
+def _operation(operation_key: str, *, for_request: Request | None = None) -> Operation:
+    """Return an operation. Raises Http404, or PermissionDenied if the user may not settle it."""
+    operation = operation_by_key(operation_key)
+    if operation is None:
+        raise Http404
+    if for_request:
+        demand(for_request, RIGHTS[OperationKind(operation.kind)])
+    return operation
+
+
+def _detail_context(request: Request, operation: Operation) -> dict[str, Any]:
+    return {
+        "here": "activity",
+        "operation": operation,
+        "record": record_of(operation),
+        "may_settle": may(request, RIGHTS[OperationKind(operation.kind)]),
+    }
+
+
+def _redirect_back(request: Request, operation: Operation) -> HttpResponse:
+    """Go back to the publish dialog or to the operation's page."""
+    if operation.kind == OperationKind.PUBLISH_VERSION and request.POST.get("from") == "publish":
+        if request.htmx:
+            return show_publish(request, operation, is_new=True)
+        return redirect(publish_url(operation))
+    label = operation.get_outcome_display()
+    found = f" The last look found: {operation.look_found}." if operation.look_found else ""
+    messages.info(request, f"{operation.title}: {label}.{found}")
+    return redirect("operation-detail", operation.operation_key)

@@ -1,0 +1,1 @@
+"""The audience page, and the audience table of a page."""

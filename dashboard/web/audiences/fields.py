@@ -1,0 +1,125 @@
+"""Overrides of an audience, each beside the value it overrides.
+
+The spec does not show how an override and an effective value combine: both are shown as sent.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from dashboard.contract.audiences import Audience
+from dashboard.contract.metadata import FIELDS, Metadata
+from dashboard.contract.pages import Action, PageItem
+from dashboard.contract.wire import WireModel
+
+ACTION_URL = "action_url_override"
+OVERRIDES = (
+    ACTION_URL,
+    "action_form_instructions_override",
+    "action_form_id_override",
+)
+
+
+class Sent(StrEnum):
+    """The kind of value that was sent for a field."""
+
+    ABSENT = "absent"
+    NULL = "null"
+    EMPTY = "empty"
+    VALUE = "value"
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field as sent."""
+
+    sent: Sent
+    value: Any = None
+
+    @property
+    def is_list(self) -> bool:
+        """Whether the value is a list."""
+        return isinstance(self.value, list)
+
+
+@dataclass(frozen=True)
+class OverrideRow:
+    """One override, with its name on the wire."""
+
+    name: str
+    here: Field
+    on_the_page: tuple[Action, ...]
+    """The page's own actions, for the override of an action's URL."""
+    is_address: bool
+
+
+@dataclass(frozen=True)
+class MetadataRow:
+    """One metadata field, with its name on the wire."""
+
+    name: str
+    override: Field
+    effective: Field
+
+    @property
+    def is_set(self) -> bool:
+        """Whether the audience sets it, possibly to an empty value."""
+        return self.override.sent in (Sent.VALUE, Sent.EMPTY)
+
+    @property
+    def is_same(self) -> bool:
+        """Whether both were sent alike."""
+        return self.override == self.effective
+
+    @property
+    def differs(self) -> bool:
+        """Whether it is set here, but another value is in effect."""
+        return self.is_set and not self.is_same
+
+
+def field_of(model: WireModel | None, name: str) -> Field:
+    """Return a field as sent, with null, empty and absent told apart."""
+    if model is None or name not in model.model_fields_set | (model.model_extra or {}).keys():
+        return Field(Sent.ABSENT)
+    value = getattr(model, name)
+    if value is None:
+        return Field(Sent.NULL)
+    return Field(Sent.EMPTY, value) if value in ("", [], {}) else Field(Sent.VALUE, value)
+
+
+def override_rows(audience: Audience, page: PageItem | None) -> list[OverrideRow]:
+    """Return the three overrides; only that of the action URL has a counterpart on the page."""
+    return [
+        OverrideRow(
+            name=_wire_name(audience, name),
+            here=field_of(audience, name),
+            on_the_page=tuple(_actions_with_url(page)) if page and name == ACTION_URL else (),
+            is_address=name == ACTION_URL,
+        )
+        for name in OVERRIDES
+    ]
+
+
+def metadata_rows(audience: Audience) -> list[MetadataRow]:
+    """Return the 21 metadata fields of the spec, and any others that were sent."""
+    override, effective = audience.metadata_override, audience.effective_metadata
+    extra = {**(override.model_extra or {} if override else {})}
+    extra |= effective.model_extra or {} if effective else {}
+    names = {field.alias or name: name for name, field in Metadata.model_fields.items()}
+    in_order = {alias: names[alias] for alias in FIELDS} | {name: name for name in extra}
+    return [
+        MetadataRow(alias, field_of(override, name), field_of(effective, name))
+        for alias, name in in_order.items()
+    ]
+
+
+def _actions_with_url(page: PageItem) -> Iterator[Action]:
+    """Yield the actions that have a URL, that of the header first."""
+    with_url = [action for action in page.actions if action.url]
+    yield from (a for a in with_url if a.action_id == page.header_action_id)
+    yield from (a for a in with_url if a.action_id != page.header_action_id)
+
+
+def _wire_name(model: WireModel, name: str) -> str:
+    return type(model).model_fields[name].alias or name

@@ -1,0 +1,134 @@
+"""The state of an audience and its versions, and the head of every audience page."""
+
+from dataclasses import dataclass
+
+from dashboard.contract.audiences import Audience, AudienceVersion, VersionStatus
+from dashboard.contract.envelope import UnreadableItem
+from dashboard.ledger.queries.audiences import IN_FLIGHT, audience_last_known, versions_seen
+from dashboard.ledger.queries.pages import page_last_known
+from dashboard.service.reading import AudienceLookup
+
+LIVE, SUPERSEDED = "live", "superseded"
+"""Statuses derived from which version is live; the service has no names for them."""
+
+
+@dataclass(frozen=True)
+class AudienceState:
+    """An audience of a page, and the states of its versions."""
+
+    page_id: str
+    audience_id: str
+    audience: Audience
+    is_page_archived: bool = False
+
+    @property
+    def title(self) -> str:
+        """The audience's name, or a placeholder."""
+        return self.audience.name or "Name not given"
+
+    @property
+    def live(self) -> AudienceVersion | None:
+        """The version that is live now."""
+        return self.audience.published_version
+
+    @property
+    def latest(self) -> AudienceVersion | None:
+        """The newest version, live or not."""
+        return self.audience.latest_version
+
+    @property
+    def newer(self) -> AudienceVersion | None:
+        """The latest version, unless it is live."""
+        return None if self.is_live(self.latest) else self.latest
+
+    @property
+    def in_flight(self) -> AudienceVersion | None:
+        """The latest version, if its publish is in progress."""
+        return self.newer if self.newer and self.newer.status in IN_FLIGHT else None
+
+    @property
+    def is_archived(self) -> bool:
+        """Whether the audience or its page is archived, so that no publish is offered."""
+        return bool(self.audience.archived_at) or self.is_page_archived
+
+    @property
+    def candidate(self) -> AudienceVersion | None:
+        """The version offered for publishing: the latest, unless live, in flight or cancelled."""
+        if self.is_archived or self.newer is None:
+            return None
+        if self.newer.status in (*IN_FLIGHT, VersionStatus.CANCELLED):
+            return None
+        return self.newer
+
+    @property
+    def live_label(self) -> str:
+        """The label of the live version's pill."""
+        return f"Version {self.live.version_number} live" if self.live else ""
+
+    @property
+    def newer_status(self) -> str:
+        """The status of the latest version, unless it is live."""
+        return self.status_of(self.newer) if self.newer else ""
+
+    @property
+    def newer_label(self) -> str:
+        """The label of the latest version's pill, with the service's own status."""
+        newer = self.newer
+        return f"Version {newer.version_number} {self.status_of(newer)}" if newer else ""
+
+    def status_of(self, version: AudienceVersion) -> str:
+        """Return `live`, `superseded`, or the version's own status.
+
+        The service shows only two versions: the last status seen of another one may be
+        "published" long after a different version went live.
+        """
+        if self.is_live(version):
+            return LIVE
+        is_over = version.status in (VersionStatus.PUBLISHED, VersionStatus.ARCHIVED)
+        was_live = version.published_at or version.status == VersionStatus.PUBLISHED
+        return SUPERSEDED if self.live and is_over and was_live else version.status
+
+    def is_latest(self, version: AudienceVersion) -> bool:
+        """Return whether this is the newest version."""
+        return self.latest is not None and version.version_id == self.latest.version_id
+
+    def is_live(self, version: AudienceVersion | None) -> bool:
+        """Return whether this is the live version."""
+        return bool(version and self.live and version.version_id == self.live.version_id)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AudienceHead(AudienceState):
+    """The context of `audiences/_head.html` and `audiences/_tabs.html`, as `head`."""
+
+    page_name: str
+    versions_count: int
+    """The number of versions in the ledger."""
+    listed: bool
+    """Whether the service still lists it."""
+    unreadable: UnreadableItem | None
+    """Its item in the list, if that can't be parsed."""
+
+
+def head_of(page_id: str, audience_id: str, found: AudienceLookup) -> AudienceHead:
+    """Return the head of an audience's pages. Two queries, no request to the service.
+
+    `audience_id` is that of the URL: an audience may be sent without its id.
+    """
+    page = page_last_known(page_id)
+    return AudienceHead(
+        page_id=page_id,
+        audience_id=audience_id,
+        audience=found.audience,
+        is_page_archived=page is not None and page.is_archived,
+        page_name=page.name if page else page_id,
+        versions_count=versions_seen(page_id, audience_id).count(),
+        listed=found.listed,
+        unreadable=found.unreadable,
+    )
+
+
+def head_last_known(page_id: str, audience_id: str) -> AudienceHead | None:
+    """Return the head of an audience from the ledger, or None if it was never seen."""
+    record = audience_last_known(page_id, audience_id)
+    return head_of(page_id, audience_id, AudienceLookup(record.audience)) if record else None

@@ -1,0 +1,101 @@
+"""The audience page: its own fields beside the effective ones."""
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.utils import timezone
+from django.utils.functional import SimpleLazyObject
+from django.views.decorators.http import require_GET
+
+from dashboard.client import APIError
+from dashboard.contract.pages import PageItem
+from dashboard.ledger.models import Operation
+from dashboard.ledger.queries.operations import publishes_of
+from dashboard.ledger.queries.pages import page_last_known
+from dashboard.ledger.receiver import last_publish_delivery
+from dashboard.operations.verdicts import find_publish_of
+from dashboard.service.reading import AudienceLookup, ReadResult, read_audience, read_page
+from dashboard.web.audiences.fields import metadata_rows, override_rows
+from dashboard.web.audiences.state import AudienceHead, head_of
+from dashboard.web.audiences.version_poll import version_poll
+from dashboard.web.ui.htmx import Request, render_partial, wants_partial
+from dashboard.web.ui.query_params import int_param
+
+METADATA_VIEWS = ("set", "differs", "all")
+
+
+@require_GET
+def audience_detail(request: Request, page_id: str, audience_id: str) -> HttpResponse:
+    """Show one audience; `?metadata=` selects the fields that are set, that differ, or all."""
+    reading = read_audience(page_id, audience_id)
+    head = head_of(page_id, audience_id, reading.value)
+    if wants_partial(request, ("head-poll",)):
+        return _poll_head(request, reading, head)
+    chosen = request.GET.get("metadata", "")
+    context = audience_context(head, may_fetch=reading.is_live) | {"reading": reading}
+    if chosen in METADATA_VIEWS:
+        context["metadata_view"] = chosen
+    return render_partial(request, "audiences/detail.html", context, parts=("metadata",))
+
+
+def audience_context(head: AudienceHead, *, may_fetch: bool) -> dict[str, Any]:
+    """Return the context of `audiences/detail.html` without `reading`; `may_fetch` its page."""
+    page = _page(head.page_id, may_fetch=may_fetch)
+    rows = metadata_rows(head.audience)
+    return {
+        "here": "pages",
+        "tab": "overview",
+        "head": head,
+        "audience": head.audience,
+        "overrides": override_rows(head.audience, page),
+        "page_known": page is not None,
+        "metadata_view": "set",
+        "metadata": {
+            "set": [row for row in rows if row.is_set],
+            "differs": [row for row in rows if row.differs],
+            "all": rows,
+        },
+        "published_by": _published_by(head),
+        "reported": last_publish_delivery(head.audience_id),
+        "watch": version_poll(head, now=timezone.now()),
+    }
+
+
+def _poll_head(
+    request: Request, reading: ReadResult[AudienceLookup], head: AudienceHead
+) -> HttpResponse:
+    """Return the head of an audience page if it has changed, and the next poll.
+
+    `?was=` is the state that the page shows; `?tab=` names the page.
+    """
+    params = request.GET
+    watch = version_poll(head, now=timezone.now(), polls=int_param(params.get("polls", "")))
+    context = {
+        "reading": reading,
+        "head": head,
+        "tab": params.get("tab", ""),
+        "watch": watch,
+        "is_poll": True,
+        "is_new": params.get("was", watch.state) != watch.state,
+        "published_by": SimpleLazyObject(lambda: _published_by(head)),
+        "reported": SimpleLazyObject(lambda: last_publish_delivery(head.audience_id)),
+    }
+    return render_partial(request, "audiences/detail.html", context, parts=("head-poll",))
+
+
+def _page(page_id: str, *, may_fetch: bool) -> PageItem | None:
+    """Return the page as last seen; if it never was, fetch it."""
+    if record := page_last_known(page_id):
+        return record.page
+    try:
+        return read_page(page_id).value if may_fetch else None
+    except APIError:
+        return None  # the template says so; the audience itself can be shown
+
+
+def _published_by(head: AudienceHead) -> Operation | None:
+    """Return our operation that published the live version, or None."""
+    if head.live is None:
+        return None
+    publishes = publishes_of(head.page_id, head.audience_id)
+    return find_publish_of(head.live, publishes.filter(version_id=head.live.version_id))

@@ -1,0 +1,83 @@
+"""The Markdown export of a conversation."""
+
+from collections.abc import Iterator
+
+from django.utils import timezone
+
+from dashboard.contract.conversations import Change
+from dashboard.web.conversations.thread import ShownConversation, ShownMessage
+from dashboard.web.conversations.tool_calls import ShownCall
+from dashboard.web.ui.highlighting import pretty_json
+
+
+def to_markdown(conversation: ShownConversation, *, title: str) -> str:
+    """Return the conversation as Markdown, with all texts of others fenced or quoted.
+
+    Times are in the current time zone.
+    """
+    count = len(conversation.messages)
+    blocks = [
+        f"# Conversation: {_one_line(title)}",
+        f"{count} message{'' if count == 1 else 's'}.",
+    ]
+    for message in conversation.messages:
+        blocks += _message(message)
+    blocks.append(f"## Pending changes: {len(conversation.pending)}")
+    for pending in conversation.pending:
+        field = pending.matched.field_label
+        blocks.append(f"State, inferred: {pending.matched.state}{f', {field}' if field else ''}.")
+        blocks += _change(pending.matched.change)
+    return "\n\n".join(blocks) + "\n"
+
+
+def _message(message: ShownMessage) -> Iterator[str]:
+    yield f"## {message.number}. {'Agent (inferred)' if message.is_agent else 'Speaker not given'}"
+    when = timezone.localtime(message.moment) if message.moment else None
+    yield f"{when:%Y-%m-%d %H:%M:%S %Z}" if when else "Time not given"
+    if message.message.reasoning:
+        yield f"Reasoning:\n\n{_quoted(message.message.reasoning)}"
+    for call in message.calls:
+        yield from _call(call)
+    for part in message.parts:
+        named = f"Part of type {_one_line(part.type)}:\n\n" if part.type else ""
+        yield named + _quoted(part.text or "(no text)")
+    for shown in message.changes:
+        yield from _change(shown.change)
+    if message.is_blank:
+        yield "Nothing in this message."
+    if message.message.is_interrupted:
+        yield "*Interrupted: the message stops here.*"
+    if message.is_published_line:
+        yield "---\n\n*Published up to here.*"
+
+
+def _call(call: ShownCall) -> Iterator[str]:
+    yield f"Tool call: {_one_line(call.call.name or 'name not given')}"
+    if call.call.arguments:
+        yield "Arguments:\n\n" + _fenced(pretty_json(call.call.arguments), "json")
+    if call.call.error:
+        yield "Error:\n\n" + _fenced(call.call.error)
+    if call.outcome == "result":
+        yield "Result:\n\n" + _fenced(pretty_json(call.call.result), "json")
+    if call.outcome == "none":
+        yield "No result was sent."
+
+
+def _change(change: Change) -> Iterator[str]:
+    yield "Old text:\n\n" + _fenced(change.previous_value or "")
+    yield "New text:\n\n" + _fenced(change.new_value or "")
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
+
+
+def _fenced(text: str, language: str = "") -> str:
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,174 @@
+"""Search and filter within a conversation.
+
+Every message is rendered; those that do not match are hidden, so that the browser can show them
+again without a request, and a reload shows the same.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from dashboard.folding import fold
+from dashboard.web.conversations.thread import ShownConversation, ShownMessage
+from dashboard.web.conversations.tool_calls import ShownCall
+from dashboard.web.ui.markdown import visible_text
+
+SHOWS = ("errors", "changes")
+AROUND = 400
+"""Characters shown on each side of a match in a result too large to show."""
+
+_MARKS = re.compile(r"[*_~`\\]")
+_JOINING = re.compile(r"[\[&]")
+_RUNS = re.compile(r"[^\W_]+")
+"""Runs of letters and digits, which contain no Markdown syntax."""
+
+
+@dataclass(frozen=True)
+class SearchHitRow:
+    """A message, with the results of the search and the filter."""
+
+    shown: ShownMessage
+    kinds: tuple[str, ...]
+    """The filters it matches: `errors`, `changes`."""
+    is_hidden: bool
+    matches: int
+    open_calls: frozenset[int]
+    """The indexes of the calls with a match."""
+
+
+@dataclass(frozen=True)
+class ConversationSearchResult:
+    """The matches of a search."""
+
+    words: str
+    rows: list[SearchHitRow]
+
+    @property
+    def total(self) -> int:
+        """The number of matches."""
+        return sum(row.matches for row in self.rows)
+
+    @property
+    def messages(self) -> list[SearchHitRow]:
+        """The messages with a match."""
+        return [row for row in self.rows if row.matches]
+
+    @property
+    def calls(self) -> list[str]:
+        """The HTML ids of the calls with a match."""
+        return [
+            call.place
+            for row in self.rows
+            for call in row.shown.calls
+            if call.index in row.open_calls
+        ]
+
+
+def make_rows(
+    conversation: ShownConversation, *, show: str = "", words: str = ""
+) -> list[SearchHitRow]:
+    """Return a row for every message, by a filter (one of `SHOWS`, or none) and search words."""
+    numbers = {kind: _numbers_of_kind(conversation.messages, kind) for kind in SHOWS}
+    return [
+        _row(message, tuple(kind for kind in SHOWS if message.number in numbers[kind]), show, words)
+        for message in conversation.messages
+    ]
+
+
+def result_around(call: ShownCall, words: str) -> str:
+    """Return a call's result around the first match; empty if there is none."""
+    whole = next(_json_texts(call.call.result), "")
+    folded_at = _normalize(whole).find(_normalize(words)) if words else -1
+    if folded_at < 0:
+        return ""
+    at = _unfolded_index(folded_at, whole)
+    return whole[max(at - AROUND, 0) : at + len(words) + AROUND]
+
+
+def _row(message: ShownMessage, kinds: tuple[str, ...], show: str, words: str) -> SearchHitRow:
+    matches, calls = _matches(message, _normalize(words)) if words else (0, frozenset[int]())
+    return SearchHitRow(
+        shown=message,
+        kinds=kinds,
+        is_hidden=bool(words and not matches) or bool(show and show not in kinds),
+        matches=matches,
+        open_calls=calls,
+    )
+
+
+def _numbers_of_kind(messages: list[ShownMessage], kind: str) -> set[int]:
+    if kind == "changes":
+        return {message.number for message in messages if message.changes}
+    return set(_errors_and_causes(messages))
+
+
+def _errors_and_causes(messages: list[ShownMessage]) -> Iterator[int]:
+    """Yield the messages with a failed call, and the last message before it not by an agent."""
+    cause: int | None = None
+    for message in messages:
+        if not message.is_agent:
+            cause = message.number
+        if message.has_error:
+            yield message.number
+            if cause is not None:
+                yield cause
+
+
+def _matches(message: ShownMessage, words: str) -> tuple[int, frozenset[int]]:
+    in_calls = {call.index: _count(_call_texts(call), words) for call in message.calls}
+    total = _count(_texts(message, words), words) + sum(in_calls.values())
+    return total, frozenset(index for index, count in in_calls.items() if count)
+
+
+def _count(texts: Iterator[str | None], words: str) -> int:
+    return sum(_normalize(text).count(words) for text in texts if text)
+
+
+def _normalize(text: str) -> str:
+    """Normalize a text for comparison: case, accents and kinds of whitespace."""
+    return re.sub(r"\s", " ", fold(text))
+
+
+def _unfolded_index(folded_place: int, text: str) -> int:
+    """Return the index in a text of the letter that folds to this index."""
+    reached = 0
+    for place, letter in enumerate(text):
+        reached += len(fold(letter))
+        if reached > folded_place:
+            return place
+    return len(text)
+
+
+def _texts(message: ShownMessage, words: str) -> Iterator[str | None]:
+    """Yield the visible texts of a message; Markdown only if it may contain the words."""
+    for part in message.parts:
+        yield part.text if part.type else _markdown_shown(part.text or "", words)
+    yield _markdown_shown(message.message.reasoning or "", words)
+    for shown in message.changes:
+        yield shown.change.previous_value
+        yield shown.change.new_value
+
+
+def _markdown_shown(text: str, words: str) -> str:
+    """Return the visible text of some Markdown; empty if it can't contain the words.
+
+    Rendering takes much longer than this check, which most texts fail.
+    """
+    # Rendering removes marks, and may join letters around a link or an entity.
+    letters = _normalize(_MARKS.sub("", text))
+    may_show = _JOINING.search(text) or all(run in letters for run in _RUNS.findall(words))
+    return visible_text(text) if text and may_show else ""
+
+
+def _call_texts(call: ShownCall) -> Iterator[str | None]:
+    yield call.call.name
+    yield call.call.error
+    yield from _json_texts(call.call.arguments)
+    yield from _json_texts(call.call.result)
+
+
+def _json_texts(value: Any) -> Iterator[str]:
+    if value is not None:
+        yield value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

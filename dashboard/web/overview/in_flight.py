@@ -1,0 +1,122 @@
+"""Versions in flight: their state in the ledger, and polling the service for changes."""
+
+import random
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import Count, Q
+from django.utils import timezone
+
+from dashboard.client import APIError
+from dashboard.contract.audiences import Audience
+from dashboard.ledger.models import AudienceRecord
+from dashboard.ledger.queries.audiences import audiences_in_flight
+from dashboard.service.reading import read_audiences
+
+MAX_PAGES_PER_POLL = 3
+"""The maximum number of pages that one poll reads, one after another. Our choice."""
+MAX_MOVING, MAX_LATE = 8, 5
+"""The maximum length of each list."""
+FRESH = timedelta(seconds=4)
+"""What was read this recently, perhaps for another user, is not read again."""
+
+
+@dataclass(frozen=True)
+class InFlightVersion:
+    """One version in flight."""
+
+    record: AudienceRecord
+    lasted: timedelta
+    """How long it has been in progress."""
+    is_dated: bool
+    """Whether the service gave the time; otherwise it counts from the change in the ledger."""
+
+
+@dataclass(frozen=True)
+class Flights:
+    """Versions in flight: those within the usual time, and those that are late."""
+
+    moving: list[InFlightVersion]
+    late: list[InFlightVersion]
+    moving_count: int
+    late_count: int
+
+    @property
+    def shown(self) -> list[InFlightVersion]:
+        """All versions that are shown."""
+        return self.moving + self.late
+
+    @property
+    def more_late(self) -> int:
+        """The number of late versions that are not shown."""
+        return self.late_count - len(self.late)
+
+
+@dataclass(frozen=True)
+class PollResult:
+    """The result of polling the service."""
+
+    changes: tuple[str, ...] = ()
+    """One sentence for each version whose status has changed."""
+    error: APIError | None = None
+
+
+def load_flights(now: datetime, late_after: timedelta) -> Flights:
+    """Return the versions in flight; those in progress for longer than `late_after` are late.
+
+    Three queries.
+    """
+    is_late, records = Q(since__lt=now - late_after), audiences_in_flight()
+    counts = records.order_by().aggregate(
+        moving=Count("pk", filter=~is_late), late=Count("pk", filter=is_late)
+    )
+    return Flights(
+        moving=[_in_flight(record, now) for record in records.exclude(is_late)[:MAX_MOVING]],
+        late=[_in_flight(record, now) for record in records.filter(is_late)[:MAX_LATE]],
+        moving_count=counts["moving"],
+        late_count=counts["late"],
+    )
+
+
+def _in_flight(record: AudienceRecord, now: datetime) -> InFlightVersion:
+    since = record.in_progress_since
+    return InFlightVersion(
+        record, max(timedelta(), now - (since or record.changed_at)), since is not None
+    )
+
+
+def poll_service(flights: Flights) -> PollResult:
+    """Read some of the pages of these versions again; stop if the service fails."""
+    changes: list[str] = []
+    records = [flight.record for flight in flights.shown]
+    for page_id in _pages_to_read(flights):
+        try:
+            result = read_audiences(page_id)
+        except APIError:
+            continue
+        if result.error:
+            return PollResult(tuple(changes), result.error)
+        before = {r.audience_id: r.latest_status for r in records if r.page_id == page_id}
+        changes += [_change(a) for a in result.value.items if _has_changed(a, before)]
+    return PollResult(tuple(changes))
+
+
+def _pages_to_read(flights: Flights) -> list[str]:
+    """Return the pages to read now, first those with versions expected to change."""
+    fresh = timezone.now() - FRESH
+    due = {f.record.page_id for f in flights.shown if f.record.last_seen_at < fresh}
+    moving = {f.record.page_id for f in flights.moving if f.record.latest_status != "pending"}
+    # In random order, so that a page that can't be read does not block the others.
+    shuffled = random.sample(pages := sorted(due), len(pages))
+    return sorted(shuffled, key=lambda page_id: page_id not in moving)[:MAX_PAGES_PER_POLL]
+
+
+def _has_changed(audience: Audience, before: dict[str, str]) -> bool:
+    latest, status = audience.latest_version, before.get(audience.audience_id or "")
+    return bool(latest and status and latest.status != status)
+
+
+def _change(audience: Audience) -> str:
+    version = audience.latest_version
+    name = audience.name or audience.audience_id
+    return f"Version {version.version_number} of {name}: {version.status}." if version else ""

@@ -1,0 +1,178 @@
+"""Sums and charts of the overview. Pure functions of the ledger's counts."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from django.utils import timezone
+
+from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.queries.overview import DayCount
+from dashboard.operations.typical_times import (
+    DAYS,
+    QueueTime,
+    TypicalTimes,
+    first_day,
+    percentile,
+    summarise_times,
+)
+from dashboard.service.health import Health, MinuteBucket
+from dashboard.web.overview.charts import (
+    Bar,
+    PlotArea,
+    band,
+    line,
+    minute_bars,
+    round_top,
+    stacked_bars,
+)
+
+WIDTH, HEIGHT = 140, 60
+LATE_AT_LEAST = timedelta(minutes=5)
+COUNTED = (Outcome.ACCEPTED, Outcome.REJECTED, Outcome.UNKNOWN)
+
+
+@dataclass(frozen=True)
+class Today:
+    """The operations of today, in the viewer's time zone."""
+
+    published: int
+    published_yesterday: int
+    failed: int
+    operations: int
+    unknown: int
+    """Of any age: they remain until they are settled."""
+
+
+@dataclass(frozen=True)
+class DayRow:
+    """The values of one day, in the order of the chart's key."""
+
+    day: date
+    values: tuple[int | float | None, ...]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart, with its data as a table."""
+
+    rows: list[DayRow]
+    """Oldest day first."""
+    totals: tuple[int | float | None, ...]
+    top: int
+    bars: list[Bar]
+    line: str = ""
+    dashes: str = ""
+    band: str = ""
+
+    @property
+    def days(self) -> tuple[date, date, date]:
+        """The labels of the axis: the first, the middle and the last day."""
+        return self.rows[0].day, self.rows[len(self.rows) // 2].day, self.rows[-1].day
+
+    @property
+    def newest_first(self) -> list[DayRow]:
+        """The rows of the table."""
+        return self.rows[::-1]
+
+    @property
+    def half(self) -> int:
+        """Half of the top value."""
+        return self.top // 2
+
+    @property
+    def highest(self) -> DayRow | None:
+        """The day with the highest first value; None if no day has one."""
+        return max((row for row in self.rows if row.values[0]), key=_first, default=None)
+
+
+def sum_today(counts: Iterable[DayCount], today: date) -> Today:
+    """Return the sums of today, and the total of unknown outcomes."""
+    counts, yesterday = list(counts), today - timedelta(days=1)
+
+    def total(*, day: date | None = None, kind: str = "", outcome: str = "") -> int:
+        return sum(
+            c.count
+            for c in counts
+            if day in (None, c.day) and kind in ("", c.kind) and outcome in ("", c.outcome)
+        )
+
+    publish, accepted = OperationKind.PUBLISH_VERSION, Outcome.ACCEPTED
+    return Today(
+        published=total(day=today, kind=publish, outcome=accepted),
+        published_yesterday=total(day=yesterday, kind=publish, outcome=accepted),
+        failed=total(day=today, outcome=Outcome.REJECTED),
+        operations=total(day=today),
+        unknown=total(outcome=Outcome.UNKNOWN),
+    )
+
+
+def publishes_chart(counts: Iterable[DayCount], today: date) -> Chart:
+    """Return publishes per day: done, failed, unknown."""
+    by_day_and_outcome = {
+        (c.day, c.outcome): c.count for c in counts if c.kind == OperationKind.PUBLISH_VERSION
+    }
+    columns = [
+        [by_day_and_outcome.get((day, outcome), 0) for outcome in COUNTED] for day in _days(today)
+    ]
+    plot = PlotArea(WIDTH, HEIGHT, round_top(max(sum(column) for column in columns)))
+    return Chart(
+        rows=[
+            DayRow(day, tuple(column)) for day, column in zip(_days(today), columns, strict=True)
+        ],
+        totals=tuple(sum(values) for values in zip(*columns, strict=True)),
+        top=int(plot.top),
+        bars=stacked_bars(columns, plot),
+    )
+
+
+def queue_chart(times: Sequence[QueueTime], today: date) -> Chart:
+    """Return the seconds taken per day: median and 95th percentile.
+
+    The totals are the typical times, if there is enough data.
+    """
+    by_day: dict[date, list[float]] = {}
+    for time in times:
+        day = timezone.localdate(time.published_at)
+        by_day.setdefault(day, []).append(time.took.total_seconds())
+    rows = [DayRow(day, _percentiles(by_day.get(day, []))) for day in _days(today)]
+    medians, highs = [row.values[0] for row in rows], [row.values[1] for row in rows]
+    usual = summarise_times(times)
+    plot = PlotArea(WIDTH, HEIGHT, round_top(max((m for m in highs if m is not None), default=0)))
+    return Chart(
+        rows=rows,
+        totals=(usual.half.total_seconds(), usual.most.total_seconds()) if usual else (None, None),
+        top=int(plot.top),
+        bars=[],
+        line=line(medians, plot),
+        dashes=line(highs, plot),
+        band=band(medians, highs, plot),
+    )
+
+
+def health_bars(health: Health) -> list[Bar]:
+    """Return one bar for each of the last sixty minutes."""
+    return minute_bars(_tone(minute) for minute in health.minutes)
+
+
+def late_after(usual: TypicalTimes | None) -> timedelta:
+    """Return the time after which a version in flight is late: at least five minutes."""
+    return max(usual.most, LATE_AT_LEAST) if usual else LATE_AT_LEAST
+
+
+def _first(row: DayRow) -> float:
+    return row.values[0] or 0
+
+
+def _days(today: date) -> list[date]:
+    return [first_day(today) + timedelta(days=n) for n in range(DAYS)]
+
+
+def _percentiles(seconds: list[float]) -> tuple[float | None, float | None]:
+    return percentile(seconds, 0.5), percentile(seconds, 0.95)
+
+
+def _tone(minute: MinuteBucket | None) -> str:
+    if minute is None:
+        return ""
+    return "bar-failed" if minute.failed else "bar-unsure" if minute.slow else "bar-done"

@@ -1,0 +1,115 @@
+"""The overview: what needs attention, versions in flight, recent changes, charts."""
+
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.http import HttpResponse
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+from django_htmx.http import HTMX_STOP_POLLING
+
+from dashboard.accounts.permissions import may
+from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.queries import overview as queries
+from dashboard.ledger.queries.operations import find_operations
+from dashboard.ledger.queries.pages import page_names
+from dashboard.operations.typical_times import (
+    first_day,
+    recent_queue_times,
+    start_of_day,
+    typical_times,
+)
+from dashboard.service.circuit_breaker import open_circuits
+from dashboard.service.health import health_now
+from dashboard.web.activity.records import record_of
+from dashboard.web.activity.views import RIGHTS
+from dashboard.web.overview import summaries as sums
+from dashboard.web.overview.in_flight import load_flights, poll_service
+from dashboard.web.overview.last_visit import read_last_visit, save_last_visit
+from dashboard.web.ui.htmx import Request, render_partial
+from dashboard.web.ui.polling import wait_s
+
+TEMPLATE = "overview/overview.html"
+MAX_RECENT = 8
+
+
+@require_GET
+def overview(request: Request) -> HttpResponse:
+    """Show the overview from the ledger alone; its partial "flight" polls the service."""
+    if request.htmx.target == "flight":
+        return _poll_flights(request)
+    now = timezone.now()
+    visit = read_last_visit(request, now)
+    context = _counts(visit.since or now, request.user) | _live_context(request, now) | _charts(now)
+    context |= {"here": "overview", "look": visit, "looks": 0, "wait_s": wait_s(0)}
+    context["flight_look"] = None
+    response = render_partial(request, TEMPLATE, context)
+    save_last_visit(response, request, visit)
+    return response
+
+
+def _poll_flights(request: Request) -> HttpResponse:
+    """Poll the service for the versions in flight, and schedule the next poll."""
+    before = load_flights(timezone.now(), sums.late_after(typical_times()))
+    result = poll_service(before)
+    polls = 0 if result.changes else _number(request.GET.get("looks", "")) + 1
+    context = _live_context(request, timezone.now())
+    context |= {
+        "flight_look": result,
+        "looks": polls,
+        "wait_s": wait_s(polls) if context["is_moving"] else None,
+    }
+    status = 200 if context["wait_s"] else HTMX_STOP_POLLING
+    return render_partial(request, TEMPLATE, context, parts=("flight",), status=status)
+
+
+def _counts(since: datetime, viewer: User) -> dict[str, Any]:
+    return {
+        "pages": queries.count_pages(since),
+        "audiences": queries.count_audiences(since, viewer),
+        "went_live": list(queries.went_live(since, viewer)),
+        "outcomes": queries.count_outcomes(since, viewer),
+        "knows_subscriptions": queries.has_subscriptions(),
+    }
+
+
+def _live_context(request: Request, now: datetime) -> dict[str, Any]:
+    """Return the context that is polled while a version or an operation is in progress."""
+    recent = list(find_operations().prefetch_related("attempts")[:MAX_RECENT])
+    attention = queries.operations_needing_attention(now)
+    usual = typical_times()
+    flights = load_flights(now, sums.late_after(usual))
+    page_ids = [operation.page_id for operation in recent]
+    return {
+        "usual": usual,
+        "flights": flights,
+        "is_moving": bool(
+            flights.shown or any(operation.outcome == Outcome.SENDING for operation in recent)
+        ),
+        "page_names": page_names([*page_ids, *(one.record.page_id for one in flights.shown)]),
+        "records": [record_of(operation) for operation in recent],
+        "attention_count": attention.count + flights.late_count,
+        "attention_of": attention,
+        "attention": [
+            (one, may(request, RIGHTS[OperationKind(one.kind)])) for one in attention.shown
+        ],
+    }
+
+
+def _charts(now: datetime) -> dict[str, Any]:
+    today = timezone.localdate(now)
+    since = start_of_day(first_day(today))
+    counts, health = queries.count_operations_by_day(since), health_now()
+    return {
+        "today": sums.sum_today(counts, today),
+        "publishes": sums.publishes_chart(counts, today),
+        "queue": sums.queue_chart(recent_queue_times(), today),
+        "health": health,
+        "held_back": open_circuits(),
+        "health_bars": sums.health_bars(health),
+    }
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdecimal() and len(text) < 6 else 0

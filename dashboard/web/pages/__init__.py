@@ -1,0 +1,1 @@
+"""The page list, the page detail and the form to create a page."""

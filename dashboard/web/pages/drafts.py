@@ -1,0 +1,132 @@
+"""Save what is typed into "Create page" as a draft of the user whom the form was rendered for.
+
+The form carries a signed ticket with the user's id and the draft's key. With it a draft is saved
+for that user alone, even if the session has ended or another user has logged in. A ticket gives
+no access to a draft, and can't be forged.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+from django.contrib.auth.models import User
+from django.core import signing
+from django.http import HttpRequest
+from django.urls import reverse
+
+from dashboard.ledger.drafts import delete_draft, draft_fields, get_draft, save_draft
+from dashboard.ledger.models import Operation, PageDraft
+from dashboard.ledger.queries.operations import operation_by_key
+from dashboard.operations.execution import read_operation_key
+from dashboard.web.pages.forms.submitted import TypedPage, as_submitted, is_blank, typed_page
+from dashboard.web.ui.htmx import Request
+
+DRAFT_FIELD = "draft"
+AFTER_FIELD = "after"
+_SALT = "draft of a page"
+_TICKET_MAX_AGE = timedelta(days=30)
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """The user and the key of a draft."""
+
+    person_id: int
+    key: str
+
+    def signed(self) -> str:
+        """Return the signed text for the form's hidden field."""
+        return signing.dumps([self.person_id, self.key], salt=_SALT)
+
+    @property
+    def address(self) -> str:
+        """The URL at which the user continues the draft."""
+        return f"{reverse('page-create')}?{DRAFT_FIELD}={self.key}"
+
+
+@dataclass(frozen=True)
+class DraftSaveResult:
+    """The result of saving a draft: when it was saved, or that it is too long."""
+
+    at: datetime | None = None
+    too_long: bool = False
+
+
+@dataclass(frozen=True)
+class DraftInProgress:
+    """A draft to continue, and its operation that may have created the page already."""
+
+    draft: PageDraft
+    typed: TypedPage
+    lost: Operation | None
+
+
+def new_ticket(user: User, key: str = "") -> Ticket:
+    """Return the ticket of a newly rendered form."""
+    return Ticket(user.pk, key or str(uuid4()))
+
+
+def read_ticket(data: Mapping[str, Any]) -> Ticket | None:
+    """Return the ticket of a submitted form, or None if it is invalid or expired."""
+    try:
+        person_id, key = signing.loads(
+            str(data.get(DRAFT_FIELD, "")), salt=_SALT, max_age=_TICKET_MAX_AGE
+        )
+    except (signing.BadSignature, ValueError):
+        return None
+    return Ticket(person_id, key)
+
+
+def ticket_for(request: Request) -> Ticket:
+    """Return the ticket of a submitted form, or a new one if it has none of this user's."""
+    ticket = read_ticket(request.POST)
+    is_mine = ticket is not None and ticket.person_id == request.user.pk
+    return ticket if ticket and is_mine else new_ticket(request.user)
+
+
+def save_form(ticket: Ticket, typed: TypedPage, data: Mapping[str, Any]) -> DraftSaveResult:
+    """Save what was typed as a draft; delete the draft if the form is blank."""
+    if is_blank(typed):
+        delete_draft(ticket.person_id, ticket.key)
+        return DraftSaveResult()
+    fields = as_submitted(typed) | {AFTER_FIELD: str(data.get(AFTER_FIELD, ""))}
+    name = typed.basics.fields.get("name", "")
+    try:
+        draft = save_draft(
+            ticket.person_id, ticket.key, fields, name=name, operation_key=read_operation_key(data)
+        )
+    except ValueError:
+        return DraftSaveResult(too_long=True)
+    return DraftSaveResult(draft.saved_at if draft else None)
+
+
+def save_posted_form(request: HttpRequest) -> Ticket | None:
+    """Save a form that can't be processed now: the session has ended, or another one began.
+
+    Returns its ticket, or None if the request is not such a form.
+    """
+    ticket = read_ticket(request.POST) if request.method == "POST" else None
+    if ticket is None or not User.objects.filter(pk=ticket.person_id, is_active=True).exists():
+        return None
+    save_form(ticket, typed_page(request.POST), request.POST)
+    return ticket
+
+
+def is_background_request(request: HttpRequest) -> bool:
+    """Return whether the form sent this by itself while a user types: it must not navigate."""
+    is_htmx = bool(getattr(request, "htmx", None))
+    return is_htmx and ("left" in request.POST or request.POST.get("rows") == "look")
+
+
+def resume(user: User, key: str) -> DraftInProgress | None:
+    """Return a user's own draft, or None."""
+    draft = get_draft(user.pk, key)
+    if draft is None:
+        return None
+    fields = draft_fields(draft)
+    keys = (draft.operation_key, fields.get(AFTER_FIELD, ""))
+    operations = map(operation_by_key, keys)
+    lost = next((operation for operation in operations if operation and operation.is_open), None)
+    return DraftInProgress(draft, typed_page(fields), lost)

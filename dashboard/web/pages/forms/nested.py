@@ -1,0 +1,222 @@
+"""Forms of nested objects, with rows that can be added, removed and moved."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from django import forms
+from django.core.validators import MaxLengthValidator
+from pydantic.alias_generators import to_camel
+
+from dashboard.web.ui.form_fields import SingleLineField
+
+_TOO_LONG = "%(show_value)s characters: %(limit_value)s is the most that can be typed here."
+MAX_ROWS = 50
+"""Rows that can be added to one list. Our choice: the spec gives no limit."""
+
+
+@dataclass
+class SubmittedData:
+    """The typed text of one form: its fields by name, and the rows of each nested list."""
+
+    fields: dict[str, str] = field(default_factory=dict)
+    rows: dict[str, list["SubmittedData"]] = field(default_factory=dict)
+
+
+class NestedForm(forms.Form):
+    """The form of one object of the request. Subclasses define its fields and nested lists."""
+
+    required_css_class = "required"
+    noun: ClassVar[str] = ""
+    """The name of one row; `plural` is that of the list."""
+    plural: ClassVar[str] = ""
+    inside: ClassVar[str] = ""
+    """The wire name of the object around the fields, if there is one: `image`."""
+    lists: ClassVar[Mapping[str, type["NestedForm"]]] = {}
+
+    def __init__(self, typed: SubmittedData, *, path: str = "", submitted: bool) -> None:
+        """Show what was typed; validate it if it was submitted."""
+        self.path = path
+        data = {self.add_prefix(name): value for name, value in typed.fields.items()}
+        super().__init__(
+            data if submitted else None, initial=typed.fields, auto_id="%s", label_suffix=""
+        )
+        for typed_field in self.fields.values():
+            if isinstance(typed_field, SingleLineField):
+                typed_field.validators.append(MaxLengthValidator(typed_field.longest, _TOO_LONG))
+        self.rows = {
+            name: [
+                form(row, path=f"{self._under(name)}.{place}", submitted=submitted)
+                for place, row in enumerate(typed.rows.get(name, []))
+            ]
+            for name, form in self.lists.items()
+        }
+
+    def add_prefix(self, field_name: str) -> str:
+        """Return the field's path on the wire."""
+        steps = (self.path, self.inside, to_camel(field_name))
+        return ".".join(step for step in steps if step)
+
+    @property
+    def row_lists(self) -> list["RowList"]:
+        """The nested lists, to be rendered."""
+        return [
+            RowList(self._under(name), form.noun, form.plural, self.rows[name])
+            for name, form in self.lists.items()
+        ]
+
+    @property
+    def number(self) -> int:
+        """The row's place in its list, from 1; 0 if the form is not a row."""
+        place = self.path.rpartition(".")[2]
+        return int(place) + 1 if place.isdecimal() else 0
+
+    @property
+    def row_title(self) -> str:
+        """The heading of a row: `Action 2`."""
+        return f"{self.noun} {self.number}" if self.number else ""
+
+    def walk(self) -> Iterator["NestedForm"]:
+        """Yield this form and every nested form, in order."""
+        yield self
+        for rows in self.rows.values():
+            for row in rows:
+                yield from row.walk()
+
+    def _under(self, name: str) -> str:
+        return f"{self.path}.{to_camel(name)}" if self.path else to_camel(name)
+
+
+@dataclass(frozen=True)
+class RowList:
+    """A nested list, to be rendered."""
+
+    path: str
+    noun: str
+    plural: str
+    forms: list[NestedForm]
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no row can be added."""
+        return len(self.forms) >= MAX_ROWS
+
+
+def read_typed(form: type[NestedForm], data: Mapping[str, Any], path: str = "") -> SubmittedData:
+    """Parse a submitted form; unknown names are dropped."""
+    empty = form(SubmittedData(), path=path, submitted=False)
+    typed = SubmittedData(
+        {name: str(data.get(empty.add_prefix(name), "")) for name in empty.fields}
+    )
+    for name, row_form in form.lists.items():
+        under = ".".join(filter(None, (path, to_camel(name))))
+        typed.rows[name] = [
+            read_typed(row_form, data, f"{under}.{number}") for number in _numbers(data, under)
+        ]
+    return typed
+
+
+def as_data(form: type[NestedForm], typed: SubmittedData, path: str = "") -> dict[str, str]:
+    """Return what was typed as a browser would submit it; the inverse of `read_typed`."""
+    empty = form(SubmittedData(), path=path, submitted=False)
+    data = {empty.add_prefix(name): typed.fields.get(name, "") for name in empty.fields}
+    for name, row_form in form.lists.items():
+        under = ".".join(filter(None, (path, to_camel(name))))
+        for place, row in enumerate(typed.rows.get(name, [])):
+            data |= as_data(row_form, row, f"{under}.{place}")
+    return data
+
+
+def typed_from_wire(form: type[NestedForm], wire: Mapping[str, Any]) -> SubmittedData:
+    """Return a form filled from the JSON of an existing object."""
+    source = wire.get(form.inside) or {} if form.inside else wire
+    values = {name: _as_text(source.get(to_camel(name))) for name in form.base_fields}
+    rows = {
+        name: [typed_from_wire(row_form, row) for row in wire.get(to_camel(name)) or []]
+        for name, row_form in form.lists.items()
+    }
+    return SubmittedData(values, rows)
+
+
+def without_blank_rows(form: type[NestedForm], typed: SubmittedData) -> SubmittedData:
+    """Return what was typed, without the rows that are blank."""
+    rows = {
+        name: [
+            row
+            for row in (without_blank_rows(row_form, row) for row in typed.rows.get(name, []))
+            if not is_empty(row_form, row)
+        ]
+        for name, row_form in form.lists.items()
+    }
+    return SubmittedData(typed.fields, rows)
+
+
+def is_empty(form: type[NestedForm], typed: SubmittedData) -> bool:
+    """Return whether a form has no text and no rows."""
+    texts = (
+        value
+        for name, value in typed.fields.items()
+        if not isinstance(form.base_fields[name], forms.BooleanField)
+    )
+    return not any(text.strip() for text in texts) and not any(typed.rows.values())
+
+
+def _numbers(data: Mapping[str, Any], path: str) -> list[int]:
+    """Return the row numbers that a submitted form has under a path, in order."""
+    pattern = re.compile(rf"{re.escape(path)}\.(\d{{1,4}})\.")
+    return sorted({int(found[1]) for name in data if (found := pattern.match(name))})
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else ""
+    if isinstance(value, list):
+        return ", ".join(str(item) for item in value)
+    return "" if value is None else str(value)
+
+
+def edit_rows(form: type[NestedForm], typed: SubmittedData, command: str) -> str:
+    """Apply `add PATH`, or `remove`, `up` or `down` to the row at a path, in place.
+
+    Returns the command or the path of the row to focus then; "" if the command names no row.
+    """
+    verb, _, path = command.partition(" ")
+    if verb == "add":
+        return _add(form, typed, path)
+    list_path, _, number = path.rpartition(".")
+    rows = _rows_at(form, typed, list_path)
+    place = int(number) if re.fullmatch(r"\d{1,4}", number) else -1
+    if rows is None or not 0 <= place < len(rows):
+        return ""
+    if verb == "remove":
+        del rows[place]
+        return f"add {list_path}"
+    target = place + {"up": -1, "down": 1}.get(verb, 0)
+    if target == place or not 0 <= target < len(rows):
+        return ""
+    rows[place], rows[target] = rows[target], rows[place]
+    return f"{verb} {list_path}.{target}"
+
+
+def _add(form: type[NestedForm], typed: SubmittedData, path: str) -> str:
+    rows = _rows_at(form, typed, path)
+    if rows is None or len(rows) >= MAX_ROWS:
+        return ""
+    rows.append(SubmittedData())
+    return f"{path}.{len(rows) - 1}"
+
+
+def _rows_at(form: type[NestedForm], typed: SubmittedData, path: str) -> list[SubmittedData] | None:
+    """Return the list of rows at a path such as `footerLinks.0.links`, or None."""
+    wanted, _, rest = path.partition(".")
+    name = next((name for name in form.lists if to_camel(name) == wanted), None)
+    if name is None:
+        return None
+    rows = typed.rows.setdefault(name, [])
+    if not rest:
+        return rows
+    number, _, rest = rest.partition(".")
+    if not re.fullmatch(r"\d{1,4}", number) or int(number) >= len(rows):
+        return None
+    return _rows_at(form.lists[name], rows[int(number)], rest)

@@ -1,0 +1,242 @@
+"""The nested forms of a page to be created. Source: spec, Create page."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+
+from dashboard.contract.metadata import MetadataRequest
+from dashboard.contract.pages import (
+    ActionCardWidget,
+    ActionRequest,
+    FooterLink,
+    FooterLinkGroup,
+    Image,
+    Logo,
+    Script,
+)
+from dashboard.web.pages.forms.nested import NestedForm, SubmittedData
+from dashboard.web.ui.form_fields import (
+    CommaSeparatedField,
+    LinkField,
+    MultiLineField,
+    SingleLineField,
+)
+from dashboard.web.ui.markup import PAGE_TYPES
+
+
+class ActionForm(NestedForm):
+    """An action button. The spec requires all its fields, which may be empty texts."""
+
+    noun = "Action"
+    plural = "Actions"
+    button_title = SingleLineField(label="Button title")
+    purpose = SingleLineField(label="Purpose")
+    action_type = SingleLineField(label="Type", mono=True)
+    action_id = SingleLineField(label="Action id", mono=True)
+    url = LinkField(label="URL", full=True)
+
+    def request(self) -> ActionRequest:
+        """Return the action to send."""
+        return ActionRequest(**self.cleaned_data)
+
+
+class LogoForm(NestedForm):
+    """A logo of an action card."""
+
+    noun = "Logo"
+    plural = "Logos"
+    inside = "image"
+    url = LinkField(label="Picture URL")
+    alt_text = SingleLineField(label="Alternative text")
+    file_id = SingleLineField(label="File id", mono=True)
+    asset_id = SingleLineField(label="Asset id", mono=True)
+
+    def request(self) -> Logo:
+        """Return the logo to send."""
+        return Logo(image=Image(**self.cleaned_data))
+
+
+class WidgetForm(NestedForm):
+    """An action card."""
+
+    noun = "Widget"
+    plural = "Action-card widgets"
+    lists = {"logos": LogoForm}
+    type = SingleLineField(label="Type", mono=True)
+    title = SingleLineField(label="Title")
+
+    def request(self) -> ActionCardWidget:
+        """Return the card to send."""
+        logos = [row.request() for row in self.rows["logos"] if isinstance(row, LogoForm)]
+        return ActionCardWidget(**self.cleaned_data, logos=logos)
+
+
+class LinkForm(NestedForm):
+    """A footer link."""
+
+    noun = "Link"
+    plural = "Links"
+    text = SingleLineField(label="Text")
+    url = LinkField(label="URL")
+    id = SingleLineField(label="Id", mono=True)
+
+    def request(self) -> FooterLink:
+        """Return the link to send."""
+        return FooterLink(**self.cleaned_data)
+
+
+class GroupForm(NestedForm):
+    """A group of footer links."""
+
+    noun = "Group"
+    plural = "Footer links"
+    lists = {"links": LinkForm}
+    title = SingleLineField(label="Group title")
+    id = SingleLineField(label="Group id", mono=True)
+
+    def request(self) -> FooterLinkGroup:
+        """Return the group to send."""
+        links = [row.request() for row in self.rows["links"] if isinstance(row, LinkForm)]
+        return FooterLinkGroup(**self.cleaned_data, links=links)
+
+
+class ScriptForm(NestedForm):
+    """A script of the page."""
+
+    noun = "Script"
+    plural = "Scripts"
+    name = SingleLineField(label="Name")
+    description = SingleLineField(label="Description")
+    content = MultiLineField(label="Content", rows=3, mono=True, strip=False)
+    enabled = forms.BooleanField(label="Enabled", required=False)
+
+    def request(self) -> Script:
+        """Return the script to send."""
+        return Script(**self.cleaned_data)
+
+
+class BasicsForm(NestedForm):
+    """The page itself, with its lists."""
+
+    lists = {
+        "actions": ActionForm,
+        "action_card_widgets": WidgetForm,
+        "footer_links": GroupForm,
+        "scripts": ScriptForm,
+    }
+    name = SingleLineField(
+        label="Name",
+        full=True,
+        required=True,
+        error_messages={"required": "Write a name."},
+        help_text="Operators see this in lists.",
+    )
+    page_type = forms.ChoiceField(
+        label="Page type",
+        choices=PAGE_TYPES,
+        widget=forms.RadioSelect,
+        error_messages={"required": "Choose a type.", "invalid_choice": "Choose one of the five."},
+    )
+    brand_id = SingleLineField(
+        label="Brand id",
+        mono=True,
+        required=True,
+        error_messages={"required": "Write the id of a brand."},
+        help_text="Brands of pages seen here are suggested.",
+    )
+    header_action_id = forms.ChoiceField(
+        label="Header action",
+        required=False,
+        widget=forms.Select(attrs={"class": "input"}),
+        error_messages={"invalid_choice": "This is the id of none of the actions below."},
+        help_text="One of the actions below that have an id.",
+    )
+    page_context = MultiLineField(
+        label="Context",
+        rows=5,
+        required=True,
+        error_messages={"required": "Write at least one character."},
+        help_text="What the page is for and how to speak. "
+        "Everyone who reads the page is written to from this.",
+    )
+
+    def __init__(self, typed: SubmittedData, **options: Any) -> None:
+        """Offer the typed actions as header action."""
+        super().__init__(typed, **options)
+        self.fields["brand_id"].widget.attrs["list"] = "brands-seen"
+        choice = self.fields["header_action_id"]
+        assert isinstance(choice, forms.ChoiceField)  # noqa: S101  # for the type checker
+        choice.choices = [("", "None"), *_typed_actions(typed)]
+
+
+class MetadataForm(NestedForm):
+    """The metadata of a new page; the spec has no pictures here."""
+
+    title = SingleLineField(label="Title")
+    description = SingleLineField(label="Description")
+    keywords = CommaSeparatedField(label="Keywords")
+    canonical_url = LinkField(label="Canonical URL")
+    author = SingleLineField(label="Author")
+    robots = CommaSeparatedField(label="Robots", mono=True)
+    theme_color = SingleLineField(label="Theme colour", mono=True)
+    og_title = SingleLineField(label="ogTitle")
+    og_description = SingleLineField(label="ogDescription")
+    og_site_name = SingleLineField(label="ogSiteName")
+    og_url = LinkField(label="ogUrl")
+    og_image_alt = SingleLineField(label="ogImageAlt")
+    twitter_title = SingleLineField(label="twitterTitle")
+    twitter_description = SingleLineField(label="twitterDescription")
+    twitter_site = SingleLineField(label="twitterSite")
+    twitter_creator = SingleLineField(label="twitterCreator")
+    twitter_image_alt = SingleLineField(label="twitterImageAlt")
+
+    @property
+    def general(self) -> list[forms.BoundField]:
+        """The fields outside the two cards."""
+        return [bound for bound in self if not bound.name.startswith(("og_", "twitter_"))]
+
+    @property
+    def cards(self) -> list["FieldGroup"]:
+        """The fields of the two cards for shared links."""
+        return [
+            FieldGroup(label, [bound for bound in self if bound.name.startswith(start)])
+            for label, start in (
+                ("Open Graph, for shared links", "og_"),
+                ("Twitter card", "twitter_"),
+            )
+        ]
+
+    def request(self) -> MetadataRequest | None:
+        """Return the metadata to send, or None if nothing was typed."""
+        given = {name: value for name, value in self.cleaned_data.items() if value}
+        return MetadataRequest(**given) if given else None
+
+
+@dataclass(frozen=True)
+class FieldGroup:
+    """Fields in a fold, which is open once one of them has a value."""
+
+    label: str
+    fields: list[forms.BoundField]
+
+    @property
+    def set_count(self) -> int:
+        """The number of fields with a value."""
+        return sum(bool(bound.value()) for bound in self.fields)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a field has a value or an error."""
+        return bool(self.set_count) or any(bound.errors for bound in self.fields)
+
+
+def _typed_actions(typed: SubmittedData) -> list[tuple[str, str]]:
+    """Return the id and label of each action with an id, without duplicates."""
+    found: dict[str, str] = {}
+    for action in typed.rows.get("actions", []):
+        action_id = action.fields.get("action_id", "").strip()
+        title = action.fields.get("button_title", "").strip()
+        if action_id:
+            found.setdefault(action_id, f"{title} ({action_id})" if title else action_id)
+    return list(found.items())

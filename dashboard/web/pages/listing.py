@@ -1,0 +1,369 @@
+"""Query, rows and pagination of the page list.
+
+The service's list takes no filters and promises no order (spec, List pages), so filters and
+sorting run on the ledger, and the page says how much of the list the ledger has.
+"""
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import QueryDict
+from django.utils import timezone
+
+from dashboard.client import APIError, InvalidRequestError, NotFoundError
+from dashboard.contract.envelope import ListEnvelope, UnreadableItem
+from dashboard.contract.pages import PageItem
+from dashboard.ledger.models.pages import parse_page
+from dashboard.ledger.page_flags import AUDIENCE_FLAGS
+from dashboard.ledger.queries.operations import troubled_pages
+from dashboard.ledger.queries.pages import (
+    DEFAULT_PAGE_SORT,
+    PAGE_SORTS,
+    Coverage,
+    Tally,
+    count_all_pages,
+    list_page_bodies,
+    tally_pages,
+)
+from dashboard.service.reading import ReadResult, read_pages
+from dashboard.web.ui.load_more import PAGE_SIZE, size_param
+from dashboard.web.ui.query_params import clean_param, int_param, search_param
+from dashboard.web.ui.tables import Heading, UnreadableItemRow, heading, unreadable_rows
+
+PageCounts = tuple[Tally, Coverage]
+
+READ_SIZE = 200
+"""Pages of one request when the rest of the list is loaded."""
+FILTER_FIELDS = {"status": "statuses", "type": "types", "standing": "standings"}
+"""The query parameter of each filter, and its field of PageQuery."""
+
+
+@dataclass(frozen=True)
+class ListWindow:
+    """The window of the page list that a URL shows: `?cursor= after= show=`."""
+
+    cursor: str = ""
+    """The start in the service's own list; empty for its beginning."""
+    before: int = 0
+    """The number of rows before the window."""
+    size: int = PAGE_SIZE
+    """The maximum number of rows."""
+
+    @classmethod
+    def of(cls, params: QueryDict) -> "ListWindow":
+        """Parse the query string."""
+        return cls(
+            cursor=params.get("cursor", ""),
+            before=int_param(params.get("after", "")),
+            size=size_param(params),
+        )
+
+    @property
+    def is_first_part(self) -> bool:
+        """Whether it is the default window: a service that refuses it refuses the list."""
+        return not self.cursor and self.size == PAGE_SIZE
+
+
+@dataclass(frozen=True)
+class PageQuery:
+    """Search words, filters and sort order of the page list, from its query string."""
+
+    words: str = ""
+    statuses: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    standings: tuple[str, ...] = ()
+    """Flags of its audiences: keys of AUDIENCE_FLAGS."""
+    sort: str = ""
+    """One of PAGE_SORTS, or empty."""
+
+    @classmethod
+    def of(cls, params: QueryDict) -> "PageQuery":
+        """Parse `?q= status= type= standing= sort=`; unknown flags and sort orders are dropped."""
+        sort = params.get("sort", "")
+        return cls(
+            words=search_param(params),
+            statuses=_list_param(params, "status"),
+            types=_list_param(params, "type"),
+            standings=tuple(
+                flag for flag in _list_param(params, "standing") if flag in AUDIENCE_FLAGS
+            ),
+            sort=sort if sort in PAGE_SORTS else "",
+        )
+
+    @property
+    def narrows(self) -> bool:
+        """Whether pages are filtered out, so that the total counts matches."""
+        return bool(self.words or self.statuses or self.types or self.standings)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the service's own list can be shown."""
+        return not self.narrows and not self.sort
+
+    def address(self, **more: str | int) -> str:
+        """Return the query string of this query, such as `?q=fleet&status=draft`."""
+        params = {
+            "q": self.words,
+            "status": self.statuses,
+            "type": self.types,
+            "standing": self.standings,
+            "sort": self.sort,
+        }
+        given = {name: value for name, value in (params | more).items() if value not in ("", ())}
+        return "?" + urlencode(given, doseq=True)
+
+    @property
+    def export_address(self) -> str:
+        """The query string of its CSV export; empty for all pages."""
+        return self.address().removesuffix("?")
+
+    @property
+    def chips(self) -> list["Chip"]:
+        """Every active filter, with the URL that removes it."""
+        chips = [Chip("words", self.words, replace(self, words="").address())] if self.words else []
+        for kind, field_name in FILTER_FIELDS.items():
+            chosen = getattr(self, field_name)
+            for value in chosen:
+                rest: dict[str, Any] = {field_name: tuple(one for one in chosen if one != value)}
+                chips.append(Chip(kind, value, replace(self, **rest).address()))
+        return chips
+
+    def tally(self) -> Tally:
+        """Count the pages by status and type, with the other filters applied; one query."""
+        return tally_pages(words=self.words, flags=self.standings)
+
+    @cached_property
+    def headings(self) -> dict[str, Heading]:
+        """The columns that can be sorted by: `name`, `type`, `status`, `audiences`, `updated`."""
+
+        def sorted_by(sort: str) -> str:
+            return replace(self, sort=sort).address()
+
+        first = ("name", "type", "status", "-audiences", "-updated")
+        return {sort.removeprefix("-"): heading(self.sort, sort, sorted_by) for sort in first}
+
+
+@dataclass(frozen=True)
+class Chip:
+    """An active filter; `address` is the list without it."""
+
+    kind: str
+    """`words`, `status`, `type` or `standing`."""
+    value: str
+    address: str
+
+
+@dataclass(frozen=True)
+class Pagination:
+    """Pagination below the page list: range, total and the "load more" link."""
+
+    first: int
+    """The number of the first row; 0 if the list starts with row 1."""
+    shown: int
+    total: int
+    narrows: bool
+    """Whether the total counts matches."""
+    is_cut: bool
+    unreadable: tuple[UnreadableItemRow, ...]
+    start_address: str
+    next_address: str
+    next_count: int
+    is_swapped: bool
+    """Whether it replaces the pagination in the browser, along with added rows."""
+
+
+@dataclass(frozen=True)
+class PageRows:
+    """One window of the page list."""
+
+    items: list[PageItem]
+    total: int
+    """The number of pages in the list, or of matches."""
+    before: int = 0
+    """The number of rows before these."""
+    next_address: str = ""
+    """The query string of the next rows; empty if there are none."""
+    is_cut: bool = False
+    """Whether the service has more, but sent no cursor."""
+    unreadable: list[UnreadableItem] = field(default_factory=list)
+    sort: str = ""
+    """One of PAGE_SORTS; empty in the service's own order."""
+    last_seen: int = 0
+    """The number of rows not read now, but shown as last seen."""
+
+    @property
+    def shown(self) -> int:
+        """The number of rows shown, including those before these."""
+        return self.before + len(self.items) + len(self.unreadable)
+
+    @property
+    def next_count(self) -> int:
+        """The maximum number of rows that "load more" adds."""
+        return min(PAGE_SIZE, max(self.total - self.shown, 1))
+
+    def pagination(self, query: PageQuery, *, are_added: bool) -> Pagination:
+        """Return the pagination below the rows; `are_added` if they are added to shown ones."""
+        return Pagination(
+            first=0 if are_added or not self.before else self.before + 1,
+            shown=self.shown,
+            total=self.total,
+            narrows=query.narrows,
+            is_cut=self.is_cut,
+            unreadable=unreadable_rows(self.unreadable),
+            start_address=query.address(),
+            next_address=self.next_address,
+            next_count=self.next_count,
+            is_swapped=are_added,
+        )
+
+
+@dataclass(frozen=True)
+class FailedPublish:
+    """The last publish of a page, if it failed or its outcome is unknown."""
+
+    operation_key: str
+    outcome: str
+    requested_at: datetime
+
+
+@dataclass(frozen=True)
+class PageRow:
+    """One row of the page list."""
+
+    page_id: str
+    name: str
+    title: str
+    page_type: str | None
+    status: str | None
+    audiences_count: int
+    updated_at: str
+    trouble: FailedPublish | None
+
+
+def build_rows(pages: list[PageItem]) -> list[PageRow]:
+    """Build the rows of these pages; one query."""
+    failed = {
+        page_id: FailedPublish(operation.operation_key, operation.outcome, operation.requested_at)
+        for page_id, operation in troubled_pages([page.page_id for page in pages]).items()
+    }
+    return [
+        PageRow(
+            page_id=page.page_id,
+            name=page.name,
+            title=page.title,
+            page_type=page.page_type,
+            status=page.status,
+            audiences_count=page.audiences_count,
+            updated_at=page.updated_at,
+            trouble=failed.get(page.page_id),
+        )
+        for page in pages
+    ]
+
+
+def service_rows(found: ListEnvelope[PageItem], *, before: int) -> PageRows:
+    """Return the rows of one response of the service's own list."""
+    rows = PageRows(
+        items=found.items, total=found.total_count, before=before, unreadable=found.unreadable
+    )
+    if not found.has_more:
+        return rows
+    if not found.next_cursor:
+        return replace(rows, is_cut=True)
+    return replace(
+        rows, next_address=PageQuery().address(cursor=found.next_cursor, after=rows.shown)
+    )
+
+
+def ledger_rows(query: PageQuery, window: ListWindow, *, total: int) -> PageRows:
+    """Return a window of the `total` matching pages in the ledger; one query."""
+    bodies = list_page_bodies(
+        words=query.words,
+        statuses=query.statuses,
+        types=query.types,
+        flags=query.standings,
+        sort=query.sort,
+        start=window.before,
+        size=window.size,
+        total=total,
+    )
+    rows = PageRows(
+        items=[parse_page(body) for body in bodies],
+        total=total,
+        before=window.before,
+        sort=query.sort or DEFAULT_PAGE_SORT,
+    )
+    if rows.shown >= rows.total or not rows.items:
+        return rows
+    return replace(rows, next_address=query.address(after=rows.shown))
+
+
+def read_window(window: ListWindow) -> tuple[ReadResult[PageRows], PageCounts]:
+    """Fetch a window of the service's list, or load the last known pages if that fails.
+
+    Once all pages are known, the list gets the ledger's default order, as the spec promises none.
+    Until then it has the service's order, in which its cursors continue.
+
+    Raises APIError if no page was ever seen, or if the service refuses the cursor or the limit.
+    """
+    query = PageQuery(sort=DEFAULT_PAGE_SORT)
+    try:
+        found = read_pages(cursor=window.cursor or None, limit=window.size)
+    except APIError as error:
+        tally, coverage = count_all_pages()
+        is_refused = isinstance(error, InvalidRequestError | NotFoundError)
+        if coverage.as_of is None or (is_refused and not window.is_first_part):
+            raise
+        rows = ledger_rows(query, window, total=coverage.known)
+        return ReadResult(rows, coverage.as_of, error), (tally, coverage)
+    rows = service_rows(found, before=window.before)
+    tally, coverage = count_all_pages()
+    if not (window.cursor or found.unreadable):
+        read = len(found.items)
+        # If one more call completes the list, make it now.
+        if coverage.missing and found.next_cursor and found.total_count - read <= READ_SIZE:
+            read = read_next_part(found.next_cursor, done=read).done
+            tally, coverage = count_all_pages()
+        if coverage.is_exact:
+            rows = ledger_rows(query, window, total=coverage.known)
+            rows = replace(rows, last_seen=max(coverage.known - read, 0))
+    return ReadResult(rows, timezone.now()), (tally, coverage)
+
+
+@dataclass(frozen=True)
+class LoadProgress:
+    """The progress of loading the whole list."""
+
+    done: int
+    total: int | None
+    cursor: str
+    """Where to continue; empty at the start and at the end."""
+    error: APIError | None = None
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the next part can be fetched at once."""
+        return bool(self.cursor) and self.error is None
+
+
+def read_next_part(cursor: str, *, done: int) -> LoadProgress:
+    """Fetch and record the next part of the whole list.
+
+    Loading ends if the service says so, or if a part is empty or repeats its own cursor.
+    """
+    try:
+        found = read_pages(cursor=cursor or None, limit=READ_SIZE)
+    except APIError as error:
+        return LoadProgress(done, None, cursor, error)
+    count = len(found.items) + len(found.unreadable)
+    next_cursor = found.next_cursor or ""
+    is_end = not (found.has_more and count) or next_cursor == cursor
+    return LoadProgress(done + count, found.total_count, "" if is_end else next_cursor)
+
+
+def _list_param(params: QueryDict, name: str) -> tuple[str, ...]:
+    values = map(clean_param, params.getlist(name))
+    return tuple(dict.fromkeys(value for value in values if value))[:PAGE_SIZE]

@@ -1,0 +1,34 @@
+"""Functions and filters of the templates under pages/."""
+
+from dashboard.contract.pages import PageItem
+from dashboard.web.pages.metadata import MetadataField
+from dashboard.web.ui.markup import STATUSES
+
+
+def page_status(value: str) -> str:
+    """Return the label of a page's status; an unknown one keeps its own name."""
+    label, _, _ = STATUSES.get(value, (value, "", ""))
+    return "not in the list answer" if value == "none" else label
+
+
+FLAG_LABELS = {
+    "live": "Something live",
+    "not-live": "Nothing live",
+    "changed": "Changed since publish",
+    "in-flight": "In flight",
+}
+
+
+def standing(value: str) -> str:
+    """Return the label of an audience flag."""
+    return FLAG_LABELS[value]
+
+
+def footer_link_count(page: PageItem) -> int:
+    """Count the links of all footer groups."""
+    return sum(len(group.links or []) for group in page.footer_links or [])
+
+
+def count_set(fields: list[MetadataField]) -> int:
+    """Count the metadata fields that have a value."""
+    return sum(field.is_set for field in fields)

@@ -1,0 +1,272 @@
+"""Views of the page list, its export, and one page with its audiences."""
+
+from dataclasses import replace
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+from django_htmx.http import replace_url, reswap, retarget
+
+from dashboard.accounts.permissions import PUBLISH, may
+from dashboard.client import APIError, InvalidRequestError, NotFoundError
+from dashboard.contract.audiences import Audience
+from dashboard.contract.envelope import ListEnvelope
+from dashboard.contract.pages import PageItem, PageStatus
+from dashboard.ledger.queries.audiences import versions_in_progress
+from dashboard.ledger.queries.operations import publishes_of_page
+from dashboard.ledger.queries.pages import page_last_known, pages_coverage
+from dashboard.operations.publish_progress import POLLING_PERIOD
+from dashboard.service.client import publishing_client
+from dashboard.service.concurrency import run_concurrently
+from dashboard.service.reading import ReadResult, read_audiences, read_page
+from dashboard.web.audiences.row_poll import first_poll, next_poll
+from dashboard.web.audiences.table import (
+    AudienceQuery,
+    AudienceView,
+    audience_rows,
+    audience_table,
+    last_outcomes,
+)
+from dashboard.web.pages import export
+from dashboard.web.pages.detail import PageBody, curl_line
+from dashboard.web.pages.filters import PageFilters, flag_options
+from dashboard.web.pages.listing import (
+    ListWindow,
+    LoadProgress,
+    PageCounts,
+    PageQuery,
+    PageRows,
+    build_rows,
+    ledger_rows,
+    read_next_part,
+    read_window,
+)
+from dashboard.web.ui.csv import csv_response
+from dashboard.web.ui.htmx import Request, render_partial, wants_partial
+from dashboard.web.ui.load_more import params_for_all_rows
+from dashboard.web.ui.query_params import int_param
+from dashboard.web.ui.urls import cached_reverse
+
+LIST = "pages/list.html"
+
+
+@require_GET
+def page_list(request: Request) -> HttpResponse:
+    """List pages: live by `?cursor=`, or from the ledger by `?q= status= type= standing= sort=`.
+
+    `show=` is the number of rows, if more than the default were loaded before.
+    """
+    query, window = PageQuery.of(request.GET), ListWindow.of(request.GET)
+    if request.htmx.target == "f-standing":
+        menu = {"filters": {"standings": flag_options(query, counted=True)}}
+        return render_partial(request, LIST, menu, parts=("f-standing",))
+    if "read" in request.GET:
+        return _load_next_part(request, query)
+    if not query.is_plain:
+        return _show(request, _ledger_context(query, window))
+    try:
+        reading, counts = read_window(window)
+    except (InvalidRequestError, NotFoundError):
+        if window.is_first_part:
+            raise
+        reading, counts = read_window(ListWindow())
+        context = _list_context(query, reading, counts, restarted=True)
+        return _show_all_results(request, context) if request.htmx else _show(request, context)
+    return _show(request, _list_context(query, reading, counts))
+
+
+@require_GET
+def page_export(request: Request) -> StreamingHttpResponse:
+    """Export all known pages that match `?q= status= type= standing= sort=` as CSV."""
+    rows = export.rows(PageQuery.of(request.GET))
+    return csv_response(f"pages-{timezone.localdate():%Y-%m-%d}.csv", export.COLUMNS, rows)
+
+
+def _load_next_part(request: Request, query: PageQuery) -> HttpResponse:
+    """Load one more part of the whole list; the browser repeats this until all are loaded."""
+    progress = read_next_part(
+        request.GET.get("cursor", ""), done=int_param(request.GET.get("read", ""))
+    )
+    is_done = not (progress.goes_on or progress.error)
+    context = _ledger_context(query, ListWindow(), progress=None if is_done else progress)
+    if not is_done:
+        return _show(request, context)
+    if request.htmx:
+        return _show_all_results(request, context)
+    return redirect(context["whole_address"])
+
+
+def _ledger_context(
+    query: PageQuery, window: ListWindow, *, progress: LoadProgress | None = None
+) -> dict[str, Any]:
+    """Return the context of a list from the ledger."""
+    tally = query.tally()
+    coverage = pages_coverage()
+    rows = ledger_rows(query, window, total=tally.total(query.statuses, query.types))
+    reading = ReadResult(rows, coverage.as_of or timezone.now())
+    return _list_context(query, reading, (tally, coverage), progress=progress)
+
+
+def _list_context(
+    query: PageQuery,
+    reading: ReadResult[PageRows],
+    counts: PageCounts,
+    *,
+    progress: LoadProgress | None = None,
+    restarted: bool = False,
+) -> dict[str, Any]:
+    done, cursor = (progress.done, progress.cursor) if progress else (0, "")
+    tally, coverage = counts
+    return {
+        "here": "pages",
+        "query": query,
+        "ordered": replace(query, sort=reading.value.sort),
+        "whole_address": reverse("page-list") + query.address().removesuffix("?"),
+        "read_address": query.address(read=done, cursor=cursor),
+        "reading": reading,
+        "rows": reading.value,
+        "drawable": build_rows(reading.value.items),
+        "coverage": coverage,
+        "filters": PageFilters.over(query, tally),
+        "progress": progress,
+        "restarted": restarted,
+    }
+
+
+def _show(request: Request, context: dict[str, Any]) -> HttpResponse:
+    foot = context["rows"].pagination(context["query"], are_added=request.htmx.target == "rows")
+    parts = ("results", "rows", "coverage")
+    response = render_partial(request, LIST, context | {"foot": foot}, parts=parts)
+    if request.htmx.target == "results":
+        # A form sends its empty fields too: show the URL without them.
+        return replace_url(response, context["whole_address"])
+    if request.htmx.target == "rows":
+        return replace_url(response, _all_rows_url(request, context))
+    return response
+
+
+def _all_rows_url(request: Request, context: dict[str, Any]) -> str:
+    """Return the URL that shows all rows loaded so far, for Back and a reload."""
+    rows: PageRows = context["rows"]
+    shown = params_for_all_rows(request, ("cursor", "after"), rows.shown - rows.before)
+    return f"{cached_reverse('page-list')}{context['query'].address(**shown)}"
+
+
+def _show_all_results(request: Request, context: dict[str, Any]) -> HttpResponse:
+    """Return all results, even if htmx requested a smaller partial."""
+    foot = context["rows"].pagination(context["query"], are_added=False)
+    response = render(request, f"{LIST}#results", context | {"foot": foot})
+    return reswap(retarget(response, "#results"), "outerHTML")
+
+
+@require_GET
+def page_detail(request: Request, page_id: str) -> HttpResponse:
+    """Show one page, and its audiences by `?q= status= standing= sort= show=`.
+
+    The partial of the audiences fetches the page only if the service does not list them: the page
+    then tells whether it exists. While a version is in progress, the browser polls the partial
+    "row-poll"; `?rows=` is the state of the rows it shows.
+    """
+    if wants_partial(request, ("row-poll",)):
+        return _poll_rows(request, page_id)
+    client, read_at = publishing_client(), timezone.now()
+    listing = run_concurrently(lambda: client.audiences.list(page_id))
+    parts = ("audience-results",)
+    is_whole = not wants_partial(request, parts)
+    page = _page_context(request, read_page(page_id)) if is_whole else {}
+    query = AudienceQuery.of(request.GET)
+    try:
+        found = read_audiences(page_id, listing=listing, read_at=read_at)
+        audiences = _audiences_context(request, page_id, found, query, page.get("page"))
+    except APIError as error:
+        audiences = {
+            "audiences_error": error,
+            "are_live": False,
+            "audiences": None,
+            "table": None,
+        }
+    if not (is_whole or audiences["are_live"]):
+        page = _page_context(request, read_page(page_id))
+    response = render_partial(request, "pages/detail.html", page | audiences, parts=parts)
+    if is_whole:
+        return response
+    # The filters survive a reload and Back.
+    address = reverse("page-detail", args=[page_id])
+    return replace_url(response, address + query.address.removesuffix("?"))
+
+
+def _page_context(request: Request, reading: ReadResult[PageItem]) -> dict[str, Any]:
+    page = reading.value
+    service = settings.SERVICE_URL or request.build_absolute_uri("/")
+    return {
+        "here": "pages",
+        "reading": reading,
+        "page": page,
+        "body": PageBody(page, curl_line(service, "pages", page.page_id)),
+    }
+
+
+def _audiences_context(
+    request: Request,
+    page_id: str,
+    audiences: ReadResult[ListEnvelope[Audience]],
+    query: AudienceQuery,
+    page: PageItem | None,
+) -> dict[str, Any]:
+    """Return the context of the audience table."""
+    view = _audience_view(request, page_id, audiences, query, page)
+    table = audience_table(audiences.value, view)
+    now = timezone.now()
+    return {
+        "audiences": audiences,
+        "audiences_error": None,
+        "are_live": audiences.is_live,
+        "table": table,
+        "row_poll": first_poll(
+            table.rows, versions_in_progress(page_id, now - POLLING_PERIOD), now=now
+        ),
+    }
+
+
+def _poll_rows(request: Request, page_id: str) -> HttpResponse:
+    """Return the audience rows that have changed, and the next poll."""
+    context: dict[str, Any] = {"row_poll": None}
+    try:
+        audiences = read_audiences(page_id)
+    except APIError as error:
+        context["poll_error"] = error
+    else:
+        now = timezone.now()
+        view = _audience_view(request, page_id, audiences, AudienceQuery.of(request.GET))
+        context["poll_error"] = audiences.error
+        context["row_poll"] = next_poll(
+            audience_rows(audiences.value.items, view),
+            versions_in_progress(page_id, now - POLLING_PERIOD),
+            shown=request.GET.get("rows", ""),
+            polls=int_param(request.GET.get("polls", "")),
+            now=now,
+        )
+    return render_partial(request, "pages/detail.html", context, parts=("row-poll",))
+
+
+def _audience_view(
+    request: Request,
+    page_id: str,
+    audiences: ReadResult[ListEnvelope[Audience]],
+    query: AudienceQuery,
+    page: PageItem | None = None,
+) -> AudienceView:
+    known = page or page_last_known(page_id)
+    return AudienceView(
+        page_id=page_id,
+        address=request.path,
+        query=query,
+        may_publish=may(request, PUBLISH),
+        is_page_archived=known is not None and known.status == PageStatus.ARCHIVED,
+        is_held_back=audiences.error is not None,
+        last_publishes=last_outcomes(publishes_of_page(page_id)),
+    )

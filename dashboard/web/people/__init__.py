@@ -1,0 +1,1 @@
+"""List, search and export people."""

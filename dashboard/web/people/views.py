@@ -1,0 +1,134 @@
+"""People: list, live search, one open person, and CSV export.
+
+This is personal data: read from the service each time, neither cached nor stored.
+"""
+
+from typing import Any
+
+from django.http import HttpResponse, StreamingHttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+from django_htmx.http import push_url, replace_url, reswap, retarget
+
+from dashboard.client import APIError
+from dashboard.web.people import export
+from dashboard.web.people.listing import OpenPerson, PeopleListContext, open_person, people_part
+from dashboard.web.people.query import PeopleQuery
+from dashboard.web.ui.csv import csv_response
+from dashboard.web.ui.failures import explain
+from dashboard.web.ui.htmx import Request, block_name, render_partial
+from dashboard.web.ui.load_more import browser_query
+
+LIST = "people/list.html"
+PARTS = ("results", "rows", "person")
+# The partial that shows the error, by the target of the request.
+ERROR_PARTIALS = {"results": "results", "rows": "list-foot", "person": "person"}
+
+
+@require_GET
+@never_cache
+def people_list(request: Request) -> HttpResponse:
+    """List or search people by `?q= cursor=`; `person=` opens one of them."""
+    query = PeopleQuery.from_params(request.GET)
+    try:
+        part = people_part(query)
+    except APIError as error:
+        return _show_failure(request, query, error)
+    opened = open_person(part) if part.query.is_open else None
+    context = {
+        "here": "people",
+        "query": part.query,
+        "part": part,
+        "failure": None,
+        "opened": opened,
+        "shows_person": part.query.is_open,
+        "keeps_focus": _keeps_focus(request, opened),
+    }
+    if part.is_restarted and request.htmx.target in ("rows", "person"):
+        response = _show_in(request, "results", context | {"brings_all": True})
+        return _with_browser_url(request, part.query, response)
+    context["brings_all"] = request.htmx.target == "results"
+    response = render_partial(request, LIST, context, parts=PARTS)
+    return _with_rows_added(request, part, _with_browser_url(request, query, response))
+
+
+@require_GET
+def people_export(request: Request) -> StreamingHttpResponse:
+    """Export the people who match `?q=`, or all, as CSV.
+
+    Raises APIError if the first page can't be read.
+    """
+    words = PeopleQuery.from_params(request.GET).words
+    rows = export.rows(words, export.first_page(words))
+    return csv_response(f"people-{timezone.localdate():%Y-%m-%d}.csv", export.COLUMNS, rows)
+
+
+def _show_failure(request: Request, query: PeopleQuery, error: APIError) -> HttpResponse:
+    """Render the error in the target's partial; the search stays as typed."""
+    failure = explain(error)
+    part = ERROR_PARTIALS.get(request.htmx.target or "")
+    context = {
+        "here": "people",
+        "query": query,
+        "part": None,
+        "opened": None,
+        "failure": failure,
+        "keeps_focus": False,
+        "shows_person": part == "person",
+        "brings_all": part == "results",
+    }
+    if part is None or request.htmx.history_restore_request:
+        return render_partial(request, LIST, context, status=failure.status)
+    response = _show_in(request, part, context, status=failure.status)
+    return _with_browser_url(request, query, response)
+
+
+def _show_in(request: Request, part: str, context: dict[str, Any], **options: Any) -> HttpResponse:
+    """Render a partial other than the target of the request."""
+    response = render(request, f"{LIST}#{block_name(part)}", context, **options)
+    return reswap(retarget(response, f"#{part}"), "outerHTML")
+
+
+def _with_browser_url(request: Request, query: PeopleQuery, response: HttpResponse) -> HttpResponse:
+    """Set the browser's URL to what is shown.
+
+    Only the first letter of a search and the first open person become history entries, so Back
+    undoes the whole search or closes the person.
+    """
+    shown = _shown(request)
+    is_step = {
+        "results": bool(shown.words) != bool(query.words),
+        "person": not shown.is_open,
+    }.get(request.htmx.target or "")
+    if request.htmx.target == "person":
+        query = query.opened_in(shown)
+    if is_step is None:
+        return response
+    return (push_url if is_step else replace_url)(response, query.address)
+
+
+def _with_rows_added(
+    request: Request, part: PeopleListContext, response: HttpResponse
+) -> HttpResponse:
+    """Set the browser's URL to the earlier and the added rows, for Back and reload."""
+    if request.htmx.target != "rows":
+        return response
+    shown = _shown(request)
+    grown = shown.grown(part.query, part.shown) if shown.words == part.query.words else part.query
+    return replace_url(response, grown.address)
+
+
+def _shown(request: Request) -> PeopleQuery:
+    """Return the query of the URL that the browser shows."""
+    return PeopleQuery.from_params(browser_query(request))
+
+
+def _keeps_focus(request: Request, opened: OpenPerson | None) -> bool:
+    """Tell whether the pressed arrow exists again, to keep the focus."""
+    arrows = {
+        "person-next": opened and opened.next,
+        "person-previous": opened and opened.previous,
+    }
+    return bool(arrows.get(request.htmx.trigger or ""))

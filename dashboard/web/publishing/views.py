@@ -1,0 +1,234 @@
+"""Publish a version: its review, the form and the progress."""
+
+from dataclasses import replace
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.functional import SimpleLazyObject
+from django.utils.http import urlencode
+from django.views.decorators.http import require_http_methods
+from django_htmx.http import (
+    HttpResponseClientRedirect,
+    push_url,
+    replace_url,
+    reswap,
+    retarget,
+    trigger_client_event,
+)
+
+from dashboard.accounts.permissions import PUBLISH, demand, may, requires
+from dashboard.ledger.models import Operation
+from dashboard.ledger.models.operations import Outcome
+from dashboard.ledger.operations import publish_key, show_interrupted
+from dashboard.observability.request_context import tolerate_write_errors
+from dashboard.operations.checking import (
+    load_version_state,
+    read_version_state,
+    settle_from_snapshot,
+)
+from dashboard.operations.execution import send
+from dashboard.operations.publish import (
+    begin_publish,
+    current_progress,
+    find_publish,
+    has_changed,
+    publish_in_progress,
+    record_not_sent,
+    submit_problem,
+)
+from dashboard.operations.publish_progress import Stage
+from dashboard.operations.publish_review import PublishReview, PublishTarget, review_publish
+from dashboard.operations.typical_times import typical_times
+from dashboard.web.audiences.state import head_last_known, head_of
+from dashboard.web.audiences.views import audience_context
+from dashboard.web.ui.htmx import Request, render_partial, wants_partial
+from dashboard.web.ui.text_diff import TextDifference, compare_texts
+
+OUT_OF_DATE = "This form is out of date. Nothing was sent. Read it again, then publish."
+CHANGED = "What you read has changed. Nothing was sent."
+NOT_SENT_AGAIN = "Nothing was sent again. Read what was found first."
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(PUBLISH, methods=("POST",))
+def publish(request: Request, page_id: str, audience_id: str, version_id: str) -> HttpResponse:
+    """Show the review of a version; publish it once; show the progress.
+
+    `?operation=` names one publish of this version, which every user may watch. Without it, users
+    who may publish see the publish in progress, or the review.
+    """
+    target = PublishTarget(page_id, audience_id, version_id)
+    if request.method == "POST":
+        return _submit(request, target)
+    if operation_key := request.GET.get("operation", ""):
+        operation = find_publish(target, operation_key)
+        if operation is None:
+            raise Http404
+        return show_publish(request, operation)
+    demand(request, PUBLISH)
+    return _review(request, target)
+
+
+def show_publish(request: Request, operation: Operation, *, is_new: bool = False) -> HttpResponse:
+    """Show a recorded publish: its progress, its unknown outcome, or the form to try again.
+
+    `is_new` says that it was just sent: its response is shown, and nothing is fetched.
+    """
+    attempts = list(operation.attempts.all())
+    show_interrupted(operation, attempts)
+    snapshot = load_version_state(operation) if is_new else read_version_state(operation)
+    if not is_new:
+        with tolerate_write_errors():
+            operation = settle_from_snapshot(operation, snapshot)
+        show_interrupted(operation, attempts)
+    if operation.outcome in (Outcome.REJECTED, Outcome.NOT_SENT):
+        if not may(request, PUBLISH):
+            return _redirect_to_record(request, operation)
+        review = review_publish(_target_of(operation), with_conversation=True)
+        return _confirm(request, review, failed=operation)
+    progress = current_progress(operation, snapshot)
+    context = {
+        "kind": "unknown" if progress.stage is Stage.UNKNOWN else "progress",
+        "operation": operation,
+        "attempts": attempts,
+        "attempt": attempts[-1] if attempts else None,
+        "progress": progress,
+        "sighting": snapshot,
+        "usual": typical_times(),
+        "is_new": is_new,
+        "was": request.GET.get("was", ""),
+    }
+    return _render(request, _target_of(operation), context)
+
+
+def confirm_resend(request: Request, review: PublishReview) -> HttpResponse:
+    """Show the findings against sending a publish of unknown outcome again, and ask to confirm."""
+    return _confirm(request, review, is_again=True, problem=NOT_SENT_AGAIN, status=422)
+
+
+def publish_url(operation: Operation) -> str:
+    """Return the URL of the progress of a recorded publish."""
+    url = reverse("version-publish", args=_target_of(operation).ids)
+    return f"{url}?{urlencode({'operation': operation.operation_key})}"
+
+
+def _review(request: Request, target: PublishTarget) -> HttpResponse:
+    review = review_publish(target, with_conversation=True)
+    if operation := publish_in_progress(review):
+        return show_publish(request, operation)
+    return _confirm(request, review)
+
+
+def _submit(request: Request, target: PublishTarget) -> HttpResponse:
+    review = review_publish(target, with_conversation=False)
+    posted_key = request.POST.get("operation_key", "")
+    if recorded := find_publish(target, posted_key) or publish_in_progress(review):
+        return _show_result(request, recorded)
+    if posted_key != review.operation_key:
+        return _confirm(request, review, problem=OUT_OF_DATE, status=422)
+    if not review.reading.is_live:
+        return _show_result(request, record_not_sent(review, actor=request.user), review)
+    if has_changed(review, request.POST.get("shown", "")):
+        return _confirm(request, review, problem=CHANGED, status=422)
+    typed = request.POST.get("number", "")
+    if problem := submit_problem(review, typed):
+        return _confirm(request, review, problem=problem, typed=typed, status=422)
+    operation, attempt = begin_publish(review, actor=request.user)
+    if attempt is not None:
+        operation = send(operation, attempt).operation
+    return _show_result(request, operation)
+
+
+def _show_result(
+    request: Request, operation: Operation, review: PublishReview | None = None
+) -> HttpResponse:
+    """Show the operation; without htmx, redirect to its own URL."""
+    if not request.htmx:
+        return redirect(publish_url(operation))
+    if review is None:
+        # The page behind the dialog reloads the state of the version.
+        return trigger_client_event(
+            show_publish(request, operation, is_new=True), "version-published"
+        )
+    next_key = publish_key(*review.subject.ids)
+    return _confirm(request, replace(review, operation_key=next_key), failed=operation)
+
+
+def _redirect_to_record(request: Request, operation: Operation) -> HttpResponse:
+    """Redirect a user who may not publish to the operation in Activity."""
+    record = reverse("operation-detail", args=[operation.operation_key])
+    return HttpResponseClientRedirect(record) if request.htmx else redirect(record)
+
+
+def _confirm(
+    request: Request,
+    review: PublishReview,
+    *,
+    failed: Operation | None = None,
+    is_again: bool = False,
+    problem: str = "",
+    typed: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    target = review.subject
+    context = {
+        "kind": "confirm",
+        "preparation": review,
+        "difference": SimpleLazyObject(lambda: _difference(review)),
+        "reading": review.reading,
+        "failed": failed,
+        "failed_attempt": failed.attempts.last() if failed else None,
+        "is_again": is_again,
+        "problem": problem,
+        "typed": typed,
+        "head": SimpleLazyObject(lambda: head_of(*target.of_audience, review.reading.value)),
+    }
+    return _render(request, target, context, status=status)
+
+
+def _difference(review: PublishReview) -> TextDifference:
+    """Return what changes in the supplementary context."""
+    live, version = review.live, review.version
+    return compare_texts(
+        live.supplementary_context if live else None,
+        version.supplementary_context if version else None,
+    )
+
+
+def _render(
+    request: Request, target: PublishTarget, context: dict[str, Any], *, status: int = 200
+) -> HttpResponse:
+    defaults: dict[str, Any] = {
+        "here": "pages",
+        "subject": target,
+        "progress": None,
+        "head": SimpleLazyObject(lambda: head_last_known(*target.of_audience)),
+    }
+    context = defaults | context
+    template = "publishing/dialog.html"
+    if request.htmx.target == "progress" and request.GET.get("kind") != context["kind"]:
+        # The poll found another kind of dialog, which replaces the whole one.
+        response = render(request, f"{template}#publish", context, status=status)
+        return reswap(retarget(response, "closest dialog"), "innerHTML")
+    parts = ("dialogs", "publish", "progress")
+    if not wants_partial(request, parts) and context["head"]:
+        context = audience_context(context["head"], may_fetch=False) | context
+    response = render_partial(request, template, context, parts=parts, status=status)
+    return _update_url(request, context, response)
+
+
+def _update_url(request: Request, context: dict[str, Any], response: HttpResponse) -> HttpResponse:
+    """Set the URL of the dialog, so that Back closes it and a reload opens it again."""
+    if request.method != "POST":
+        is_opened = request.htmx.target == "dialogs"
+        return push_url(response, request.get_full_path()) if is_opened else response
+    operation: Operation | None = context.get("operation") or context.get("failed")
+    if operation is None or request.htmx.target != "publish":
+        return response
+    return replace_url(response, publish_url(operation))
+
+
+def _target_of(operation: Operation) -> PublishTarget:
+    return PublishTarget(operation.page_id, operation.audience_id, operation.version_id)

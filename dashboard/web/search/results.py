@@ -1,0 +1,373 @@
+"""Results of the palette and /find/: destinations, objects in the ledger, and commands.
+
+All of it comes from the ledger but people, who are fetched from the service.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from django.urls import reverse
+from django.utils.http import urlencode
+
+from dashboard.contract.audiences import VersionStatus
+from dashboard.contract.envelope import ListEnvelope
+from dashboard.contract.people import Person
+from dashboard.folding import fold
+from dashboard.ledger.models import (
+    AudienceRecord,
+    Operation,
+    PageRecord,
+    SubscriptionRecord,
+    VersionRecord,
+)
+from dashboard.ledger.queries import find
+from dashboard.ledger.queries.audiences import IN_FLIGHT
+from dashboard.web.search.recent_visits import Visit
+from dashboard.web.ui.locale_format import number
+
+MAX_GROUP_HITS = 6
+MAX_ACTIONS = 4
+"""The maximum number of commands for the audiences found."""
+DESTINATIONS = (
+    ("overview", "Overview", "overview"),
+    ("page", "Pages", "page-list"),
+    ("people", "People", "people-list"),
+    ("webhook", "Webhooks", "subscription-list"),
+    ("activity", "Activity", "operation-list"),
+    ("theme", "Settings", "settings"),
+)
+SIGN_OUT_NAMES = ("Sign out", "Log out", "Logout")
+SIGN_OUT_FORM = "sign-out"
+"""The id of the user menu's form: signing out is a POST."""
+PAGE_SIZE = 100
+"""Hits per page in the list of all hits of a kind."""
+NOT_PUBLISHABLE = (*IN_FLIGHT, VersionStatus.CANCELLED, VersionStatus.ARCHIVED)
+"""An archived version can be published again, from its audience's own page."""
+MIN_VERB_CHARACTERS = 3
+"""Length from which an abbreviated verb is recognised."""
+MAX_VERB_CANDIDATES = 50
+"""The number of audiences checked for whether a verb applies."""
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One search result."""
+
+    icon: str
+    name: str
+    address: str
+    note: str = ""
+    status: str = ""
+    label: str = ""
+    """Replaces the label of the status."""
+    form: str = ""
+    """The id of a form to submit instead of a link."""
+
+
+@dataclass(frozen=True)
+class ResultGroup:
+    """The best hits of one kind, their total, and the link to all of them."""
+
+    label: str
+    hits: list[Hit]
+    total: int = 0
+    all_hits: Hit | None = None
+
+    @property
+    def heading(self) -> str:
+        """The label, with the total if that is more than is shown."""
+        if self.total <= len(self.hits):
+            return self.label
+        return f"{self.label}: {number(len(self.hits))} of {number(self.total)}"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One page of all hits of a kind, with the numbers of its first and last, from 1."""
+
+    group: ResultGroup
+    first: int
+    last: int
+    previous: int | None
+    """The offset of the previous page; None on the first one."""
+    next: int | None
+
+
+@dataclass(frozen=True)
+class Rights:
+    """The permissions that decide what is offered."""
+
+    publish: bool
+    create_page: bool
+
+    @property
+    def verbs(self) -> tuple[str, ...]:
+        """The verbs for an audience's latest version."""
+        return ("publish", "compare") if self.publish else ("compare",)
+
+
+def exact_hits(identifier: str) -> list[Hit]:
+    """Return everything in the ledger with exactly this id."""
+    matches = find.find_by_id(identifier)
+    return [
+        *map(page_hit, matches.pages),
+        *_audience_hits(matches.audiences),
+        *_version_hits(matches.versions),
+        *map(_subscription_hit, matches.subscriptions),
+        *_operation_hits(matches.operations),
+    ]
+
+
+def search_groups(
+    words: str, exact: list[Hit], visits: list[Visit], rights: Rights
+) -> list[ResultGroup]:
+    """Return the results for the words; `exact` are the hits with the words as their id.
+
+    A verb alone is applied to the recent visits.
+    """
+    audiences = find.search_audiences(words, MAX_GROUP_HITS)
+    pages = find.search_pages(words, MAX_GROUP_HITS)
+    webhooks = find.search_subscriptions(words, MAX_GROUP_HITS)
+    actions = [
+        *_verb_actions(words, visits, rights.verbs),
+        *islice(_actions(audiences.best, rights.verbs), MAX_ACTIONS),
+    ]
+    page_hits = [page_hit(record, words) for record in pages.best]
+    groups = [
+        ResultGroup("With exactly this id", exact),
+        ResultGroup("Go to", _destinations(words, rights)),
+        _group("Audiences", _audience_hits(audiences.best), audiences.total, words),
+        _group("Pages", page_hits, pages.total, words, address=reverse("page-list")),
+        _group("Webhooks", [*map(_subscription_hit, webhooks.best)], webhooks.total, words),
+        ResultGroup("Commands", [*dict.fromkeys(actions), *_searches(words)]),
+    ]
+    seen = {hit.address for hit in exact}
+    rest = [
+        replace(group, hits=[hit for hit in group.hits if hit.address not in seen])
+        for group in groups[1:]
+    ]
+    return [group for group in (groups[0], *rest) if group.hits]
+
+
+def all_hits(kind: str, words: str, start: int) -> Part:
+    """Return one page of all audiences or all webhooks that match the words."""
+    if kind == "webhooks":
+        webhooks = find.search_subscriptions(words, start + PAGE_SIZE)
+        hits, total = [*map(_subscription_hit, webhooks.best[start:])], webhooks.total
+    else:
+        audiences = find.search_audiences(words, PAGE_SIZE, start=start)
+        hits, total = _audience_hits(audiences.best), audiences.total
+    last = start + len(hits)
+    return Part(
+        ResultGroup(kind.capitalize(), hits, total),
+        first=start + 1,
+        last=last,
+        previous=max(start - PAGE_SIZE, 0) if start else None,
+        next=last if start < last < total else None,
+    )
+
+
+def _group(
+    label: str, hits: list[Hit], total: int, words: str, *, address: str = ""
+) -> ResultGroup:
+    """Return a group, with a link to all of its kind if there are more than are shown."""
+    if total <= len(hits):
+        return ResultGroup(label, hits)
+    params = {"q": words} if address else {"q": words, "all": label.lower()}
+    name = f"All {number(total)} {label.lower()} with “{words}”"
+    everything = Hit("search", name, f"{address or reverse('find')}?{urlencode(params)}")
+    return ResultGroup(label, hits, total, everything)
+
+
+def initial_groups(pins: list[Visit], visits: list[Visit], rights: Rights) -> list[ResultGroup]:
+    """Return the groups shown before anything is typed."""
+    groups = [
+        ResultGroup("Pinned", visit_hits(pins)),
+        ResultGroup(
+            "Recently visited", visit_hits([visit for visit in visits if visit not in pins])
+        ),
+        ResultGroup("Go to", _destinations("", rights)),
+    ]
+    return [group for group in groups if group.hits]
+
+
+def person_group(people: ListEnvelope[Person], words: str) -> ResultGroup:
+    """Return people, each linked to a search of the list: they have no pages of their own."""
+    hits = [_person_hit(person) for person in people.items]
+    return _group("People", hits, people.total_count, words, address=reverse("people-list"))
+
+
+def visit_hits(visits: list[Visit]) -> list[Hit]:
+    """Return pages and audiences by their ids, in order; those not in the ledger are left out."""
+    page_ids = [page_id for page_id, audience_id in visits if not audience_id]
+    pages = find.pages_by_id(page_ids) if page_ids else {}
+    audiences = find.audiences_by_id([visit for visit in visits if visit[1]])
+    hits = {(page_id, ""): page_hit(record) for page_id, record in pages.items()}
+    hits |= zip(audiences, _audience_hits([*audiences.values()]), strict=True)
+    return [hits[visit] for visit in visits if visit in hits]
+
+
+def page_hit(record: PageRecord, words: str = "") -> Hit:
+    """Return a page, with its title or id as a note if that contains words the name lacks."""
+    address = reverse("page-detail", args=[record.page_id])
+    name = record.name or record.page_id
+    missing = [word for word in fold(words).split() if word not in fold(name)]
+    notes = [
+        text
+        for text in (record.title, record.page_id)
+        if any(word in fold(text) for word in missing)
+    ]
+    return Hit("page", name, address, note=next(iter(notes), ""), status=record.status)
+
+
+def audience_hit(record: AudienceRecord, page: str) -> Hit:
+    """Return an audience, with its page's name as a note, and its live version or status."""
+    address = reverse("audience-detail", args=[record.page_id, record.audience_id])
+    is_live = bool(record.live_version_id)
+    return Hit(
+        "audience",
+        str(record),
+        address,
+        note=f"{page}, archived" if record.archived else page,
+        status="live" if is_live else record.latest_status,
+        label=f"Version {record.live_version_number} live" if is_live else "",
+    )
+
+
+def _audience_hits(records: list[AudienceRecord]) -> list[Hit]:
+    """Return audiences with the names of their pages: their own are not unique."""
+    pages = _pages_of(records)
+    return [audience_hit(record, _page_name(record.page_id, pages)) for record in records]
+
+
+def _pages_of(records: Sequence[AudienceRecord | VersionRecord]) -> dict[str, PageRecord]:
+    return find.pages_by_id([record.page_id for record in records]) if records else {}
+
+
+def _page_name(page_id: str, pages: dict[str, PageRecord]) -> str:
+    return (pages[page_id].name if page_id in pages else "") or page_id
+
+
+def _version_hits(records: list[VersionRecord]) -> list[Hit]:
+    pages = _pages_of(records)
+    audiences = find.audiences_by_id([(one.page_id, one.audience_id) for one in records])
+    return [_version_hit(record, pages, audiences) for record in records]
+
+
+def _version_hit(
+    record: VersionRecord,
+    pages: dict[str, PageRecord],
+    audiences: dict[Visit, AudienceRecord],
+) -> Hit:
+    address = reverse("version-list", args=[record.page_id, record.audience_id])
+    name = f"Version {record.version_number}"
+    audience = audiences.get((record.page_id, record.audience_id), record.audience_id)
+    return Hit(
+        "versions",
+        name,
+        f"{address}#v{record.version_number}",
+        note=f"{audience}, {_page_name(record.page_id, pages)}",
+        status=record.status,
+    )
+
+
+def _subscription_hit(record: SubscriptionRecord) -> Hit:
+    address = reverse("subscription-detail", args=[record.subscription_id])
+    return Hit("webhook", str(record), address)
+
+
+def _operation_hits(operations: list[Operation]) -> list[Hit]:
+    page_ids = [one.page_id for one in operations if one.audience_id]
+    pages = find.pages_by_id(page_ids) if page_ids else {}
+    return [
+        _operation_hit(one, _page_name(one.page_id, pages) if one.audience_id else "")
+        for one in operations
+    ]
+
+
+def _operation_hit(operation: Operation, page: str) -> Hit:
+    address = reverse("operation-detail", args=[operation.operation_key])
+    name = " ".join(filter(None, [operation.title, operation.target_name]))
+    return Hit("activity", name, address, note=page, status=operation.outcome)
+
+
+def _person_hit(person: Person) -> Hit:
+    query = person.email or person.slug or person.name or person.phone_number or ""
+    address = f"{reverse('people-list')}?{urlencode({'q': query})}"
+    return Hit("person", person.name or "Name not given", address, note=person.email or "")
+
+
+def _destinations(words: str, rights: Rights) -> list[Hit]:
+    hits = [Hit(icon, name, reverse(view)) for icon, name, view in DESTINATIONS]
+    if rights.create_page:
+        hits.append(Hit("plus", "Create page", reverse("page-create")))
+    hits.append(Hit("keyboard", "Keyboard shortcuts", f"{reverse('find')}#keys"))
+    matches = [hit for hit in hits if _has_word_prefix(hit.name, words)]
+    if any(_has_word_prefix(name, words) for name in SIGN_OUT_NAMES):
+        matches.append(Hit("logout", SIGN_OUT_NAMES[0], "", form=SIGN_OUT_FORM))
+    return matches
+
+
+def _has_word_prefix(name: str, words: str) -> bool:
+    """Tell whether the name, or one of its words, starts with the words."""
+    return not words or f" {fold(words)}" in f" {fold(name)}"
+
+
+def _verb_actions(words: str, visits: list[Visit], verbs: tuple[str, ...]) -> list[Hit]:
+    """Return the commands for words such as "publish acme" or "pub"; none without a verb."""
+    first, _, name = words.partition(" ")
+    prefix = fold(first).rstrip(".")
+    if len(prefix) < MIN_VERB_CHARACTERS:
+        return []
+    verbs = tuple(verb for verb in verbs if verb.startswith(prefix))
+    if not verbs:
+        return []
+    if not name:
+        return list(islice(_actions(_visited_audiences(visits), verbs), MAX_GROUP_HITS))
+    audiences = find.search_audiences(name, MAX_VERB_CANDIDATES)
+    group = _group("Audiences", [], audiences.total, name)
+    actions = list(islice(_actions(audiences.best, verbs), MAX_GROUP_HITS + 1))
+    is_more = len(actions) > MAX_GROUP_HITS or audiences.total > MAX_VERB_CANDIDATES
+    more = [group.all_hits] if is_more and group.all_hits else []
+    return [*actions[:MAX_GROUP_HITS], *more]
+
+
+def _visited_audiences(visits: list[Visit]) -> list[AudienceRecord]:
+    """Return the audiences among the visits, in order; one query at most."""
+    records = find.audiences_by_id([visit for visit in visits if visit[1]])
+    return [records[visit] for visit in visits if visit in records]
+
+
+def _actions(audiences: list[AudienceRecord], verbs: tuple[str, ...]) -> Iterable[Hit]:
+    """Yield the commands for each audience's latest version.
+
+    Archived audiences and pages get none: others may have the same name.
+    """
+    pages = _pages_of(audiences)
+    for record in audiences:
+        ids = (record.page_id, record.audience_id)
+        page = pages.get(record.page_id)
+        if record.archived or (page and page.is_archived):
+            continue
+        if not record.latest_version_id or record.latest_version_id == record.live_version_id:
+            continue
+        note = _page_name(record.page_id, pages)
+        if "publish" in verbs and record.latest_status not in NOT_PUBLISHABLE:
+            address = reverse("version-publish", args=[*ids, record.latest_version_id])
+            name = f"Publish version {record.latest_version_number} of {record}…"
+            yield Hit("publish", name, address, note=note)
+        if "compare" in verbs and record.live_version_id:
+            numbers = f"{record.live_version_number} with {record.latest_version_number}"
+            params = {"from": record.live_version_id, "to": record.latest_version_id}
+            address = f"{reverse('version-compare', args=ids)}?{urlencode(params)}"
+            yield Hit("compare", f"Compare {numbers}, {record}", address, note=note)
+
+
+def _searches(words: str) -> list[Hit]:
+    """Return links to the full searches, so that there is always a result."""
+    query = urlencode({"q": words})
+    return [
+        Hit("search", f"All pages with “{words}”", f"{reverse('page-list')}?{query}"),
+        Hit("people", f"All people with “{words}”", f"{reverse('people-list')}?{query}"),
+    ]

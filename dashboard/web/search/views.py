@@ -1,0 +1,108 @@
+"""The search page, and the partials of the Ctrl+K palette."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_GET
+
+from dashboard.accounts.permissions import CREATE_PAGE, PUBLISH, may
+from dashboard.client import APIError
+from dashboard.contract.envelope import ListEnvelope
+from dashboard.contract.people import Person
+from dashboard.ledger.preferences import get_preferences
+from dashboard.ledger.queries.pages import pages_coverage
+from dashboard.service.concurrency import run_concurrently
+from dashboard.service.health import is_fast
+from dashboard.service.reading import read_people
+from dashboard.web.search.recent_visits import recent_visits
+from dashboard.web.search.results import (
+    MAX_GROUP_HITS,
+    ResultGroup,
+    Rights,
+    all_hits,
+    exact_hits,
+    initial_groups,
+    person_group,
+    search_groups,
+)
+from dashboard.web.ui.htmx import Request, render_partial, wants_partial
+from dashboard.web.ui.query_params import int_param, search_param
+
+TEMPLATE = "search/results.html"
+PEOPLE = ("find-people", "palette-people")
+PARTS = ("find-results", "palette-list", *PEOPLE, "dialogs")
+MIN_PEOPLE_CHARACTERS = 2
+"""Characters from which people are searched, to save a service call for the first letter."""
+PEOPLE_TIMEOUT_S = 0.3
+"""How long a page waits for people; after that it loads them by htmx. Our choice."""
+
+
+@require_GET
+def find(request: Request) -> HttpResponse:
+    """Search the ledger and people for `?q=`; with `?all=` list all hits of one kind.
+
+    People are a partial of their own for live search, and if the service is slow. If `?q=` is the
+    id of exactly one object, redirect to it.
+    """
+    words = search_param(request.GET)
+    if request.htmx.target == "dialogs":
+        return _show(request, {})
+    if words and request.GET.get("all") in ("audiences", "webhooks"):
+        return _all(request, words)
+    if request.htmx.target in PEOPLE:
+        none: dict[str, Any] = {"words": words, "people": ResultGroup("People", [])}
+        has_enough = len(words) >= MIN_PEOPLE_CHARACTERS
+        return _show(request, _people(words, _search(words)) if has_enough else none)
+    exact = exact_hits(words) if words else []
+    if len(exact) == 1 and request.htmx.target not in PARTS:
+        return redirect(exact[0].address)
+    asks_people = len(words) >= MIN_PEOPLE_CHARACTERS
+    is_whole = not wants_partial(request, PARTS)
+    search = run_concurrently(_search(words)) if is_whole and asks_people and is_fast() else None
+    rights = Rights(may(request, PUBLISH), may(request, CREATE_PAGE))
+    visits = recent_visits(request)
+    groups = (
+        search_groups(words, exact, visits, rights)
+        if words
+        else initial_groups(get_preferences(request.user).pins, visits, rights)
+    )
+    context = {
+        "words": words,
+        "groups": groups,
+        "asks_people": asks_people,
+        "coverage": pages_coverage(),
+    }
+    if search:
+        with suppress(TimeoutError):
+            context |= _people(words, partial(search, timeout=PEOPLE_TIMEOUT_S))
+    return _show(request, context)
+
+
+def _show(request: Request, context: dict[str, Any]) -> HttpResponse:
+    optional = {"part": None, "people": None, "people_error": None, "asks_people": False}
+    return render_partial(request, TEMPLATE, optional | context, parts=PARTS)
+
+
+def _all(request: Request, words: str) -> HttpResponse:
+    """List all audiences or webhooks that match, a page at a time from `?start=`."""
+    kind = request.GET["all"]
+    part = all_hits(kind, words, int_param(request.GET.get("start", "")))
+    context = {"words": words, "groups": [part.group], "part": part, "kind": kind}
+    return _show(request, context | {"coverage": pages_coverage()})
+
+
+def _search(words: str) -> Callable[[], ListEnvelope[Person]]:
+    return partial(read_people, words=words, limit=MAX_GROUP_HITS)
+
+
+def _people(words: str, search: Callable[[], ListEnvelope[Person]]) -> dict[str, Any]:
+    """Return the context of the people found, or of the error."""
+    try:
+        people = search()
+    except APIError as error:
+        return {"words": words, "people_error": error}
+    return {"words": words, "people": person_group(people, words)}

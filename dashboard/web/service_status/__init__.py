@@ -1,0 +1,1 @@
+"""Conformance of the service, and reports of CSP violations."""

@@ -1,0 +1,79 @@
+"""The service's deviations from its specification, and browsers' CSP reports."""
+
+import json
+import re
+from urllib.parse import urlsplit
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods, require_POST
+
+from dashboard.accounts.permissions import UPDATE_SUBSCRIPTION, requires
+from dashboard.ledger.deviations import (
+    BROWSER,
+    ContractDeviation,
+    delete_deviations,
+    list_deviations,
+    record_browser_report,
+)
+from dashboard.rate_limits import seconds_to_wait
+from dashboard.web.ui.htmx import Request, render_partial
+from dashboard.web.ui.request_body import BodyTooLargeError, IncompleteBodyError, read_body
+
+VIOLATION = "Held back by the policy of our pages"
+MAX_REPORT_BYTES = 10_000
+MAX_REPORTS_PER_MINUTE = 30
+"""Per user."""
+FOR_ADMINISTRATORS = (
+    "How the service differs from its specification is for the group Administrators."
+)
+_DIRECTIVE = re.compile(r"[a-z-]{1,40}")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(UPDATE_SUBSCRIPTION, refusal=FOR_ADMINISTRATORS)
+def service_watch(request: Request) -> HttpResponse:
+    """List the deviations, the last seen first; a POST deletes them."""
+    if request.method == "POST":
+        delete_deviations()
+        messages.success(request, "Counting begins anew.")
+        return redirect("service-watch")
+    return render_partial(request, "service/watch.html", {"differences": list_deviations()})
+
+
+@csrf_exempt
+@require_POST
+def policy_report(request: Request) -> HttpResponse:
+    """Record a CSP violation reported by a browser: not the user, and of the page the path only.
+
+    Browsers post reports without a CSRF token. Made-up reports need a login and fill a bounded
+    list of their own.
+    """
+    if wait := seconds_to_wait(f"reports:{request.user.pk}", at_most=MAX_REPORTS_PER_MINUTE):
+        return HttpResponse(status=429, headers={"Retry-After": str(wait)})
+    try:
+        body = read_body(request, at_most=MAX_REPORT_BYTES)
+    except BodyTooLargeError:
+        return HttpResponse(status=413)
+    except IncompleteBodyError:
+        return HttpResponse(status=400)
+    try:
+        report = json.loads(body)["csp-report"]
+        directive = str(report.get("effective-directive") or report["violated-directive"])
+        blocked, page = str(report.get("blocked-uri", "")), str(report.get("document-uri", ""))
+        url = urlsplit(blocked)
+        origin = f"{url.scheme}://{url.netloc}" if url.netloc else blocked.partition(":")[0]
+        path = urlsplit(page).path
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return HttpResponse(status=400)
+    name = directive.partition(" ")[0]
+    if not _DIRECTIVE.fullmatch(name):
+        return HttpResponse(status=400)
+    record_browser_report(ContractDeviation(BROWSER, VIOLATION, name, _plain(origin), _plain(path)))
+    return HttpResponse(status=204)
+
+
+def _plain(text: str) -> str:
+    return text.replace("\0", "").encode(errors="replace").decode()[:200]

@@ -1,0 +1,57 @@
+"""The form of a user's own settings."""
+
+from typing import Any
+
+from django import forms
+
+from dashboard.ledger.models import Preferences
+from dashboard.web.ui.locale_format import language_choices
+from dashboard.web.ui.time_zones import zone_choices
+
+
+class PreferencesForm(forms.Form):
+    """Edit a user's Preferences. Fields have the same names, but for `keys`."""
+
+    theme = forms.ChoiceField(
+        choices=Preferences.Theme.choices, widget=forms.RadioSelect, required=False
+    )
+    density = forms.ChoiceField(
+        choices=Preferences.Density.choices, widget=forms.RadioSelect, required=False
+    )
+    time_zone = forms.ChoiceField(
+        label="Show times in the zone",
+        choices=zone_choices,
+        required=False,
+        widget=forms.Select(attrs={"class": "input"}),
+    )
+    language = forms.ChoiceField(
+        label="Write numbers and dates as in",
+        choices=language_choices,
+        required=False,
+        widget=forms.Select(attrs={"class": "input"}),
+        help_text="The words stay English.",
+    )
+    keys = forms.BooleanField(label="Single-letter keys", required=False)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Omit the colon after labels."""
+        super().__init__(*args, **kwargs)
+        self.label_suffix = ""
+
+    @staticmethod
+    def initial_from(preferences: Preferences) -> dict[str, Any]:
+        """Return the initial values of the form."""
+        return {
+            "theme": preferences.theme,
+            "density": preferences.density,
+            "time_zone": preferences.time_zone,
+            "language": preferences.language,
+            "keys": not preferences.keys_off,
+        }
+
+    def to_preferences(self) -> dict[str, Any]:
+        """Return the fields of Preferences."""
+        chosen = ("theme", "density", "time_zone", "language")
+        return {name: self.cleaned_data[name] for name in chosen} | {
+            "keys_off": not self.cleaned_data["keys"]
+        }

@@ -1,0 +1,15 @@
+"""/accounts/: a person's own settings and pins."""
+
+from django.urls import path
+
+from dashboard.web.settings import views
+
+urlpatterns = [
+    path("settings/", views.own_settings, name="settings"),
+    path("theme/", views.theme, name="theme"),
+    path("utc/", views.utc, name="utc"),
+    path("keys/", views.keys, name="keys"),
+    path("pin/", views.pin, name="pin"),
+    # The name that django-allauth redirects to.
+    path("settings/", views.own_settings, name="mfa_index"),
+]

@@ -1,0 +1,1 @@
+"""What surrounds every page: root URLs, middleware, sidebar and error pages."""

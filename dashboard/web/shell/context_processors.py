@@ -1,0 +1,94 @@
+"""Context of every page: environment, viewer, permissions, sidebar."""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser, User
+from django.http import HttpRequest
+from django.middleware.csrf import get_token
+from django.utils.functional import SimpleLazyObject
+from django.utils.html import format_html
+
+from dashboard.accounts.permissions import (
+    CREATE_PAGE,
+    MANAGE_PEOPLE,
+    PUBLISH,
+    UPDATE_SUBSCRIPTION,
+    may,
+)
+from dashboard.accounts.second_factor.policy import must_set_up_second_factor
+from dashboard.ledger.models import Preferences
+from dashboard.ledger.preferences import get_preferences
+from dashboard.observability.request_context import is_unrecorded
+from dashboard.service.health import health_now
+from dashboard.web.search.results import visit_hits
+from dashboard.web.shell.sidebar_counts import SidebarCounts, side_counts
+from dashboard.web.shell.support_report import support_report
+from dashboard.web.ui.time_zones import is_browsers_zone
+
+TONES = {
+    "grey": "plain",
+    "blue": "info",
+    "purple": "work",
+    "green": "ok",
+    "amber": "warn",
+    "red": "bad",
+}
+"""Tones by the colour of the environment; each is readable in both themes."""
+CSRF_INPUT = '<input type="hidden" name="csrfmiddlewaretoken" value="{}">'
+EMBEDDED_SERVICE_LABEL = "the API carried here"
+
+
+def shell(request: HttpRequest) -> dict[str, Any]:
+    """Return the environment, the service's health, the user's settings and permissions.
+
+    Values that cost a query are lazy: a partial pays for those it uses only.
+    """
+    preferences = SimpleLazyObject(lambda: get_preferences(request.user))
+    # Cached per request: `get_token` masks it on every call, and a page may contain five forms.
+    token = SimpleLazyObject(lambda: get_token(request))
+    values = {
+        "preferences": preferences,
+        "csrf_token": token,
+        "csrf_input": SimpleLazyObject(lambda: format_html(CSRF_INPUT, token)),
+        "theme": SimpleLazyObject(lambda: _theme(request)),
+        "keys_off": SimpleLazyObject(lambda: preferences.keys_off),
+        "tells_zone": SimpleLazyObject(lambda: not is_browsers_zone(request)),
+        "pinned": SimpleLazyObject(lambda: visit_hits(preferences.pins)),
+        "sidebar_counts": SimpleLazyObject(lambda: _sidebar_counts(request)),
+        "user_name": SimpleLazyObject(lambda: _user_name(request.user)),
+        "service_health": SimpleLazyObject(health_now),
+        "unrecorded": SimpleLazyObject(is_unrecorded),
+        "support_report": SimpleLazyObject(lambda: support_report(request)),
+        "may_publish": SimpleLazyObject(lambda: may(request, PUBLISH)),
+        "may_create_page": SimpleLazyObject(lambda: may(request, CREATE_PAGE)),
+        "may_update_subscription": SimpleLazyObject(lambda: may(request, UPDATE_SUBSCRIPTION)),
+        "may_manage_people": SimpleLazyObject(lambda: may(request, MANAGE_PEOPLE)),
+        "is_to_set_up": SimpleLazyObject(lambda: must_set_up_second_factor(request)),
+    }
+    return values | {
+        "environment_name": settings.ENVIRONMENT_NAME,
+        "environment_tone": TONES[settings.ENVIRONMENT_COLOUR],
+        "service_host": urlsplit(settings.SERVICE_URL or "").netloc or EMBEDDED_SERVICE_LABEL,
+        # Defaults, which most pages override.
+        "here": "",
+        "reading": None,
+    }
+
+
+def _sidebar_counts(request: HttpRequest) -> SidebarCounts:
+    return side_counts() if request.user.is_authenticated else SidebarCounts()
+
+
+def _user_name(user: User | AnonymousUser) -> str:
+    # AnonymousUser, on error pages, has no full name.
+    full_name = user.get_full_name() if user.is_authenticated else ""
+    return full_name or user.get_username()
+
+
+def _theme(request: HttpRequest) -> str:
+    saved = get_preferences(request.user).theme
+    cookie = request.COOKIES.get(settings.THEME_COOKIE, "")
+    theme = saved if request.user.is_authenticated else cookie
+    return theme if theme in Preferences.Theme.values else ""

@@ -1,0 +1,198 @@
+"""Error pages: what happened, what did not change, what to do."""
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
+from django.db import Error
+from django.http import HttpRequest, HttpResponse, UnreadablePostError
+from django.shortcuts import redirect, render, resolve_url
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views import defaults
+from django_htmx.http import HttpResponseClientRedirect
+
+from dashboard.accounts.permissions import SecondFactorNeededError
+from dashboard.client import APIError
+from dashboard.ledger.models import Operation
+from dashboard.observability.request_context import current_notes, current_request_id
+from dashboard.web.pages.drafts import is_background_request, save_posted_form
+from dashboard.web.shell.uploads import FileRefusedError
+from dashboard.web.ui.failures import Failure, explain
+from dashboard.web.ui.locale_format import number
+
+SECTIONS = {
+    "pages": "page-list",
+    "people": "people-list",
+    "webhooks": "subscription-list",
+    "activity": "operation-list",
+}
+"""List views by section."""
+
+
+def service_error(request: HttpRequest, error: APIError) -> HttpResponse:
+    """Render a failed service call: as a page, or as a message for htmx."""
+    return _render_failure(request, explain(error))
+
+
+def key_conflict(request: HttpRequest) -> HttpResponse:
+    """409: the form contains the key of another operation."""
+    return _render_failure(
+        request,
+        Failure(
+            409,
+            "alert",
+            "Operation key already used",
+            "Reload the page that the form is on, then try again.",
+            "Nothing was sent: this form’s operation key is on record for another request.",
+        ),
+    )
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """404: no such URL."""
+    return _render_failure(
+        request,
+        Failure(404, "search", "Not found", "Check the address, or start from the overview."),
+    )
+
+
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """403: the user lacks permission or a second factor."""
+    detail = str(exception) or "Your account may not do this."
+    if isinstance(exception, SecondFactorNeededError):
+        what_to_do = "Nothing was changed. Set one up, then come back."
+        return _render_failure(
+            request, Failure(403, "lock", "Second factor needed", what_to_do, detail, "settings")
+        )
+    return _render_failure(
+        request, Failure(403, "lock", "Not allowed", "Ask an administrator if you need to.", detail)
+    )
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """413: the form is too large; 400: a file, or anything else that no browser sends."""
+    if isinstance(exception, FileRefusedError):
+        what_to_do = "Nothing was changed. No form here takes a file."
+        return _render_failure(request, Failure(400, "alert", "Files are not accepted", what_to_do))
+    if not isinstance(exception, RequestDataTooBig | TooManyFieldsSent):
+        return defaults.bad_request(request, exception)
+    fields = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
+    size = settings.DATA_UPLOAD_MAX_MEMORY_SIZE / 2**20
+    is_new_page = request.path == reverse("page-create")
+    draft = " Its draft may lack what you typed last." if is_new_page else ""
+    return _render_failure(
+        request,
+        Failure(
+            413,
+            "alert",
+            "Too much for one form",
+            "Go back, where what you typed still stands, and make it shorter." + draft,
+            f"Nothing was sent. One form takes {number(fields)} fields and {number(size)} MB.",
+        ),
+    )
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """403: the form is not of this session. A form with a draft is saved and resumed."""
+    try:
+        ticket = save_posted_form(request)
+    except UnreadablePostError:
+        return incomplete(request)
+    if ticket and is_background_request(request):
+        return HttpResponse(status=204)
+    if ticket and ticket.person_id == request.user.pk:
+        messages.warning(
+            request, "You signed in anew since this form was drawn. Nothing was sent yet."
+        )
+        return _to_page(request, ticket.address)
+    if ticket and not request.user.is_authenticated:
+        login = redirect_to_login(ticket.address, resolve_url(settings.LOGIN_URL))
+        return _to_page(request, login.url)
+    what_to_do = (
+        "It was drawn for another person. What was typed is kept as a draft of theirs."
+        if ticket
+        else "Nothing was changed. Go back, reload the page and try again."
+    )
+    return _render_failure(request, Failure(403, "lock", "This form is out of date", what_to_do))
+
+
+def incomplete(request: HttpRequest, *, status: int = 408) -> HttpResponse:
+    """408: the form came too slowly or the connection broke; 400: the body is too short."""
+    what_to_do = "Nothing was changed. Check your connection and send it again."
+    return _render_failure(
+        request, Failure(status, "clock", "The form didn’t arrive whole", what_to_do)
+    )
+
+
+def _to_page(request: HttpRequest, address: str) -> HttpResponse:
+    """Redirect to a page, with a full-page redirect for htmx requests."""
+    is_htmx = getattr(request, "htmx", None)
+    return HttpResponseClientRedirect(address) if is_htmx else redirect(address)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """500: our own fault, or the database's. Says what became of a requested change."""
+    notes = current_notes()
+    if notes and notes.sent:
+        return _render_failure(request, _sent_and_not_recorded(notes.sent))
+    title, what_to_do = (
+        "Something went wrong here",
+        "This is a fault of the dashboard, and it is in its log.",
+    )
+    key = notes.operation_key if notes else ""
+    if key:
+        detail = "What was asked for is on record, with its outcome."
+    else:
+        is_change = request.method not in ("GET", "HEAD", "OPTIONS")
+        detail = "Nothing was changed at the service." if is_change else ""
+    failure = Failure(500, "alert", title, what_to_do, detail, operation_key=key)
+    return _render_failure(request, failure)
+
+
+def _sent_and_not_recorded(operation: Operation) -> Failure:
+    target = f" ({operation.target_name})" if operation.target_name else ""
+    return Failure(
+        500,
+        "st-unknown",
+        "Sent, outcome unknown",
+        "Wait a minute, then open it in Activity and check it. Sending the same form again is "
+        "safe: it finds this operation, and nothing is sent twice.",
+        f"“{operation.title}”{target} was sent to the service. Pressroom failed before it could "
+        "record the outcome, so the service may have carried it out.",
+        operation_key=operation.operation_key,
+    )
+
+
+def _section(path: str) -> str:
+    """Return the section of a path, or ""."""
+    return next((name for name, view in SECTIONS.items() if path.startswith(reverse(view))), "")
+
+
+def _form_url(request: HttpRequest) -> str:
+    """Return the URL of the submitted form's page, if the Referer is on this site."""
+    referer = request.headers.get("Referer", "")
+    is_ours = url_has_allowed_host_and_scheme(
+        referer, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    )
+    return referer if request.method == "POST" and is_ours else ""
+
+
+def _render_failure(request: HttpRequest, failure: Failure) -> HttpResponse:
+    template = "errors/message.html" if getattr(request, "htmx", None) else "errors/page.html"
+    here = _section(request.path)
+    context = {
+        "failure": failure,
+        "here": here,
+        "list_view": SECTIONS.get(here),
+        "form_url": _form_url(request),
+        "now": timezone.now(),
+        "request_id": current_request_id(),
+    }
+    try:
+        return render(request, template, context, status=failure.status)
+    except Error:
+        # The page's shell needs the database too: for the user and the service's health.
+        return HttpResponse(render_to_string("errors/bare.html", context), status=failure.status)

@@ -1,0 +1,59 @@
+"""Explain missing https settings if the redirect to https would fail or loop."""
+
+import logging
+import re
+from collections.abc import Callable
+
+from django.conf import settings
+from django.core.exceptions import MiddlewareNotUsed
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+NO_TLS = (
+    "This request came over plain http, and this server speaks no https: have a proxy in front "
+    "speak it and set BEHIND_PROXY=true, or set SECURE_COOKIES=false to do without https."
+)
+PROXY_NOT_TRUSTED = (
+    "The proxy in front speaks https and BEHIND_PROXY is not set: set BEHIND_PROXY=true, once the "
+    "proxy sets X-Forwarded-Proto itself and lets no client set it."
+)
+NO_PROTO = (
+    "BEHIND_PROXY is set and the proxy in front says neither http nor https in X-Forwarded-Proto: "
+    "have it send X-Forwarded-Proto: https for each request that it received over https."
+)
+
+_logger = logging.getLogger(__name__)
+
+
+def missing_https_middleware(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
+    """Render what to set instead of a redirect to https that would fail or loop."""
+    if not settings.SECURE_SSL_REDIRECT:
+        raise MiddlewareNotUsed
+    logged: set[str] = set()
+    exempt = re.compile("|".join(settings.SECURE_REDIRECT_EXEMPT))
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        problem = "" if request.is_secure() else _problem(request)
+        if not problem or exempt.search(request.path.lstrip("/")):
+            return get_response(request)
+        if problem not in logged:
+            logged.add(problem)
+            _logger.warning("%s", problem)
+        return render(None, "errors/no_https.html", {"problem": problem}, status=503)
+
+    return middleware
+
+
+def _problem(request: HttpRequest) -> str:
+    """Return what is wrong, in one sentence; "" if a redirect to https may work."""
+    protocol = request.headers.get("X-Forwarded-Proto", "").strip().lower()
+    if settings.BEHIND_PROXY:
+        # Of several values Django reads the first.
+        return "" if protocol.partition(",")[0].strip() == "http" else NO_PROTO
+    if protocol == "https":
+        return PROXY_NOT_TRUSTED
+    # Gunicorn, as started by `manage.py serve`; another server may have https on another port.
+    is_gunicorn = request.META.get("SERVER_SOFTWARE", "").startswith("gunicorn/")
+    return NO_TLS if is_gunicorn and not protocol else ""

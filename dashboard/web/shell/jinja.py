@@ -1,0 +1,34 @@
+"""The Jinja2 environment: the globals and filters of all pages, and those of the features."""
+
+from typing import Any
+
+import jinja2
+
+from dashboard.web.conversations.search import result_around
+from dashboard.web.pages import markup as pages
+from dashboard.web.pages.detail import language_of
+from dashboard.web.people.markup import found_beyond, marked_field, person_field
+from dashboard.web.ui.jinja import make_environment
+from dashboard.web.ui.match_highlighting import marked
+from dashboard.web.ui.text_diff import compare_texts
+from dashboard.web.versions.history import last_attempt
+
+GLOBALS = (compare_texts, marked_field, person_field, result_around)
+FILTERS = (
+    found_beyond,
+    language_of,
+    last_attempt,
+    marked,
+    pages.count_set,
+    pages.footer_link_count,
+    pages.page_status,
+    pages.standing,
+)
+
+
+def environment(**options: Any) -> jinja2.Environment:
+    """Return the environment named in the settings."""
+    jinja_environment = make_environment(**options)
+    jinja_environment.globals.update({function.__name__: function for function in GLOBALS})
+    jinja_environment.filters.update({filter_.__name__: filter_ for filter_ in FILTERS})
+    return jinja_environment

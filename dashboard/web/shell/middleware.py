@@ -1,0 +1,173 @@
+"""Middleware: incomplete forms, login, time zone, locale and service errors."""
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import logout
+from django.contrib.auth import middleware as auth_middleware
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest, HttpResponse, UnreadablePostError
+from django.http.response import HttpResponseBase
+from django.shortcuts import resolve_url
+from django.utils import timezone
+from django.utils.cache import patch_vary_headers
+from django_htmx.http import HttpResponseClientRedirect
+
+from dashboard.accounts.second_factor.policy import is_stale
+from dashboard.client import APIError
+from dashboard.ledger.operations import OperationKeyConflictError
+from dashboard.observability.request_context import set_request_user
+from dashboard.web.pages.drafts import is_background_request, save_posted_form
+from dashboard.web.shell.errors import incomplete, key_conflict, service_error
+from dashboard.web.ui.htmx import Request
+from dashboard.web.ui.locale_format import override_language, request_language
+from dashboard.web.ui.time_zones import request_time_zone
+
+Handler = Callable[[HttpRequest], HttpResponse]
+
+SIGNED_OUT = "Nothing was sent: you were signed out. Make the change again."
+SIGNED_OUT_MEANWHILE = "You were signed out. What was already sent goes on."
+
+
+class IncompleteFormMiddleware:
+    """Reject a form whose body is shorter than its Content-Length: Django would accept it.
+
+    Runs before the CSRF check, which ignores an unreadable body. Views without that check read
+    no forms, and limit their bodies themselves.
+    """
+
+    def __init__(self, get_response: Handler) -> None:
+        """Store the next handler."""
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Pass the request on; process_view reads its form."""
+        return self.get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, view_func: Any, view_args: Any, view_kwargs: Any
+    ) -> HttpResponse | None:
+        """Read the body of a form."""
+        if request.method != "POST" or getattr(view_func, "csrf_exempt", False):
+            return None
+        length = request.META.get("CONTENT_LENGTH") or ""
+        try:
+            is_whole = not length.isdecimal() or len(request.body) >= int(length)
+        except UnreadablePostError:
+            return incomplete(request)
+        except RequestDataTooBig:
+            return None  # Reported by the next reader of the form.
+        return None if is_whole else incomplete(request, status=400)
+
+
+class LoginRequiredMiddleware(auth_middleware.LoginRequiredMiddleware):
+    """Require a login for every view that does not opt out."""
+
+    def process_view(
+        self, request: HttpRequest, view_func: Any, view_args: Any, view_kwargs: Any
+    ) -> HttpResponseBase | None:
+        """End a stale session, redirect to the login page if needed; set the user of the log."""
+        is_required = getattr(view_func, "login_required", True)
+        if is_required and is_stale(request):
+            logout(request)
+        response = super().process_view(request, view_func, view_args, view_kwargs)
+        if response is None and is_required:
+            set_request_user(request.user.get_username())
+        return response
+
+    def handle_no_permission(  # type: ignore[override]  # any redirect will do
+        self, request: HttpRequest, view_func: object
+    ) -> HttpResponse:
+        """Redirect to the login page, with a full-page redirect for htmx requests.
+
+        Drafts are saved first, and resumed after the login; for other POSTs show a message that
+        nothing was sent.
+        """
+        htmx = getattr(request, "htmx", None)
+        ticket = save_posted_form(request)
+        if ticket and is_background_request(request):
+            return HttpResponse(status=204)
+        if request.method == "POST" and not ticket:
+            messages.warning(request, SIGNED_OUT)
+        elif request.method == "GET" and htmx:
+            messages.info(request, SIGNED_OUT_MEANWHILE)
+        page = ticket.address if ticket else _page_of(request)
+        login = redirect_to_login(page, resolve_url(settings.LOGIN_URL))
+        return HttpResponseClientRedirect(login.url) if htmx else login
+
+
+def allow_probe_host_middleware(get_response: Handler) -> Handler:
+    """Accept any Host on probes and metrics: load balancers request a machine by its IP address.
+
+    These responses contain nothing derived from the host.
+    """
+    host = next((name for name in settings.ALLOWED_HOSTS if name != "*"), "localhost").lstrip(".")
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        if request.path.startswith("/health/") or request.path == "/metrics":
+            request.META["HTTP_HOST"] = host
+        return get_response(request)
+
+    return middleware
+
+
+def time_zone_middleware(get_response: Handler) -> Handler:
+    """Activate the viewer's time zone."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        with timezone.override(request_time_zone(request)):
+            return get_response(request)
+
+    return middleware
+
+
+def locale_middleware(get_response: Handler) -> Handler:
+    """Format numbers and dates in the viewer's language."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        with override_language(request_language(request)):
+            response = get_response(request)
+        if response.headers.get("Content-Type", "").startswith("text/html"):
+            patch_vary_headers(response, ["Accept-Language"])
+        return response
+
+    return middleware
+
+
+class ServiceErrorMiddleware:
+    """Render service errors that no view has handled."""
+
+    def __init__(self, get_response: Handler) -> None:
+        """Store the next handler."""
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Pass the request on; process_exception handles errors."""
+        return self.get_response(request)
+
+    def process_exception(self, request: Request, exception: Exception) -> HttpResponse | None:
+        """Return the error page; None, for Django's handling, for any other exception."""
+        match exception:
+            case APIError():
+                return service_error(request, exception)
+            case OperationKeyConflictError():
+                return key_conflict(request)
+            case UnreadablePostError():
+                return incomplete(request)
+        return None
+
+
+def _page_of(request: HttpRequest) -> str:
+    """Return the page a request was made from: the URL of a form may not be a page itself."""
+    htmx = getattr(request, "htmx", None)
+    if not htmx and request.method in {"GET", "HEAD"}:
+        return request.get_full_path()
+    page = htmx.current_url if htmx else request.headers.get("Referer")
+    parts = urlsplit(page or "")
+    if parts.netloc != request.get_host():
+        return resolve_url(settings.LOGIN_REDIRECT_URL)
+    return parts._replace(scheme="", netloc="", fragment="").geturl()

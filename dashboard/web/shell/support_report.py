@@ -1,0 +1,50 @@
+"""A plain-text report of a failure, to copy for the operator of the service."""
+
+import tomllib
+from datetime import UTC, datetime
+from functools import lru_cache
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.utils.encoding import escape_uri_path
+
+from config.environment import BASE_DIR
+from dashboard.client import CallReport, InvalidResponseError, StatusError
+from dashboard.observability.request_context import current_notes, current_request_id
+
+MAX_BODY_CHARACTERS = 600
+
+
+def support_report(request: HttpRequest) -> str:
+    """Return the report of a failed request, with its last failed call.
+
+    It contains no API key: the client redacts ours in every response, and paths have none.
+    """
+    notes = current_notes()
+    lines = [
+        f"Pressroom {version()}, {settings.ENVIRONMENT_NAME}",
+        f"At: {datetime.now(UTC).isoformat(timespec='seconds')}",
+        f"Request: {current_request_id()}",
+        f"Page: {request.method} {escape_uri_path(request.path)}",
+    ]
+    return "\n".join(lines + (_describe_call(notes.failed) if notes and notes.failed else []))
+
+
+@lru_cache(maxsize=1)
+def version() -> str:
+    """Return the version of this dashboard."""
+    project = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]
+    return str(project["version"])
+
+
+def _describe_call(failed: CallReport) -> list[str]:
+    attempts = f"{failed.attempts} attempt{'s' if failed.attempts != 1 else ''}"
+    lines = [
+        f"Tried: {failed.operation}, {failed.method} {failed.path}",
+        f"Sent: {failed.started_at.isoformat(timespec='seconds')}, {attempts}, "
+        f"{failed.duration_ms:.0f} ms",
+        f"Answer: {failed.status_code or 'none'}",
+        f"Said: {failed.error}",
+    ]
+    body = failed.error.body if isinstance(failed.error, StatusError | InvalidResponseError) else ""
+    return [*lines, f"Its beginning: {body[:MAX_BODY_CHARACTERS]}"] if body else lines

@@ -1,0 +1,27 @@
+"""The URLs of the dashboard, feature by feature. Source: DESIGN.md, URLs."""
+
+from django.urls import include, path, register_converter
+
+from dashboard.web.ui.urls import IdentifierConverter
+
+# Before the features' URLs, which use it, are imported by `include`.
+register_converter(IdentifierConverter, "id")
+
+AUDIENCE = "pages/<id:page_id>/audiences/<id:audience_id>/"
+
+urlpatterns = [
+    path("", include("dashboard.web.overview.urls")),
+    path("find/", include("dashboard.web.search.urls")),
+    path("pages/", include("dashboard.web.pages.urls")),
+    path(AUDIENCE, include("dashboard.web.audiences.urls")),
+    path(f"{AUDIENCE}versions/", include("dashboard.web.versions.urls")),
+    path(f"{AUDIENCE}versions/<id:version_id>/publish/", include("dashboard.web.publishing.urls")),
+    path(f"{AUDIENCE}conversation/", include("dashboard.web.conversations.urls")),
+    path("people/", include("dashboard.web.people.urls")),
+    path("", include("dashboard.web.webhooks.urls")),
+    path("activity/", include("dashboard.web.activity.urls")),
+    path("service/", include("dashboard.web.service_status.urls")),
+    path("accounts/", include("dashboard.accounts.urls")),
+    path("accounts/", include("dashboard.web.settings.urls")),
+    path("", include("dashboard.server.urls")),
+]

@@ -1,0 +1,1 @@
+"""View helpers shared by all features: htmx, query strings, tables, formats, markdown, diffs."""

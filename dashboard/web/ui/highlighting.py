@@ -1,0 +1,73 @@
+"""Highlight code and JSON as inert HTML.
+
+Pygments does the lexing; the CSS classes are in `static/css/components/text.css`.
+"""
+
+import json
+import re
+from typing import Any
+
+from django.utils.html import escape, format_html
+from django.utils.safestring import SafeString, mark_safe
+from pygments.lexer import Lexer
+from pygments.lexers import TextLexer, get_lexer_by_name
+from pygments.token import Comment, Keyword, Name, Number, String
+from pygments.util import ClassNotFound
+
+from dashboard.web.ui.locale_format import number
+
+MAX_CODE = 100_000
+"""Characters rendered of one text: a lexer may take more than linear time."""
+
+# They reorder or hide the text around them; lone surrogates cannot be encoded as UTF-8.
+_DECEPTIVE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff\ud800-\udfff]"
+)
+# Specific to general: the first token type that contains the token gives the class.
+_CLASSES = (
+    (Keyword.Constant, "code-constant"),
+    (Keyword, "code-key"),
+    (Name.Tag, "code-key"),
+    (Name.Attribute, "code-key"),
+    (String, "code-string"),
+    (Number, "code-number"),
+    (Comment, "muted"),
+)
+
+
+def pretty_json(value: Any) -> str:
+    """Return a value as indented JSON; types unknown to JSON as `str`."""
+    return json.dumps(value, indent=2, ensure_ascii=False, default=str)
+
+
+def highlight_json(value: Any) -> SafeString:
+    """Return a value as highlighted, indented JSON."""
+    return highlight_source(pretty_json(value), "json")
+
+
+def highlight_source(text: str, language: str = "") -> SafeString:
+    """Highlight the first `MAX_CODE` characters of a text; plain in an unknown language.
+
+    A deceptive character is replaced by its code, such as `\\u202e`.
+    """
+    source = _DECEPTIVE.sub(lambda match: f"\\u{ord(match[0]):04x}", text[:MAX_CODE])
+    spans = (_span(token, part) for token, part in _lexer(language).get_tokens(source))
+    html = mark_safe("".join(spans))  # noqa: S308  # each is escaped
+    if len(text) <= MAX_CODE:
+        return html
+    truncated = '{}\n<span class="hint">The first {} of {} characters are shown.</span>'
+    return format_html(truncated, html, number(MAX_CODE), number(len(text)))
+
+
+def _span(token: Any, text: str) -> str:
+    name = next((name for kind, name in _CLASSES if token in kind), "")
+    return f'<span class="{name}">{escape(text)}</span>' if name else escape(text)
+
+
+def _lexer(language: str) -> Lexer:
+    # Keep blank lines at the start, add no line break at the end.
+    options = {"stripnl": False, "ensurenl": False}
+    try:
+        return get_lexer_by_name(language, **options) if language else TextLexer(**options)
+    except ClassNotFound:
+        return TextLexer(**options)

@@ -1,0 +1,60 @@
+"""Typed requests, and pages that can be rendered as a partial for htmx."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.utils.cache import patch_vary_headers
+from django.utils.http import url_has_allowed_host_and_scheme
+from django_htmx.middleware import HtmxDetails
+
+from dashboard.accounts.permissions import AuthenticatedRequest
+from dashboard.observability.request_context import is_unrecorded
+
+
+class Request(AuthenticatedRequest):
+    """A request after the middleware: with a logged-in user and htmx details."""
+
+    htmx: HtmxDetails
+
+
+def render_partial(
+    request: Request,
+    template: str,
+    context: dict[str, Any],
+    *,
+    parts: tuple[str, ...] = (),
+    **options: Any,
+) -> HttpResponse:
+    """Render a page, or the partial of it that htmx targets.
+
+    A partial is a block, named like the id of its target. Only the target distinguishes a request
+    for a partial from a boosted link or a history restore: they send HX-Request too.
+    """
+    part = f"#{block_name(request.htmx.target)}" if wants_partial(request, parts) else ""
+    response = render(request, f"{template}{part}", context, **options)
+    if part and is_unrecorded():
+        note = {"unrecorded": True, "is_partial": True}
+        response.content += render_to_string("components/unrecorded.html", note).encode()
+    patch_vary_headers(response, ["HX-Target", "HX-History-Restore-Request"])
+    return response
+
+
+def block_name(target: str | None) -> str:
+    """Return the name of the block that renders a target: an identifier."""
+    return (target or "").replace("-", "_")
+
+
+def safe_return_url(request: HttpRequest, field: str, otherwise: str) -> str:
+    """Return the URL that a form says to go back to, if it is on this site."""
+    url = request.POST.get(field, "")
+    is_ours = url_has_allowed_host_and_scheme(
+        url, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    )
+    return url if is_ours else otherwise
+
+
+def wants_partial(request: Request, parts: tuple[str, ...]) -> bool:
+    """Tell whether `render_partial` should render one of these partials."""
+    return request.htmx.target in parts and not request.htmx.history_restore_request

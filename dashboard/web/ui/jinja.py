@@ -1,0 +1,163 @@
+"""The Jinja2 backend of our pages; Django's admin and allauth keep Django templates.
+
+A partial for htmx is a block: `pages/list.html#rows` renders that block alone.
+"""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import jinja2
+from django.contrib.humanize.templatetags.humanize import ordinal
+from django.http import HttpRequest, QueryDict
+from django.template import defaultfilters, defaulttags
+from django.template.backends.jinja2 import Jinja2
+from django.template.backends.utils import csrf_input_lazy
+from django.templatetags.static import static
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.safestring import SafeString
+from django_htmx.jinja import htmx_script
+
+from dashboard.web.ui import highlighting, markup, untrusted_markup
+from dashboard.web.ui.urls import cached_reverse
+
+
+class JinjaTemplates(Jinja2):
+    """Django's Jinja2 backend, extended by template names with a block."""
+
+    def get_template(self, template_name: str) -> "PageTemplate":  # type: ignore[override]
+        """Return a template, or one block of it.
+
+        Raises TemplateDoesNotExist, or LookupError if it has no such block.
+        """
+        name, _, block = template_name.partition("#")
+        template = super().get_template(name).template
+        if block and block not in template.blocks:
+            raise LookupError(f"{name} has no block {block}.")
+        return PageTemplate(template, block, self)
+
+
+class PageTemplate:
+    """A template, or a block of one, for Django's `render`."""
+
+    def __init__(self, template: jinja2.Template, block: str, backend: JinjaTemplates) -> None:
+        self._template, self._block, self._backend = template, block, backend
+
+    def render(
+        self, context: dict[str, Any] | None = None, request: HttpRequest | None = None
+    ) -> SafeString:
+        """Render with the values of the context processors; those of the view win.
+
+        In Django's own Jinja2 backend a context processor wins over the view.
+        """
+        values: dict[str, Any] = {"request": request}
+        if request is not None:
+            values["csrf_input"] = csrf_input_lazy(request)
+            for processor in self._backend.template_context_processors:
+                values |= processor(request)
+        values |= context or {}
+        if not self._block:
+            return SafeString(self._template.render(values))
+        block = self._template.blocks[self._block]
+        return SafeString("".join(block(self._template.new_context(values))))
+
+
+def make_environment(**options: Any) -> jinja2.Environment:
+    """Return an environment with the globals and filters of every page."""
+    # Without the indentation before tags; the line ends stay, so words stay apart.
+    ours = {"undefined": jinja2.StrictUndefined, "lstrip_blocks": True}
+    environment = jinja2.Environment(**options | ours)  # noqa: S701  # Django sets autoescape
+    environment.globals.update({function.__name__: function for function in GLOBALS})
+    environment.filters.update({filter_.__name__: filter_ for filter_ in FILTERS})
+    environment.filters["linebreaks"] = defaultfilters.linebreaks_filter
+    return environment
+
+
+class Group(NamedTuple):
+    """Adjacent items of a list with the same value."""
+
+    grouper: Any
+    list: list[Any]
+
+
+def group_adjacent(items: Iterable[Any], attribute: str) -> list[Group]:
+    """Group adjacent items with the same attribute value; keep the order."""
+    return [Group(key, list(group)) for key, group in groupby(items, attrgetter(attribute))]
+
+
+@jinja2.pass_context
+def querystring(
+    context: jinja2.runtime.Context, query: QueryDict | None = None, **changes: Any
+) -> str:
+    """Return this request's query string, or another one, with changes; None removes a field."""
+    base = context["request"].GET if query is None else query
+    # Django reads the context only if it is given no query.
+    return str(defaulttags.querystring(None, base, **changes))  # type: ignore[arg-type]
+
+
+def url(name: str, *args: str | int) -> str:
+    """Return the URL of that name. Raises NoReverseMatch if there is none."""
+    identifiers = [arg for arg in args if isinstance(arg, str)]
+    if len(identifiers) == len(args):
+        return cached_reverse(name, *identifiers)
+    return reverse(name, args=args)
+
+
+def current_time() -> datetime:
+    """Return the current time."""
+    return timezone.now()
+
+
+def local_now(format_string: str) -> str:
+    """Format the current time in the viewer's time zone, by one of Django's date formats."""
+    return date_format(timezone.localtime(), format_string)
+
+
+GLOBALS: list[Callable[..., Any]] = [
+    current_time,
+    group_adjacent,
+    htmx_script,
+    local_now,
+    querystring,
+    static,
+    url,
+    markup.date_text,
+    markup.icon,
+    markup.language_name,
+    markup.moment,
+    markup.running,
+    markup.short_id,
+    markup.status_badge,
+    markup.status_icon,
+    markup.value_or_none,
+    untrusted_markup.given,
+    untrusted_markup.json_code,
+    untrusted_markup.markdown,
+    untrusted_markup.safe_link,
+    untrusted_markup.source_code,
+]
+FILTERS: list[Callable[..., Any]] = [
+    defaultfilters.capfirst,
+    defaultfilters.filesizeformat,
+    defaultfilters.linebreaksbr,
+    defaultfilters.pluralize,
+    defaultfilters.slugify,
+    defaultfilters.truncatechars,
+    defaultfilters.truncatewords,
+    defaultfilters.urlencode,
+    defaultfilters.yesno,
+    ordinal,
+    markup.day,
+    markup.duration,
+    markup.milliseconds,
+    markup.moment_text,
+    markup.number,
+    markup.page_type,
+    markup.status_tone,
+    highlighting.pretty_json,
+    untrusted_markup.is_text,
+]

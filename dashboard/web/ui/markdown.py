@@ -1,0 +1,108 @@
+"""Render untrusted markdown as inert HTML, and decide which URLs may become links.
+
+Images, classes, ids and other attributes are removed; raw HTML is escaped. There are two layers:
+the parser renders no HTML from the text, and the cleaner allows a short list of tags.
+"""
+
+import re
+from collections.abc import Sequence
+from html import unescape
+
+import nh3
+from django.utils.html import escape, format_html, linebreaks, strip_tags
+from django.utils.safestring import SafeString, mark_safe
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+
+from dashboard.web.ui.locale_format import number
+
+MAX_MARKDOWN = 20_000
+"""Characters rendered of one text: a parser may take more than linear time."""
+MAX_MARKS = 4_000
+"""A text with more brackets, stars and the like is rendered as plain text."""
+LINK_REL = "noopener noreferrer nofollow"
+
+_LINKABLE = re.compile(r"(?:https?://[^\s/?#]|mailto:[^\s@]+@)[^\s]*", re.IGNORECASE)
+_UNSAFE = re.compile("[\x00-\x20\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\\\\]")
+_SURROGATE = re.compile("[\ud800-\udfff\x00]")
+_MARKS = re.compile(r"[\[\]*_~`<]")
+_TAGS = {
+    *("p", "br", "hr", "strong", "em", "s", "code", "pre", "blockquote"),
+    *("ul", "ol", "li", "a", "table", "thead", "tbody", "tr", "th", "td"),
+}
+_TAGS_REMOVED_WITH_CONTENT = {
+    *("script", "style", "template", "iframe", "svg", "math"),
+    *("noscript", "title", "textarea", "xmp"),
+}
+
+
+def is_linkable(url: str) -> bool:
+    """Tell whether a URL may be a link: absolute http or https, or mailto.
+
+    A URL with blanks, control or direction characters may not: browsers drop some of them.
+    Source: DESIGN.md, Untrusted.
+    """
+    return not _UNSAFE.search(url) and _LINKABLE.fullmatch(url) is not None
+
+
+def render_markdown(text: str) -> SafeString:
+    """Render the first `MAX_MARKDOWN` characters of a markdown text as inert HTML.
+
+    If it is longer, a sentence says how much of it is shown.
+    """
+    source = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text[:MAX_MARKDOWN])
+    is_plain = len(_MARKS.findall(source)) > MAX_MARKS
+    rendered = linebreaks(escape(source)) if is_plain else _parser.render(source)
+    html = mark_safe(_cleaner.clean(rendered))  # noqa: S308  # just cleaned
+    if len(text) <= MAX_MARKDOWN:
+        return html
+    truncated = '{}<p class="hint">The first {} of {} characters are shown.</p>'
+    return format_html(truncated, html, number(MAX_MARKDOWN), number(len(text)))
+
+
+def visible_text(text: str) -> str:
+    """Return the visible text of rendered markdown, with the part too long to be rendered."""
+    return unescape(strip_tags(render_markdown(text[:MAX_MARKDOWN]))) + text[MAX_MARKDOWN:]
+
+
+class _Renderer(RendererHTML):
+    """Render headings as bold lines: the heading outline belongs to our page."""
+
+    def heading_open(self, tokens: Sequence[Token], index: int, *_: object) -> str:
+        return "<p><strong>"
+
+    def heading_close(self, tokens: Sequence[Token], index: int, *_: object) -> str:
+        return "</strong></p>\n"
+
+    def fence(self, tokens: Sequence[Token], index: int, *_: object) -> str:
+        return f"<pre>{escape(tokens[index].content)}</pre>\n"
+
+    def code_block(self, tokens: Sequence[Token], index: int, *_: object) -> str:
+        return self.fence(tokens, index)
+
+
+def _keep_attribute(tag: str, attribute: str, value: str) -> str | None:
+    # Must not raise: nh3 would leave the value in.
+    return None if (tag, attribute) == ("a", "href") and not is_linkable(value) else value
+
+
+_parser = (
+    MarkdownIt(
+        "commonmark",
+        {"html": False, "linkify": False, "maxNesting": 20},
+        renderer_cls=_Renderer,
+    )
+    .enable(["table", "strikethrough"])
+    .disable(["image", "html_inline", "html_block"])
+)
+_cleaner = nh3.Cleaner(
+    tags=_TAGS,
+    attributes={"*": set(), "a": {"href"}, "ol": {"start"}},
+    attribute_filter=_keep_attribute,
+    url_schemes={"http", "https", "mailto"},
+    link_rel=LINK_REL,
+    strip_comments=True,
+    clean_content_tags=_TAGS_REMOVED_WITH_CONTENT,
+    set_tag_attribute_values={"pre": {"class": "code wrap"}, "table": {"class": "table"}},
+)

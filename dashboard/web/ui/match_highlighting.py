@@ -1,0 +1,107 @@
+"""Highlight the words of a search in a text, ignoring case and accents."""
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from dashboard.folding import fold
+
+MAX_SEARCHED_CHARACTERS = 2_000
+"""Matches after the first so many characters of a text are not marked."""
+
+
+class TextSegment(NamedTuple):
+    """A segment of a text, and whether it matches words of the query."""
+
+    text: str
+    is_match: bool = False
+
+
+def marked(text: str, query: str) -> SafeString:
+    """Render a text with the words of the query marked."""
+    return render_segments(split_at_matches(text, query))
+
+
+def render_segments(segments: Iterable[TextSegment]) -> SafeString:
+    """Render the segments of a text with the matches marked."""
+    html = (format_html("<mark>{}</mark>" if match else "{}", text) for text, match in segments)
+    return format_html_join("", "{}", ((segment,) for segment in html))
+
+
+def split_at_matches(text: str, query: str) -> list[TextSegment]:
+    """Split a text at the words of a query; joined, the segments are the text."""
+    return FoldedText.from_text(text).segments(query_words(query))
+
+
+def query_words(query: str) -> list[str]:
+    """Return the distinct words of a query, case-folded."""
+    return list(dict.fromkeys(fold(query).split())) if query else []
+
+
+@dataclass(frozen=True)
+class FoldedText:
+    """A case-folded text, with the position of each of its letters in the original."""
+
+    text: str
+    folded: str
+    starts: Sequence[int]
+    ends: Sequence[int]
+
+    @classmethod
+    def from_text(cls, text: str) -> "FoldedText":
+        if text.isascii():
+            length = min(len(text), MAX_SEARCHED_CHARACTERS)
+            return cls(text, text[:length].lower(), range(length), range(1, length + 1))
+        folded: list[str] = []
+        starts: list[int] = []
+        ends: list[int] = []
+        for start, end in _letters(text[:MAX_SEARCHED_CHARACTERS]):
+            # A letter may fold to several ("ß" is "ss"); a combining mark belongs to its letter.
+            letter = fold(text[start:end])
+            folded.append(letter)
+            starts += [start] * len(letter)
+            ends += [end] * len(letter)
+        return cls(text, "".join(folded), starts, ends)
+
+    def segments(self, words: Iterable[str]) -> list[TextSegment]:
+        segments: list[TextSegment] = []
+        at = 0
+        for start, end in _merge_ranges(self._matches(words)):
+            segments += [
+                TextSegment(self.text[at:start]),
+                TextSegment(self.text[start:end], is_match=True),
+            ]
+            at = end
+        segments.append(TextSegment(self.text[at:]))
+        return [segment for segment in segments if segment.text]
+
+    def _matches(self, words: Iterable[str]) -> Iterator[tuple[int, int]]:
+        for word in words:
+            at = self.folded.find(word)
+            while at >= 0:
+                yield self.starts[at], self.ends[at + len(word) - 1]
+                at = self.folded.find(word, at + 1)
+
+
+def _letters(text: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each letter with its combining marks."""
+    start = 0
+    for end in range(1, len(text) + 1):
+        if end == len(text) or not unicodedata.combining(text[end]):
+            yield start, end
+            start = end
+
+
+def _merge_ranges(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Sort ranges and merge those that touch or overlap."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(ranges):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged

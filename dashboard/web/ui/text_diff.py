@@ -1,0 +1,219 @@
+"""Diff of two texts by word: removed and added words, unchanged paragraphs.
+
+Words are aligned by a longest common subsequence, so as few as possible are marked. Spacing is
+compared separately: it belongs to the segments, and a change of spacing alone is not shown.
+Source: our choice; the service gives no diff of its own.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import groupby, zip_longest
+from typing import Literal
+
+from dashboard.web.ui.word_alignment import (
+    UNITS,
+    DiffGranularity,
+    Unit,
+    matching_blocks,
+    split_units,
+)
+
+Kind = Literal["same", "del", "ins"]
+
+_LINES = re.compile(r"[^\n]*\n(?:[^\S\n]*\n)*|[^\n]+")
+
+
+@dataclass(frozen=True)
+class DiffSegment:
+    """A segment of text that is the same, removed or added."""
+
+    kind: Kind
+    text: str
+    is_instead: bool = False
+    """Whether it replaces the removed segment just before it."""
+
+    @property
+    def is_visible(self) -> bool:
+        """Whether it contains more than spacing."""
+        return not self.text.isspace()
+
+    @property
+    def before(self) -> str:
+        """The spacing at its start, rendered outside the mark."""
+        return self.text[: len(self.text) - len(self.text.lstrip())] if self.is_visible else ""
+
+    @property
+    def words(self) -> str:
+        """The text without the spacing around it; all of it if there is only spacing."""
+        return self.text.strip() or self.text
+
+    @property
+    def after(self) -> str:
+        """The spacing at its end."""
+        return self.text[len(self.text.rstrip()) :] if self.is_visible else ""
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """One paragraph of both texts; its line break belongs to it."""
+
+    pieces: tuple[DiffSegment, ...]
+
+    @cached_property
+    def is_same(self) -> bool:
+        """Whether nothing but spacing differs."""
+        return not any(piece.kind != "same" and piece.is_visible for piece in self.pieces)
+
+    @property
+    def old(self) -> list[DiffSegment]:
+        """The paragraph before."""
+        return [piece for piece in self.pieces if piece.kind != "ins"]
+
+    @property
+    def new(self) -> list[DiffSegment]:
+        """The paragraph after."""
+        return [piece for piece in self.pieces if piece.kind != "del"]
+
+
+@dataclass(frozen=True)
+class TextDifference:
+    """The diff of two texts."""
+
+    paragraphs: tuple[Paragraph, ...]
+    added: int
+    """In words."""
+    removed: int
+    """In words."""
+    is_same: bool
+    """Whether the texts are equal, spacing included."""
+    grain: DiffGranularity = DiffGranularity.WORD
+    """Coarser than words if the texts are too long for that."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether both texts are empty but for spacing."""
+        return not self.paragraphs or not any(
+            piece.is_visible for paragraph in self.paragraphs for piece in paragraph.pieces
+        )
+
+    @property
+    def is_spacing(self) -> bool:
+        """Whether the texts differ in spacing alone."""
+        return not self.is_same and self.unchanged == len(self.paragraphs)
+
+    @property
+    def unchanged(self) -> int:
+        """The number of paragraphs in which nothing but spacing differs."""
+        return sum(paragraph.is_same for paragraph in self.paragraphs)
+
+
+def compare_texts(old: str | None, new: str | None) -> TextDifference:
+    """Compare two texts by word; None counts as empty.
+
+    The unchanged and removed segments joined are the old text, the unchanged and added ones the
+    new. Texts of more than about 22,000 words are compared by line, very long ones as a whole.
+    """
+    before, after = old or "", new or ""
+    if before == after:
+        same = tuple(Paragraph((DiffSegment("same", line),)) for line in _LINES.findall(after))
+        return TextDifference(same, added=0, removed=0, is_same=True)
+    grain, old_units, new_units = split_units(before, after)
+    pieces = _merge_runs(_pieces(old_units, new_units))
+    return TextDifference(
+        tuple(_paragraphs(pieces)),
+        added=sum(_count_words(piece.text) for piece in pieces if piece.kind == "ins"),
+        removed=sum(_count_words(piece.text) for piece in pieces if piece.kind == "del"),
+        is_same=False,
+        grain=grain,
+    )
+
+
+def _count_words(text: str) -> int:
+    units = UNITS[DiffGranularity.WORD].findall(text)
+    return sum(any(letter.isalnum() for letter in unit) for unit in units)
+
+
+def _pieces(old: Sequence[Unit], new: Sequence[Unit]) -> Iterator[DiffSegment]:
+    old_at = new_at = 0
+    for block in matching_blocks(old, new):
+        for step in range(block.size):
+            old_end, new_end = block.old + step, block.new + step
+            yield from _change(
+                _text(old[old_at:old_end]) + old[old_end].gap,
+                _text(new[new_at:new_end]) + new[new_end].gap,
+            )
+            yield DiffSegment("same", new[new_end].text)
+            old_at, new_at = old_end + 1, new_end + 1
+
+
+def _text(units: Sequence[Unit]) -> str:
+    return "".join(unit.gap + unit.text for unit in units)
+
+
+def _change(old: str, new: str) -> Iterator[DiffSegment]:
+    """Yield the change before an unchanged unit, without the spacing that both texts share."""
+    start = _shared_spacing(old, new)
+    end = _shared_spacing(old[start:][::-1], new[start:][::-1])
+    yield DiffSegment("same", new[:start])
+    yield DiffSegment("del", old[start : len(old) - end])
+    yield DiffSegment("ins", new[start : len(new) - end])
+    yield DiffSegment("same", new[len(new) - end :])
+
+
+def _shared_spacing(one: str, other: str) -> int:
+    for length, (a, b) in enumerate(zip(one, other, strict=False)):
+        if a != b or not a.isspace():
+            return length
+    return min(len(one), len(other))
+
+
+def _merge_runs(pieces: Iterator[DiffSegment]) -> list[DiffSegment]:
+    """Merge adjacent segments: between two unchanged ones, one removed, then one added."""
+    merged: list[DiffSegment] = []
+    for is_same, run in groupby(
+        (piece for piece in pieces if piece.text), key=lambda piece: piece.kind == "same"
+    ):
+        members = list(run)
+        kinds: tuple[Kind, ...] = ("same",) if is_same else ("del", "ins")
+        texts = {kind: "".join(p.text for p in members if p.kind == kind) for kind in kinds}
+        is_both = all(texts.values())
+        merged += [
+            DiffSegment(kind, text, is_instead=is_both and kind == "ins")
+            for kind, text in texts.items()
+            if text
+        ]
+    return merged
+
+
+def _paragraphs(pieces: Sequence[DiffSegment]) -> Iterator[Paragraph]:
+    """Split the pieces at line breaks; lines of spacing alone join the paragraph before."""
+    waiting: list[DiffSegment] = []
+    current: list[DiffSegment] = []
+    for ends, line in _lines(pieces):
+        current += line
+        if ends:
+            if waiting and any(piece.is_visible for piece in current):
+                yield Paragraph(tuple(waiting))
+                waiting = []
+            waiting += current
+            current = []
+    if waiting and any(piece.is_visible for piece in current):
+        yield Paragraph(tuple(waiting))
+        waiting = []
+    if waiting or current:
+        yield Paragraph((*waiting, *current))
+
+
+def _lines(pieces: Sequence[DiffSegment]) -> Iterator[tuple[bool, list[DiffSegment]]]:
+    """Split the pieces at line breaks; yield each line with whether it ends in one.
+
+    Adjacent removed and added lines are paired in order.
+    """
+    for is_same, run in groupby(pieces, key=lambda piece: piece.kind == "same"):
+        by_kind = [[replace(p, text=text) for text in _LINES.findall(p.text)] for p in run]
+        rows = [[line] for line in by_kind[0]] if is_same else zip_longest(*by_kind)
+        for row in rows:
+            line = [piece for piece in row if piece]
+            yield any(piece.text.endswith("\n") for piece in line), line

@@ -1,0 +1,55 @@
+"""Time zones: the choices of the settings, and the one of a request."""
+
+import zoneinfo
+from functools import cache
+from itertools import groupby
+
+from django.http import HttpRequest
+
+from dashboard.ledger.preferences import get_preferences
+
+COOKIE = "timezone"
+"""Holds the browser's own time zone; set by shell.js."""
+REGIONS = (
+    "Africa America Antarctica Arctic Asia Atlantic Australia Europe Indian Pacific".split()  # noqa: SIM905
+)
+BROWSER_CHOICE = ("", "That of each browser I use")
+UTC = "UTC"
+
+Choices = list[tuple[str, str | list[tuple[str, str]]]]
+
+
+@cache
+def zone_choices() -> Choices:
+    """Return the form choices: the browser's own, UTC, and the zones grouped by region."""
+    names = sorted(zoneinfo.available_timezones())
+    regional = [name for name in names if name.partition("/")[0] in REGIONS]
+    groups = groupby(regional, key=lambda name: name.partition("/")[0])
+    return [
+        BROWSER_CHOICE,
+        (UTC, UTC),
+        *((region, [(name, _label(name)) for name in group]) for region, group in groups),
+    ]
+
+
+def request_time_zone(request: HttpRequest) -> zoneinfo.ZoneInfo | None:
+    """Return the time zone from the user's settings, else the browser's; None means UTC."""
+    chosen = get_preferences(request.user).time_zone
+    return _zone(chosen or request.COOKIES.get(COOKIE, ""))
+
+
+def is_browsers_zone(request: HttpRequest) -> bool:
+    """Tell whether times are shown in the browser's own time zone."""
+    return COOKIE in request.COOKIES and not get_preferences(request.user).time_zone
+
+
+def _zone(name: str) -> zoneinfo.ZoneInfo | None:
+    """Return the time zone of that name; None if there is none."""
+    try:
+        return zoneinfo.ZoneInfo(name) if name and len(name) < 64 else None
+    except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
+        return None
+
+
+def _label(name: str) -> str:
+    return name.partition("/")[2].replace("_", " ").replace("/", ", ")

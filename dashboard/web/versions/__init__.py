@@ -1,0 +1,1 @@
+"""The version history of an audience, and the comparison of two versions."""

@@ -1,0 +1,169 @@
+"""Selection of two versions to compare, and rows of their fields."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from dashboard.contract.audiences import AudienceVersion, VersionStatus
+from dashboard.ledger.queries.audiences import version_last_known, versions_seen
+from dashboard.web.audiences.state import SUPERSEDED, AudienceHead
+from dashboard.web.versions.history import previous_to
+from dashboard.web.versions.lifecycle import DATES
+
+NAMES = {"live": "The live version", "latest": "The latest version", "previous": "The one before"}
+MAX_OFFERED = 200
+"""The number of versions to choose from; older ones are reached through the history."""
+
+
+@dataclass(frozen=True)
+class VersionOption:
+    """An option of the version select."""
+
+    version_id: str
+    number: int
+    status: str
+    """The status last seen, or `live now` or `superseded`."""
+
+    @property
+    def label(self) -> str:
+        """The text of the option: `5, live now`."""
+        return f"{self.number}, {self.status}"
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The parameter of one side, and the version it names."""
+
+    asked: str
+    version: AudienceVersion | None
+    problem: str = ""
+    """A sentence why there is no version."""
+    seen_at: datetime | None = None
+    """When it was last seen, if the service does not show it now."""
+
+    @property
+    def label(self) -> str:
+        """The version's name: `Version 5`."""
+        return f"Version {self.version.version_number}" if self.version else ""
+
+
+def choose(head: AudienceHead, *, from_param: str, to_param: str) -> tuple[Chosen, Chosen]:
+    """Return the two sides, by default the live and the latest version.
+
+    A latest version that is live is compared with the one before it. `previous` is the version
+    seen before that of the other side.
+    """
+    new_param = to_param or "latest"
+    old_param = from_param or ("live" if head.live and head.newer else "previous")
+    if new_param == "previous":
+        old = _find(head, "latest" if old_param == "previous" else old_param)
+        return old, _previous(head, old)
+    new = _find(head, new_param)
+    return (_previous(head, new) if old_param == "previous" else _find(head, old_param)), new
+
+
+def choices(head: AudienceHead, *chosen: Chosen) -> list[VersionOption]:
+    """Return the newest versions seen, newest first, then any others that are chosen."""
+    fields = ("version_id", "version_number", "status")
+    seen = versions_seen(head.page_id, head.audience_id).values_list(*fields)[:MAX_OFFERED]
+    found = dict.fromkeys(seen)
+    found |= {
+        (one.version.version_id, one.version.version_number, one.version.status): None
+        for one in chosen
+        if one.version and one.version.version_id not in {row[0] for row in found}
+    }
+    return [
+        VersionOption(version_id, number, _status(head, version_id, status))
+        for version_id, number, status in found
+    ]
+
+
+def names(head: AudienceHead, offered: list[VersionOption], other: Chosen) -> dict[str, str]:
+    """Return the label of each name for one side, with the number of the version it names now.
+
+    `other` is the other side; `offered` are versions, newest first.
+    """
+    ids = [choice.version_id for choice in offered]
+    place = ids.index(other.version.version_id) if other.version else len(ids)
+    before = offered[place + 1 : place + 2]
+    numbers = {
+        "live": head.live.version_number if head.live else None,
+        "latest": head.latest.version_number if head.latest else None,
+        "previous": before[0].number if before else None,
+    }
+    return {
+        name: words if numbers[name] is None else f"{words} ({numbers[name]})"
+        for name, words in NAMES.items()
+    }
+
+
+def _status(head: AudienceHead, version_id: str, status: str) -> str:
+    if head.live and version_id == head.live.version_id:
+        return "live now"
+    return SUPERSEDED if head.live and status == VersionStatus.PUBLISHED else status
+
+
+def _find(head: AudienceHead, param: str, *, shown_param: str = "") -> Chosen:
+    if param == "live":
+        return Chosen(param, head.live, "" if head.live else "Nothing of this audience is live.")
+    if param == "latest":
+        return Chosen(param, head.latest, "" if head.latest else "The audience has no version.")
+    for fresh in (head.live, head.latest):
+        if fresh and fresh.version_id == param:
+            return Chosen(shown_param or param, fresh)
+    record = version_last_known(head.page_id, head.audience_id, param)
+    if record is None:
+        return Chosen(param, None, f"No version {param[:80]} of this audience was ever seen here.")
+    return Chosen(shown_param or param, record.version, seen_at=record.last_seen_at)
+
+
+def _previous(head: AudienceHead, other: Chosen) -> Chosen:
+    if other.version is None:
+        return Chosen("previous", None, "")
+    record = previous_to(head.page_id, head.audience_id, other.version.version_id)
+    if record is None:
+        number = other.version.version_number
+        return Chosen("previous", None, f"No version before {number} was ever seen here.")
+    return _find(head, record.version_id, shown_param="previous")
+
+
+_DATE_FIELDS = tuple(field for field, _, _ in DATES)
+_FIELDS = ("status", "version_id", *_DATE_FIELDS, "queue_duration_ms", "is_new_page_agent")
+
+
+@dataclass(frozen=True)
+class FactRow:
+    """One field of two versions, by its name on the wire."""
+
+    name: str
+    old: Any
+    new: Any
+    kind: str
+    """How to render it: status, id, date, number or value."""
+
+    @property
+    def differs(self) -> bool:
+        """Whether the two values differ."""
+        return bool(self.old != self.new)
+
+
+def fact_rows(old: AudienceVersion, new: AudienceVersion) -> list[FactRow]:
+    """Return the spec's fields but the context, and any others that were sent."""
+    extra = {**(old.model_extra or {}), **(new.model_extra or {})}
+    return [
+        FactRow(_wire_name(name), getattr(old, name, None), getattr(new, name, None), _kind(name))
+        for name in (*_FIELDS, *extra)
+    ]
+
+
+def _wire_name(name: str) -> str:
+    field = AudienceVersion.model_fields.get(name)
+    return field.alias or name if field else name
+
+
+def _kind(name: str) -> str:
+    if name in _DATE_FIELDS:
+        return "date"
+    return {"status": "status", "version_id": "id", "queue_duration_ms": "number"}.get(
+        name, "value"
+    )

@@ -1,0 +1,167 @@
+"""The lifecycle of a version, from its dates, and gaps in the version numbers.
+
+The spec does not show the order of the states; doubts are raised only about dates that contradict
+the names of their fields (our choice): nothing precedes its creation, and nothing is queued after
+it was published.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from dashboard.contract.audiences import AudienceVersion
+from dashboard.contract.dates import is_mark, read_date
+
+# The dates of a version in the order their names suggest: field, wire name, word.
+DATES = (
+    ("created_at", "createdAt", "Created"),
+    ("became_draft_at", "becameDraftAt", "Draft"),
+    ("queued_at", "queuedAt", "Queued"),
+    ("published_at", "publishedAt", "Published"),
+    ("cancelled_at", "cancelledAt", "Cancelled"),
+    ("obsolete_at", "obsoleteAt", "Obsolete"),
+    ("archived_at", "archivedAt", "Archived"),
+)
+_WIRE_NAMES = {field: wire for field, wire, _ in DATES}
+# Pairs of dates in their required order. Publishing again may follow anything else.
+_COMES_FIRST = (
+    *(("created_at", field) for field, _, _ in DATES[1:]),
+    ("became_draft_at", "queued_at"),
+    ("queued_at", "published_at"),
+)
+_DATE_OF_STATUS = {
+    "draft": "became_draft_at",
+    "queued": "queued_at",
+    "processing": "queued_at",
+    "published": "published_at",
+    "cancelled": "cancelled_at",
+    "archived": "archived_at",
+}
+_WAITING = {
+    "pending": "Not yet a draft",
+    "draft": "Not queued",
+    "queued": "In the queue",
+    "processing": "Being processed",
+}
+
+
+@dataclass(frozen=True)
+class LifecycleStep:
+    """One date of a version."""
+
+    word: str
+    text: str
+    """The date as sent."""
+    moment: datetime | None
+    """None if the text can't be parsed."""
+    took: timedelta | None
+    """The time since the step before; None if either has no moment."""
+
+
+@dataclass(frozen=True)
+class Lifecycle:
+    """The steps of one version in time order, its current state, and doubtful dates."""
+
+    steps: tuple[LifecycleStep, ...]
+    standing: str
+    """The state since the last step: `Live`, `Not queued`; empty if its lifecycle is over."""
+    lasted: timedelta | None
+    """How long it has had that state, if the dates say so."""
+    doubts: tuple[str, ...]
+    """Sentences about dates that are out of order, missing, or can't be read."""
+
+
+@dataclass(frozen=True)
+class SeenVersion:
+    """The number of a version, and when it was first seen here."""
+
+    number: int
+    first_seen_at: datetime
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Version numbers never seen, between two that were."""
+
+    below: SeenVersion
+    above: SeenVersion
+
+    @property
+    def first(self) -> int:
+        """The lowest number never seen."""
+        return self.below.number + 1
+
+    @property
+    def last(self) -> int:
+        """The highest number never seen."""
+        return self.above.number - 1
+
+    @property
+    def looks(self) -> tuple[datetime, datetime] | None:
+        """When its neighbours were first seen; None if that was not in order of their numbers."""
+        looks = (self.below.first_seen_at, self.above.first_seen_at)
+        return looks if looks[0] < looks[1] else None
+
+    @property
+    def is_older_than_the_first_look(self) -> bool:
+        """Whether both its neighbours were first seen at the same time."""
+        return self.below.first_seen_at == self.above.first_seen_at
+
+
+def lifecycle_of(version: AudienceVersion, *, is_live: bool, now: datetime) -> Lifecycle:
+    """Return the lifecycle of a version, from its dates."""
+    steps = _steps(version)
+    moments = [step.moment for step in steps if step.moment]
+    standing = "Live" if is_live else _WAITING.get(version.status, "")
+    since = read_date(version.published_at) if is_live else max(moments, default=None)
+    return Lifecycle(
+        steps=steps,
+        standing=standing,
+        lasted=now - since if standing and since and since <= now else None,
+        doubts=tuple(_doubts(version)),
+    )
+
+
+def gap_between(above: SeenVersion, below: SeenVersion) -> Gap | None:
+    """Return the gap between two adjacent versions of the history, or None."""
+    gap = Gap(below=below, above=above)
+    return gap if gap.first <= gap.last else None
+
+
+def _steps(version: AudienceVersion) -> tuple[LifecycleStep, ...]:
+    steps: list[LifecycleStep] = []
+    before: datetime | None = None
+    for word, text, moment in _dates_in_order(version):
+        took = moment - before if moment and before else None
+        steps.append(LifecycleStep(word, text, moment, took))
+        before = moment
+    return tuple(steps)
+
+
+def _dates_in_order(
+    version: AudienceVersion,
+) -> Sequence[tuple[str, str, datetime | None]]:
+    """Return the dates sent, in time order; one that can't be parsed follows its predecessor."""
+    dated: list[tuple[datetime | None, int, tuple[str, str, datetime | None]]] = []
+    last: datetime | None = None
+    for place, (field, _, word) in enumerate(DATES):
+        if text := getattr(version, field):
+            moment = read_date(text)
+            last = moment or last
+            dated.append((last, place, (word, text, moment)))
+    dated.sort(key=lambda entry: (entry[0] is not None, entry[0] or 0, entry[1]))
+    return [entry for _, _, entry in dated]
+
+
+def _doubts(version: AudienceVersion) -> Iterator[str]:
+    expected = _DATE_OF_STATUS.get(version.status)
+    if expected and not getattr(version, expected):
+        yield f"The status is {version.status}, but {_WIRE_NAMES[expected]} is empty."
+    for earlier, later in _COMES_FIRST:
+        first, second = read_date(getattr(version, earlier)), read_date(getattr(version, later))
+        if first and second and second < first:
+            yield f"{_WIRE_NAMES[later]} lies before {_WIRE_NAMES[earlier]}."
+    for field, name, _ in DATES:
+        text = getattr(version, field)
+        if text and read_date(text) is None and not is_mark(text):
+            yield f"{name} is not a date we can read: “{text[:40]}”."

@@ -1,0 +1,110 @@
+"""Views of the version history, and of the comparison of two versions."""
+
+from http import HTTPStatus
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.functional import SimpleLazyObject
+from django.utils.http import urlencode
+from django.views.decorators.http import require_GET
+from django_htmx.http import replace_url
+
+from dashboard.contract.audiences import AudienceVersion
+from dashboard.ledger.queries.operations import publishes_of_versions
+from dashboard.service.reading import read_audience
+from dashboard.web.audiences.state import AudienceHead, head_of
+from dashboard.web.audiences.version_poll import version_poll
+from dashboard.web.ui.htmx import Request, render_partial
+from dashboard.web.ui.load_more import params_for_all_rows, size_param
+from dashboard.web.ui.query_params import int_param
+from dashboard.web.ui.text_diff import compare_texts
+from dashboard.web.ui.urls import cached_reverse
+from dashboard.web.versions.comparison import choices, choose, fact_rows, names
+from dashboard.web.versions.history import version_history
+
+
+@require_GET
+def version_list(request: Request, page_id: str, audience_id: str) -> HttpResponse:
+    """Show every version ever seen, newest first, in parts: `?before=` is where a part starts.
+
+    `show=` is the number of versions, if more than the default were loaded before. While a version
+    is in progress, the browser polls the partial "watch"; `?was=` is the state it shows, `?from=`
+    and `?to=` are the versions chosen on it.
+    """
+    reading, now = read_audience(page_id, audience_id), timezone.now()
+    head = head_of(page_id, audience_id, reading.value)
+    params, before = request.GET, request.GET.get("before", "")
+    old, new = choose(head, from_param=params.get("from", ""), to_param=params.get("to", ""))
+    watch = version_poll(head, now=now, polls=int_param(params.get("polls", "")))
+    history = SimpleLazyObject(
+        lambda: version_history(head, before=before, size=size_param(params), now=now)
+    )
+    context = {
+        "here": "pages",
+        "tab": "versions",
+        "reading": reading,
+        "head": head,
+        "history": history,
+        "before": before,
+        "old": old.version,
+        "new": new.version,
+        "watch": watch,
+        "is_new": params.get("was", watch.state) != watch.state,
+    }
+    response = render_partial(request, "versions/list.html", context, parts=("more", "watch"))
+    if request.htmx.target != "more":
+        return response
+    query = urlencode(params_for_all_rows(request, ("before",), len(history.rows)))
+    return replace_url(response, f"{cached_reverse('version-list', page_id, audience_id)}?{query}")
+
+
+@require_GET
+def version_compare(request: Request, page_id: str, audience_id: str) -> HttpResponse:
+    """Compare `?from=` with `?to=`: ids of versions, or `live`, `latest`, `previous`.
+
+    While a version is in progress, the browser polls the partial "compare-poll"; `?was=` is the
+    state it shows.
+    """
+    reading = read_audience(page_id, audience_id)
+    head = head_of(page_id, audience_id, reading.value)
+    params = request.GET
+    old, new = choose(head, from_param=params.get("from", ""), to_param=params.get("to", ""))
+    offered = choices(head, old, new)
+    watch = version_poll(head, now=timezone.now(), polls=int_param(params.get("polls", "")))
+    context = {
+        "here": "pages",
+        "reading": reading,
+        "head": head,
+        "old": old,
+        "new": new,
+        "difference": None,
+        "old_names": names(head, offered, new),
+        "new_names": names(head, offered, old),
+        "choices": offered,
+        "in_one_text": params.get("layout") == "text",
+        "watch": watch,
+        "is_new": params.get("was", watch.state) != watch.state,
+    }
+    if old.version is None or new.version is None:
+        return render(request, "versions/compare.html", context, status=HTTPStatus.NOT_FOUND)
+    context |= _compared(head, old.version, new.version)
+    # By id: "live" and "latest" may name another version by the next poll.
+    sides = {"from": old.version.version_id, "to": new.version.version_id}
+    layout = {"layout": "text"} if context["in_one_text"] else {}
+    context["poll_query"] = f"{urlencode(sides | layout)}&{watch.query}"
+    return render_partial(request, "versions/compare.html", context, parts=("compare-poll",))
+
+
+def _compared(head: AudienceHead, old: AudienceVersion, new: AudienceVersion) -> dict[str, Any]:
+    version_ids = [old.version_id, new.version_id]
+    tries = publishes_of_versions(head.page_id, head.audience_id, version_ids)
+    return {
+        "difference": compare_texts(old.supplementary_context, new.supplementary_context),
+        "facts": fact_rows(old, new),
+        "old_tries": [operation for operation in tries if operation.version_id == old.version_id],
+        "new_tries": [operation for operation in tries if operation.version_id == new.version_id],
+        "old_status": head.status_of(old),
+        "new_status": head.status_of(new),
+    }

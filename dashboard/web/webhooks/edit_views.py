@@ -1,0 +1,202 @@
+"""One webhook subscription: its fields, the form that changes it, and its label.
+
+The form carries its base fields and the body it has shown. So only changed fields are sent, only
+after the user has seen the body, and a change made meanwhile by somebody else is not overwritten.
+"""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_http_methods
+
+from dashboard.accounts.permissions import UPDATE_SUBSCRIPTION, requires
+from dashboard.contract.webhooks import EventName, WebhookSubscription
+from dashboard.contract.wire import WireModel
+from dashboard.ledger.models import Operation, SubscriptionRecord
+from dashboard.ledger.models.operations import Outcome
+from dashboard.ledger.operations import OperationKeyConflictError
+from dashboard.ledger.queries.subscriptions import label_subscription, subscription_last_known
+from dashboard.operations.execution import (
+    ExecutionResult,
+    read_operation_key,
+    send,
+    unused_operation_key,
+)
+from dashboard.operations.subscription_update import (
+    begin_update,
+    find_update,
+    record_not_sent,
+)
+from dashboard.service.reading import ReadResult
+from dashboard.service.subscriptions import parse_subscription, refresh_subscription
+from dashboard.web.ui.htmx import Request, render_partial
+from dashboard.web.webhooks.edit_conflicts import (
+    EditableFields,
+    differing_fields,
+    find_conflicts,
+    merge_changes,
+    serialize_body,
+)
+from dashboard.web.webhooks.forms import PICK, EditForm, LabelForm
+from dashboard.web.webhooks.listing import subscription_row
+
+NOTHING_CHANGED = "Nothing is changed, so nothing was sent."
+KEY_IN_USE = (
+    "Nothing was sent: this form’s operation key is on record for another request. "
+    "The form has a new key: save again."
+)
+LOST_KEY = "This form had lost its key, so nothing was sent. It has a new one: save again."
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(UPDATE_SUBSCRIPTION, methods=("POST",))
+def subscription_detail(request: Request, subscription_id: str) -> HttpResponse:
+    """Show a subscription as it is now; preview a change; send it; set its label."""
+    record = subscription_last_known(subscription_id)
+    if record is None:
+        context = {"here": "webhooks", "subscription_id": subscription_id}
+        return render_partial(request, "webhooks/unknown.html", context, status=404)
+    if request.method == "POST":
+        return _change(request, record)
+    return _show(request, refresh_subscription(record))
+
+
+def _change(request: Request, record: SubscriptionRecord) -> HttpResponse:
+    step = request.POST.get("step", "")
+    if step == "label":
+        return _label(request, record)
+    base = EditableFields.read(request.POST.get("seen", "")) or _known_fields(record)
+    if step in ("all", "none"):
+        return _show(request, _last_known(record), _tick_events(request, base, step))
+    form = EditForm(request.POST, base=base)
+    if step == "look" or not form.is_valid():
+        return _show(request, _last_known(record), form, status=200 if step == "look" else 422)
+    if reason := _not_ready(request, form):
+        return _show(request, _last_known(record), form, **reason)
+    try:
+        return _save(request, record, form)
+    except OperationKeyConflictError:
+        return _show(request, _last_known(record), form, notice=KEY_IN_USE, status=409)
+
+
+def _not_ready(request: Request, form: EditForm) -> dict[str, Any]:
+    """Return the context that says why a valid form may not be sent yet, or an empty one."""
+    if not form.body:
+        return {"notice": NOTHING_CHANGED}
+    if not read_operation_key(request.POST):
+        return {"notice": LOST_KEY, "status": 422}
+    has_shown = request.POST.get("shown") == serialize_body(form.body)
+    return {} if has_shown else {"is_review": True}
+
+
+def _save(request: Request, record: SubscriptionRecord, form: EditForm) -> HttpResponse:
+    """Send the body that was shown, unless the subscription has changed meanwhile."""
+    key, reading = read_operation_key(request.POST), refresh_subscription(record)
+    if recorded := find_update(record, key, form.body):
+        return _show_repeated(request, reading, form, recorded)
+    if reading.error:
+        not_sent = record_not_sent(record, key, form.body, reading.error, actor=request.user)
+        return _show(request, reading, form, failed=not_sent, status=503)
+    now = _known_fields(reading.value)
+    if conflicts := find_conflicts(form.base, form.wanted, now):
+        merged = EditForm(None, base=now, wanted=merge_changes(form.base, form.wanted, now))
+        return _show(request, reading, merged, moved=conflicts, status=409)
+    operation, attempt = begin_update(reading.value, key, form.body, actor=request.user)
+    if attempt is None:
+        return _show_repeated(request, reading, form, operation)
+    return _show_result(request, reading, form, send(operation, attempt))
+
+
+def _show_result(
+    request: Request,
+    reading: ReadResult[SubscriptionRecord],
+    form: EditForm,
+    result: ExecutionResult[WireModel],
+) -> HttpResponse:
+    """Show the outcome of a change that was sent."""
+    if isinstance(result.answer, WebhookSubscription):
+        return _saved(request, reading.value, form, result.answer)
+    extra: dict[str, Any] = {"failed": result.operation, "error": result.error}
+    if result.error and result.operation.outcome != Outcome.UNKNOWN:
+        form.add_api_error(result.error)
+        return _show(request, reading, form, status=422, **extra)
+    return _show(request, reading, form, status=502, **extra)
+
+
+def _saved(
+    request: Request, record: SubscriptionRecord, form: EditForm, response: WebhookSubscription
+) -> HttpResponse:
+    if differing := differing_fields(form.body, response):
+        message = f"The service said yes, and yet not as asked for: {', '.join(differing)}."
+        messages.warning(request, message)
+    else:
+        messages.success(request, f"Saved: {', '.join(form.body)}.")
+    return redirect("subscription-detail", record.subscription_id)
+
+
+def _show_repeated(
+    request: Request, reading: ReadResult[SubscriptionRecord], form: EditForm, operation: Operation
+) -> HttpResponse:
+    """Show the outcome of a form that was sent before. Sends nothing."""
+    if operation.outcome == Outcome.ACCEPTED:
+        messages.info(request, "This form was sent before. Nothing was sent again.")
+        return redirect("subscription-detail", reading.value.subscription_id)
+    if operation.outcome == Outcome.SENDING:
+        return redirect("operation-detail", operation.operation_key)
+    return _show(request, reading, form, failed=operation, is_repeated=True, status=409)
+
+
+def _label(request: Request, record: SubscriptionRecord) -> HttpResponse:
+    form = LabelForm(request.POST)
+    if not form.is_valid():
+        return _show(request, _last_known(record), label_form=form, status=422)
+    label_subscription(record.subscription_id, form.cleaned_data["label"])
+    messages.success(request, "The label is saved. Nothing was sent to the service.")
+    return redirect("subscription-detail", record.subscription_id)
+
+
+def _tick_events(request: Request, base: EditableFields, step: str) -> EditForm:
+    """Return the form as typed, with all events of the spec ticked, or none."""
+    data = request.POST.copy()
+    data["mode"] = PICK
+    data.setlist("events", [event.value for event in EventName] if step == "all" else [])
+    return EditForm(data, base=base)
+
+
+def _known_fields(record: SubscriptionRecord) -> EditableFields:
+    """Return the fields last seen; without events if the record can't be parsed."""
+    subscription = parse_subscription(record)
+    return EditableFields.by(subscription) if subscription else EditableFields(record.url, None)
+
+
+def _last_known(record: SubscriptionRecord) -> ReadResult[SubscriptionRecord]:
+    return ReadResult(record, record.last_seen_at)
+
+
+def _show(
+    request: Request,
+    reading: ReadResult[SubscriptionRecord],
+    form: EditForm | None = None,
+    *,
+    status: int = 200,
+    **extra: Any,
+) -> HttpResponse:
+    record = reading.value
+    form = form or EditForm(None, base=_known_fields(record))
+    body = form.body if not form.is_bound or form.is_valid() else None
+    context = {
+        "here": "webhooks",
+        "reading": reading,
+        "record": record,
+        "row": subscription_row(record),
+        "form": form,
+        "body": body,
+        "shown": serialize_body(body or {}),
+        "label_form": LabelForm(initial={"label": record.label}),
+        "operation_key": unused_operation_key(read_operation_key(request.POST)),
+        **extra,
+    }
+    parts = ("sending",)
+    return render_partial(request, "webhooks/detail.html", context, parts=parts, status=status)

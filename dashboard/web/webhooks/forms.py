@@ -1,0 +1,170 @@
+"""Forms to add a subscription by its id, to label it and to edit it."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.http import QueryDict
+
+from dashboard.client import APIError, StatusError
+from dashboard.ledger.models import SubscriptionRecord
+from dashboard.web.ui.form_fields import SingleLineField
+from dashboard.web.webhooks.edit_conflicts import EditableFields, changed_fields
+from dashboard.web.webhooks.events import EventGroup, event_groups, in_order, pickable
+from dashboard.web.webhooks.target_url import url_problem, url_warnings
+
+MAX_ID = 500
+"""Characters. Source: our choice; the spec gives no limit, but URLs have one."""
+MAX_LABEL = SubscriptionRecord._meta.get_field("label").max_length
+KEEP, PICK = "keep", "pick"
+
+
+class AddForm(forms.Form):
+    """The id of a subscription, and its label here."""
+
+    subscription_id = SingleLineField(
+        label="Subscription id",
+        mono=True,
+        required=True,
+        max_length=MAX_ID,
+        help_text="Ask whoever made the subscription. It is read from the service at once.",
+        error_messages={"required": "Write the id of a subscription."},
+    )
+    label = SingleLineField(
+        label="Label", max_length=MAX_LABEL, help_text="Optional: a name used here only."
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Remove the colon behind labels, and turn autocomplete off."""
+        super().__init__(*args, **kwargs)
+        self.label_suffix = ""
+        self.fields["subscription_id"].widget.attrs |= {
+            "autocomplete": "off",
+            "spellcheck": "false",
+        }
+
+
+class LabelForm(forms.Form):
+    """The label of a subscription here."""
+
+    label = SingleLineField(label="Label", max_length=MAX_LABEL, help_text="A name used here only.")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Remove the colon behind the label."""
+        super().__init__(*args, **kwargs)
+        self.label_suffix = ""
+
+
+class EditForm(forms.Form):
+    """The target and the events of a subscription; `base` are its fields when it was rendered.
+
+    Unchanged values are not validated: the service has them already.
+    """
+
+    url = SingleLineField(label="Target URL", mono=True)
+    mode = forms.CharField(required=False)
+    """KEEP or PICK if events are null; unused otherwise."""
+    events = forms.MultipleChoiceField(
+        required=False,
+        error_messages={"invalid_choice": "“%(value)s” is no event that is known here."},
+    )
+
+    def __init__(
+        self, data: QueryDict | None, *, base: EditableFields, wanted: EditableFields | None = None
+    ) -> None:
+        """Show `wanted` or `base`; with `data`, validate what was typed."""
+        self._fields_shown = shown = wanted or base
+        super().__init__(data, initial=_initial(shown), label_suffix="")
+        self.base = base
+        self.refusals: list[str] = []
+        """Messages of the service about none of the form's fields."""
+        url = self.fields["url"]
+        url.widget = forms.URLInput(
+            attrs={"class": "input mono", "autocomplete": "off", "spellcheck": "false"}
+        )
+        url.help_text = "The whole address, starting with https://"
+        names = pickable([*(base.events or ()), *(shown.events or ())])
+        self.fields["events"].choices = [(name, name) for name in names]  # type: ignore[attr-defined]
+
+    @property
+    def leaves_null(self) -> bool:
+        """Whether events are null and stay so."""
+        return self.base.events is None and self["mode"].value() != PICK
+
+    @property
+    def chosen(self) -> Collection[str]:
+        """The events that are ticked, valid or not."""
+        return self["events"].value() or ()
+
+    @property
+    def groups(self) -> list[EventGroup]:
+        """The groups of events to tick."""
+        names = [name for name, _ in self.fields["events"].choices]  # type: ignore[attr-defined]
+        return event_groups(self.chosen, names)
+
+    @property
+    def warnings(self) -> list[str]:
+        """Warnings about the URL."""
+        return url_warnings(str(self["url"].value() or "").strip())
+
+    @property
+    def wanted(self) -> EditableFields:
+        """The fields in the form, which has to be valid or unbound."""
+        if not self.is_bound:
+            return self._fields_shown
+        return EditableFields(self.cleaned_data["url"], self.cleaned_data["events"])
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The body to send; empty if nothing has changed. As for `wanted`."""
+        return changed_fields(self.base, self.wanted)
+
+    def clean_url(self) -> str:
+        """Return the URL. Raises ValidationError for a new one that can't be sent."""
+        typed: str = self.cleaned_data["url"]
+        if typed == as_typed(self.base.url):
+            return self.base.url
+        if problem := url_problem(typed):
+            raise ValidationError(problem)
+        return typed
+
+    def clean_events(self) -> tuple[str, ...] | None:
+        """Return the events; None if null stays as it is."""
+        chosen = self.cleaned_data["events"]
+        if not self.leaves_null:
+            return tuple(in_order(chosen, self.base.events))
+        if chosen:
+            raise ValidationError(
+                "Events are ticked, but null is to be left as it is. Choose one of the two."
+            )
+        return None
+
+    def add_api_error(self, error: APIError) -> None:
+        """Add the service's messages to the fields it names, and all others beside the button."""
+        problems = error.problems if isinstance(error, StatusError) else ()
+        sent = self.wanted.events or ()
+        for problem in problems:
+            name, _, rest = problem.path.strip("/$.").replace("/", ".").partition(".")
+            if name in ("url", "events"):
+                self.add_error(name, f"The service says: {problem.message}{_event_at(sent, rest)}")
+            else:
+                self.refusals.append(f"{problem.path}: {problem.message}".removeprefix(": "))
+        if not problems:
+            self.refusals.append(str(error))
+
+
+def as_typed(url: str) -> str:
+    """Return a URL as an unchanged form field submits it."""
+    return url.replace("\r", "").replace("\n", "").strip()
+
+
+def _initial(fields: EditableFields) -> dict[str, Any]:
+    mode = KEEP if fields.events is None else PICK
+    return {"url": fields.url, "mode": mode, "events": list(fields.events or ())}
+
+
+def _event_at(events: Sequence[str], place: str) -> str:
+    """Return the event at a place that the service named, in brackets, or ""."""
+    is_place = place.isdecimal() and int(place) < len(events)
+    return f" ({events[int(place)]})" if is_place else ""

@@ -1,0 +1,124 @@
+"""Rows and filters of the list of known webhook subscriptions."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from uuid import uuid4
+
+from django.utils.http import urlencode
+
+from dashboard.contract.webhooks import EventName, WebhookSubscription
+from dashboard.ledger.models import Operation, SubscriptionRecord
+from dashboard.ledger.queries.subscriptions import list_subscriptions, troubled_subscriptions
+from dashboard.service.subscriptions import parse_subscription
+
+NULL, NONE = "null", "none"
+"""Filters for subscriptions whose events are null, and those with an empty list of them."""
+STATES = ("on", "off")
+
+
+@dataclass(frozen=True)
+class SubscriptionFilters:
+    """The filters of the list; empty ones show all."""
+
+    state: str = ""
+    """One of STATES."""
+    event: str = ""
+    """The name of an event, or NULL or NONE."""
+
+    @classmethod
+    def of(cls, address: Mapping[str, str]) -> "SubscriptionFilters":
+        """Parse `?state= event=`; an unknown state is dropped."""
+        state = address.get("state", "")
+        return cls(state=state if state in STATES else "", event=address.get("event", "")[:200])
+
+    @property
+    def query(self) -> str:
+        """The query string of the filters; empty if there are none."""
+        return urlencode({name: value for name, value in asdict(self).items() if value})
+
+    def matches(self, record: SubscriptionRecord, subscription: WebhookSubscription | None) -> bool:
+        """Return whether a subscription passes the filters."""
+        if self.state and record.active is not (self.state == "on"):
+            return False
+        return not self.event or self.event in _event_values(subscription)
+
+
+@dataclass(frozen=True)
+class SubscriptionRow:
+    """One subscription of the list."""
+
+    record: SubscriptionRecord
+    subscription: WebhookSubscription | None
+    """As last seen; None if the record can't be parsed."""
+    trouble: Operation | None = None
+    """The last change, if it failed or its outcome is unknown."""
+    failure: str = ""
+    """Why it could not be fetched just now."""
+    operation_key: str = field(default_factory=lambda: str(uuid4()))
+    """The key of its switch: each rendering sends once at most."""
+
+
+@dataclass(frozen=True)
+class SubscriptionList:
+    """The matching rows, and the options of the filters."""
+
+    rows: list[SubscriptionRow]
+    known: int
+    """The number of all subscriptions on the list."""
+    events: list[str] = field(default_factory=list)
+    """The spec's names, then others that were seen at the service."""
+
+
+def subscription_list(
+    filters: SubscriptionFilters, failures: Mapping[str, str] | None = None
+) -> SubscriptionList:
+    """Return the list; two queries. `failures` says by id why one could not be fetched just now.
+
+    Each was added by hand, so there are few: they are filtered in Python.
+    """
+    known = [(record, parse_subscription(record)) for record in list_subscriptions()]
+    found = [
+        (record, subscription)
+        for record, subscription in known
+        if filters.matches(record, subscription)
+    ]
+    troubles = troubled_subscriptions([record.subscription_id for record, _ in found])
+    rows = [
+        SubscriptionRow(
+            record,
+            subscription,
+            troubles.get(record.subscription_id),
+            (failures or {}).get(record.subscription_id, ""),
+        )
+        for record, subscription in found
+    ]
+    return SubscriptionList(rows, len(known), _names([subscription for _, subscription in known]))
+
+
+def subscription_row(record: SubscriptionRecord) -> SubscriptionRow:
+    """Return the row of one subscription; one query."""
+    troubles = troubled_subscriptions([record.subscription_id])
+    return SubscriptionRow(record, parse_subscription(record), troubles.get(record.subscription_id))
+
+
+def ids_to_read(filters: SubscriptionFilters, *, at_most: int) -> list[str]:
+    """Return the ids of the matching subscriptions, those seen longest ago first."""
+    records = sorted(list_subscriptions(), key=lambda record: record.last_seen_at)
+    matching = [
+        record.subscription_id
+        for record in records
+        if filters.matches(record, parse_subscription(record))
+    ]
+    return matching[:at_most]
+
+
+def _event_values(subscription: WebhookSubscription | None) -> Sequence[str]:
+    if subscription is None:
+        return ()
+    return (NULL,) if subscription.events is None else subscription.events or (NONE,)
+
+
+def _names(subscriptions: Sequence[WebhookSubscription | None]) -> list[str]:
+    seen = {name for each in subscriptions if each for name in each.events or ()}
+    known = [event.value for event in EventName]
+    return [*known, *sorted(seen.difference(known))]

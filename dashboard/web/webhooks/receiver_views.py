@@ -1,0 +1,145 @@
+"""The receiver: a URL that a webhook subscription can point to, and the log of its deliveries.
+
+Deliveries are stored and shown. Nothing acts on them: their sender is not authenticated.
+"""
+
+import json
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_not_required
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseNotAllowed,
+)
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_GET, require_http_methods
+
+from dashboard.accounts.permissions import UPDATE_SUBSCRIPTION, may, requires
+from dashboard.contract.webhooks import EventName
+from dashboard.ledger.models import Delivery
+from dashboard.ledger.models.operations import actor_name
+from dashboard.ledger.receiver import (
+    get_delivery,
+    get_receiver,
+    is_receiver_secret,
+    list_deliveries,
+    record_delivery,
+    replace_secret,
+    switch_receiver,
+)
+from dashboard.rate_limits import seconds_to_wait
+from dashboard.web.ui.htmx import Request
+from dashboard.web.ui.request_body import BodyTooLargeError, IncompleteBodyError, read_body
+from dashboard.web.webhooks.deliveries import (
+    MAX_BODY,
+    MAX_PER_MINUTE,
+    build_delivery,
+)
+
+PAGE_SIZE = 50
+
+
+# The service has no session and no CSRF token: the secret in the URL authorizes it.
+@csrf_exempt
+@login_not_required
+def hook(request: HttpRequest, secret: str) -> HttpResponse:
+    """Record a delivery to the receiver, whatever its content."""
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["POST"])
+    if not is_receiver_secret(secret):
+        return _text_response("There is no receiver here.", 404)
+    if wait := seconds_to_wait("receiver", at_most=MAX_PER_MINUTE):
+        busy = _text_response(f"More than {MAX_PER_MINUTE} in a minute. Try again later.", 429)
+        busy["Retry-After"] = str(wait)
+        return busy
+    try:
+        body = read_body(request, at_most=MAX_BODY)
+    except BodyTooLargeError:
+        return _text_response(f"Over {MAX_BODY} bytes. Nothing of it was kept.", 413)
+    except IncompleteBodyError:
+        return _text_response("The body broke off. Nothing of it was kept.", 400)
+    record_delivery(build_delivery(request.headers, body))
+    return _text_response("Received.", 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(UPDATE_SUBSCRIPTION, methods=("POST",))
+def receiver_page(request: Request) -> HttpResponse:
+    """Show the receiver and its deliveries by `?event= before=`; switch it, replace its URL."""
+    if request.method == "POST":
+        return _change(request)
+    event = request.GET.get("event", "")
+    chosen = event if event in set(EventName) else ""
+    found = list(
+        list_deliveries(event=chosen, before=_int_param(request, "before"))[: PAGE_SIZE + 1]
+    )
+    state = get_receiver()
+    address = reverse("hook", kwargs={"secret": state.secret})
+    context = {
+        "here": "webhooks",
+        "receiver": state,
+        "receiver_address": request.build_absolute_uri(address) if _may_change(request) else "",
+        "events": list(EventName),
+        "event": chosen,
+        "deliveries": found[:PAGE_SIZE],
+        "next": found[PAGE_SIZE - 1].pk if len(found) > PAGE_SIZE else None,
+        "most_a_minute": MAX_PER_MINUTE,
+    }
+    return render(request, "webhooks/receiver/detail.html", context)
+
+
+@require_GET
+def delivery_detail(request: Request, number: int) -> HttpResponse:
+    """Show one delivery. Headers and body may hold personal data, for administrators only."""
+    delivery = get_delivery(number)
+    if delivery is None:
+        raise Http404
+    may_read = _may_change(request)
+    context = {
+        "here": "webhooks",
+        "delivery": delivery,
+        "may_read": may_read,
+        "parsed": _parsed(delivery) if may_read else None,
+    }
+    return render(request, "webhooks/receiver/delivery.html", context)
+
+
+def _change(request: Request) -> HttpResponse:
+    name = actor_name(request.user)
+    match request.POST.get("do"):
+        case "on":
+            switch_receiver(is_on=True, by=name)
+            messages.success(request, "The receiver is on. Copy its address into a subscription.")
+        case "off":
+            switch_receiver(is_on=False, by=name)
+            messages.success(request, "The receiver is off. Whatever is sent to it gets a 404.")
+        case "replace":
+            replace_secret(by=name)
+            messages.success(request, "The address is a new one. The old one gets a 404.")
+    return redirect("receiver")
+
+
+def _may_change(request: Request) -> bool:
+    return may(request, UPDATE_SUBSCRIPTION)
+
+
+def _parsed(delivery: Delivery) -> dict[str, Any] | None:
+    """Return the body's JSON as `{"json": …}`, or None if it is invalid or truncated."""
+    try:
+        return {"json": json.loads(delivery.body)} if not delivery.is_cut else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _int_param(request: Request, name: str) -> int | None:
+    text = request.GET.get(name, "")
+    return int(text) if text.isdecimal() and len(text) < 16 else None
+
+
+def _text_response(text: str, status: int) -> HttpResponse:
+    return HttpResponse(f"{text}\n", status=status, content_type="text/plain")

@@ -1,0 +1,85 @@
+"""Switch a webhook subscription on or off, from the list or its page."""
+
+from uuid import uuid4
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render, resolve_url
+from django.views.decorators.http import require_POST
+from django_htmx.http import retarget
+
+from dashboard.accounts.permissions import UPDATE_SUBSCRIPTION, requires
+from dashboard.ledger.models import SubscriptionRecord
+from dashboard.ledger.queries.subscriptions import subscription_last_known
+from dashboard.operations.execution import read_operation_key, unused_operation_key
+from dashboard.operations.subscription_update import (
+    SwitchResult,
+    begin_update,
+    execute_switch,
+    repeated_switch,
+)
+from dashboard.web.ui.htmx import Request, safe_return_url
+
+STATES = {"on": True, "off": False}
+LOST_KEY = "The switch had lost its key, so nothing was sent. It has a new one: press it again."
+
+
+@require_POST
+@requires(UPDATE_SUBSCRIPTION)
+def subscription_active(request: Request, subscription_id: str) -> HttpResponse:
+    """Switch to the posted `active`, `on` or `off`; confirm before switching off."""
+    record = subscription_last_known(subscription_id)
+    if record is None:
+        raise Http404
+    wanted = STATES.get(request.POST.get("active", ""))
+    if wanted is None or not read_operation_key(request.POST):
+        return _show_result(request, SwitchResult(record, LOST_KEY))
+    if not wanted and "confirmed" not in request.POST:
+        return _confirm(request, record)
+    key = read_operation_key(request.POST)
+    operation, attempt = begin_update(record, key, {"active": wanted}, actor=request.user)
+    if attempt is None:
+        return _show_result(request, repeated_switch(record, operation))
+    return _show_result(request, execute_switch(record, operation, attempt, active=wanted))
+
+
+def _confirm(request: Request, record: SubscriptionRecord) -> HttpResponse:
+    """Ask to confirm, in a dialog with htmx, otherwise on a page."""
+    context = {
+        "here": "webhooks",
+        "record": record,
+        "asks": "off",
+        "operation_key": unused_operation_key(read_operation_key(request.POST)),
+        "back": _back(request, record),
+    }
+    if not request.htmx:
+        return render(request, "webhooks/confirm.html", context)
+    dialog = render(request, "webhooks/confirm.html#dialogs", context)
+    # With a later settling, htmx would restore the focus to where the dialog was opened.
+    dialog["HX-Reswap"] = "innerHTML settle:0"
+    return retarget(dialog, "#dialogs")
+
+
+def _show_result(request: Request, switched: SwitchResult) -> HttpResponse:
+    """Render the switch again, or redirect back to its page."""
+    record = switched.record
+    if request.htmx:
+        context = {
+            "record": record,
+            "switched": switched,
+            "operation_key": str(uuid4()),
+            "back": _back(request, record),
+        }
+        return render(request, "webhooks/_switch.html", context)
+    if switched.said:
+        messages.error(request, f"{record}: {switched.said}")
+    else:
+        messages.success(request, f"{record} is {'on' if record.active else 'off'}.")
+    return redirect(_back(request, record))
+
+
+def _back(request: Request, record: SubscriptionRecord) -> str:
+    """Return the URL of the page on which the switch was pressed."""
+    return safe_return_url(
+        request, "back", resolve_url("subscription-detail", record.subscription_id)
+    )

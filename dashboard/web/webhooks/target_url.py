@@ -1,0 +1,110 @@
+"""Validation of a subscription's target URL, and warnings about it.
+
+The service decides what it accepts. Only what can't be a web URL, or could deceive a reader, is
+rejected here.
+"""
+
+import ipaddress
+import re
+import socket
+from difflib import get_close_matches
+from urllib.parse import urlsplit
+
+from dashboard.web.ui.locale_format import number
+
+MAX_URL = 2_000
+"""Characters. Source: our choice; the spec gives no limit."""
+WEB = ("https", "http")
+
+_FORBIDDEN = re.compile("[\\s\x00-\x20\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\\\\]")
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):(//)?", re.IGNORECASE)
+_LOCAL_NAMES = (".local", ".localdomain", ".internal", ".lan", ".home.arpa")
+_LOCALHOST = ("localhost", ".localhost")
+
+
+def url_problem(url: str) -> str:
+    """Return a sentence why a URL can't be sent, or an empty text."""
+    if not url:
+        return "Write the address that the events go to."
+    if len(url) > MAX_URL:
+        return f"Write at most {number(MAX_URL)} characters; these are {number(len(url))}."
+    if _FORBIDDEN.search(url):
+        return "Leave no blank, hidden character or backslash in it."
+    return _scheme_problem(url) or _host_problem(url)
+
+
+def url_warnings(url: str) -> list[str]:
+    """Return warnings about a URL; none for one that can't be sent."""
+    if url_problem(url):
+        return []
+    parts = urlsplit(url)
+    found = []
+    if parts.scheme.lower() == "http":
+        found.append("http is not encrypted: whoever is on the way can read what is sent.")
+    if "@" in parts.netloc:
+        found.append("It holds a name or a password, which everyone who may look here can read.")
+    if warning := _local_warning(parts.hostname or ""):
+        found.append(warning)
+    return found
+
+
+def _scheme_problem(url: str) -> str:
+    found = _SCHEME.match(url)
+    if not found:
+        return "Start with https://."
+    scheme = found[1].lower()
+    if scheme in WEB and found[2]:
+        return ""
+    if found[2] and (meant := get_close_matches(scheme, WEB, n=1, cutoff=0.7)):
+        return f"It starts with {found[0]}; did you mean {meant[0]}://?"
+    return f"Start with https:// or http://; this starts with {found[0][:40]}"
+
+
+def _host_problem(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        has_host, port = bool(parts.hostname), parts.port
+    except ValueError:
+        return "Its host or its port can't be read."
+    if not has_host:
+        return "It names no host: write one after the two slashes."
+    return "Port 0 is no port that can be called." if port == 0 else ""
+
+
+def _local_warning(host: str) -> str:
+    """Return a warning about a host that only some networks can reach."""
+    name = host.rstrip(".").lower()
+    if name == _LOCALHOST[0] or name.endswith(_LOCALHOST[1]):
+        return f"{host} is the machine on which the service itself runs."
+    if address := _ip_address(name):
+        return _ip_warning(host, address)
+    if "." not in name or name.endswith(_LOCAL_NAMES):
+        return f"{host} is a name of a local network: the service may not know it."
+    return ""
+
+
+def _ip_warning(host: str, address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> str:
+    shown = host if host == str(address) else f"{host}, which is {address},"
+    if address.is_loopback or address.is_unspecified:
+        return f"{shown} is the machine on which the service itself runs."
+    if not address.is_global or address.is_multicast:
+        return f"{shown} is a private address: the service can call it only from the same network."
+    return ""
+
+
+def _ip_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Parse a host as an IP address, in any spelling that programs accept."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return _unusual_ipv4(host)
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return mapped or address
+
+
+def _unusual_ipv4(host: str) -> ipaddress.IPv4Address | None:
+    # `127.1`, `2130706433` and `0x7f000001` all reach 127.0.0.1; this makes no DNS query.
+    try:
+        return ipaddress.IPv4Address(socket.inet_aton(host))
+    except (OSError, ValueError):
+        return None

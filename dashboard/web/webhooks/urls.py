@@ -1,0 +1,25 @@
+"""/webhooks/ and /hooks/."""
+
+from django.urls import path
+
+from dashboard.web.webhooks import edit_views, receiver_views, switch_views, views
+
+urlpatterns = [
+    path("webhooks/", views.subscription_list, name="subscription-list"),
+    path(
+        "webhooks/<id:subscription_id>/", edit_views.subscription_detail, name="subscription-detail"
+    ),
+    path(
+        "webhooks/<id:subscription_id>/active/",
+        switch_views.subscription_active,
+        name="subscription-active",
+    ),
+    path(
+        "webhooks/<id:subscription_id>/forget/",
+        views.subscription_forget,
+        name="subscription-forget",
+    ),
+    path("hooks/", receiver_views.receiver_page, name="receiver"),
+    path("hooks/deliveries/<int:number>/", receiver_views.delivery_detail, name="delivery-detail"),
+    path("hooks/<str:secret>/", receiver_views.hook, name="hook"),
+]

@@ -1,0 +1,110 @@
+"""The list of known webhook subscriptions: add, fetch and remove them."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_http_methods
+
+from dashboard.accounts.permissions import UPDATE_SUBSCRIPTION, requires
+from dashboard.client import APIError
+from dashboard.ledger import recording
+from dashboard.ledger.queries.subscriptions import delete_subscription, subscription_last_known
+from dashboard.service.subscriptions import fetch_subscription, refresh_subscriptions
+from dashboard.web.ui.htmx import Request, render_partial
+from dashboard.web.webhooks.forms import AddForm
+from dashboard.web.webhooks.listing import SubscriptionFilters, ids_to_read
+from dashboard.web.webhooks.listing import subscription_list as list_subscriptions
+
+READ_AT_ONCE = 64
+"""Subscriptions fetched by one press of the button, those seen longest ago first. Our choice."""
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def subscription_list(request: Request) -> HttpResponse:
+    """List known subscriptions by `?state= event=`; add one by its id; fetch one or all now.
+
+    Every user may fetch, which changes nothing. Adding needs the permission to change webhooks.
+    """
+    if request.method != "POST":
+        return _show(request, AddForm(initial={"subscription_id": request.GET.get("id", "")}))
+    if "read" in request.POST:
+        record = subscription_last_known(request.POST["read"])
+        return _read(request, [record.subscription_id] if record else [])
+    if "read_all" in request.POST:
+        filters = SubscriptionFilters.of(request.GET)
+        return _read(request, ids_to_read(filters, at_most=READ_AT_ONCE))
+    return _add(request)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(UPDATE_SUBSCRIPTION)
+def subscription_forget(request: Request, subscription_id: str) -> HttpResponse:
+    """Ask to confirm removing a subscription from the list, then remove it."""
+    record = subscription_last_known(subscription_id)
+    if request.method == "POST":
+        is_removed = record is not None and delete_subscription(subscription_id)
+        message = "Taken off this list. Nothing was changed at the service."
+        messages.success(request, message if is_removed else "It was not on this list any more.")
+        return redirect("subscription-list")
+    if record is None:
+        raise Http404
+    context = {"here": "webhooks", "record": record, "asks": "forget"}
+    return render_partial(request, "webhooks/confirm.html", context, parts=("dialogs",))
+
+
+@requires(UPDATE_SUBSCRIPTION)
+def _add(request: Request) -> HttpResponse:
+    form = AddForm(request.POST)
+    form.fields["subscription_id"].widget.attrs["data-autofocus"] = ""
+    if not form.is_valid():
+        return _show(request, form, status=422)
+    subscription_id = form.cleaned_data["subscription_id"]
+    if subscription_last_known(subscription_id):
+        form.add_error("subscription_id", _known_already(subscription_id))
+        return _show(request, form, status=422)
+    try:
+        found = fetch_subscription(subscription_id)
+    except APIError as error:
+        form.add_error("subscription_id", f"Not added. {error}")
+        return _show(request, form, status=422)
+    label = form.cleaned_data["label"]
+    record = recording.record_subscription(found, label=label, added_by=request.user)
+    messages.success(request, f"Added {record} to this list.")
+    return redirect("subscription-detail", subscription_id)
+
+
+def _read(request: Request, subscription_ids: list[str]) -> HttpResponse:
+    failures = refresh_subscriptions(subscription_ids)
+    done = {"asked": len(subscription_ids), "read": len(subscription_ids) - len(failures)}
+    return _show(request, AddForm(), failures=failures, done=done)
+
+
+def _known_already(subscription_id: str) -> SafeString:
+    address = reverse("subscription-detail", args=[subscription_id])
+    return format_html('It is on this list already. <a href="{}">Open it</a>', address)
+
+
+def _show(
+    request: Request,
+    form: AddForm,
+    *,
+    failures: dict[str, str] | None = None,
+    done: dict[str, int] | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    filters = SubscriptionFilters.of(request.GET)
+    context: dict[str, Any] = {
+        "here": "webhooks",
+        "filters": filters,
+        "found": list_subscriptions(filters, failures),
+        "form": form,
+        "done": done,
+        "read_at_once": READ_AT_ONCE,
+    }
+    parts = ("subscriptions",)
+    return render_partial(request, "webhooks/list.html", context, parts=parts, status=status)

@@ -1,0 +1,142 @@
+// Dialogs that a response opens over a page. While one is open only its own requests change it, and
+// closing it aborts them. A dialog with a URL is a history entry: Back closes it.
+
+const openDialog = () => document.querySelector("#dialogs > dialog[open]");
+const isBehind = (element) => openDialog() && !openDialog().contains(element);
+
+// The request for the next dialog, and the page below a dialog with a URL: its history entry, the
+// URL its own requests have set since, and the element that opened the dialog.
+let opening = null;
+let below = null;
+
+// The last click wins; ignore clicks while a dialog is open or the history is going back.
+document.addEventListener("htmx:beforeRequest", (event) => {
+  if (event.detail.target?.id !== "dialogs") return;
+  if (openDialog() || below) {
+    event.preventDefault();
+    return;
+  }
+  opening?.abort();
+  opening = event.detail.xhr;
+});
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  if (detail.target.id === "dialogs" && document.querySelector("dialog[open]")) detail.shouldSwap = false;
+});
+
+document.addEventListener("htmx:afterSwap", ({ detail }) => {
+  // A history restore swaps the page without a target.
+  if (detail.target?.id === "dialogs") openModal(detail.target.querySelector(":scope > dialog"));
+  else if (detail.target?.matches("#dialogs > dialog")) focusFirst(detail.target);
+});
+function openModal(dialog) {
+  if (!dialog) return;
+  dialog.removeAttribute("open");
+  dialog.showModal();
+  dialog.addEventListener("close", () => closed(dialog), { once: true });
+}
+function focusFirst(dialog) {
+  dialog.querySelector("[data-autofocus], [autofocus]")?.focus();
+}
+
+// A response for the page below must neither redirect nor change the dialog's URL.
+document.addEventListener("htmx:beforeOnLoad", (event) => {
+  const { elt, xhr } = event.detail;
+  if (!isBehind(elt) || !xhr.getResponseHeader("HX-Redirect")) return;
+  event.preventDefault();
+  elt.dataset.held = "";
+});
+document.addEventListener("htmx:beforeHistoryUpdate", ({ detail }) => {
+  const { history: update, requestConfig, target } = detail;
+  if (target.id === "dialogs") {
+    const isForward = closedByBack && update.path === location.pathname + location.search;
+    if (isForward) update.type = "replace";
+    below = { href: isForward ? closedByBack.href : location.href, address: "", pressed: requestConfig.elt };
+    closedByBack = null;
+  } else if (below && isBehind(requestConfig.elt)) {
+    below.address = update.path;
+    update.path = location.href;
+  }
+});
+document.addEventListener("htmx:configRequest", ({ detail }) => {
+  if (below && isBehind(detail.elt)) detail.headers["HX-Current-URL"] = below.href;
+});
+
+// Close a dialog over a page; on a page of its own follow the link instead.
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-closes]");
+  const dialog = button && document.getElementById(button.dataset.closes);
+  if (!dialog?.matches(":modal")) return;
+  event.preventDefault();
+  dialog.close();
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || event.defaultPrevented || event.isComposing) return;
+  if (document.querySelector(":modal, :popover-open")) return;
+  document.querySelector(".app[inert] ~ #dialogs > dialog[open] a[data-closes]")?.click();
+});
+
+// Resume a poll that was replaced by a request of its dialog, if that request failed.
+for (const failure of ["htmx:sendError", "htmx:timeout", "htmx:responseError"]) {
+  document.addEventListener(failure, ({ detail }) => {
+    const part = detail.elt.closest("#dialogs > dialog")?.querySelector("[data-polls]");
+    if (part && part !== detail.elt) setTimeout(() => part.isConnected && htmx.trigger(part, "again"), 10000);
+  });
+}
+
+function closed(dialog) {
+  if (below) below.isOld ||= changesPage(dialog);
+  htmx.trigger(dialog, "htmx:abort");
+  dialog.remove();
+  for (const part of document.querySelectorAll("[data-polls][data-held]")) {
+    delete part.dataset.held;
+    htmx.trigger(part, "again");
+  }
+  if (below) history.back();
+}
+// Whether something was published in the dialog, or is being sent now.
+function changesPage(dialog) {
+  return dialog.querySelector("[data-reload], [aria-busy]") !== null;
+}
+
+// Back on the page below: leave it as it is, or let htmx reload it if the dialog changed something.
+let pressed = null;
+let closedByBack = null;
+document.addEventListener("htmx:historyCacheMiss", (event) => {
+  opening?.abort();
+  const page = below;
+  below = null;
+  if (!page && closedByBack?.pressed.isConnected && closedByBack.pressed.href === location.href) {
+    // Forward, on the page below: open the dialog again.
+    event.preventDefault();
+    closedByBack.pressed.click();
+    return;
+  }
+  closedByBack = null;
+  if (page?.href !== location.href) return;
+  const dialog = openDialog();
+  const isOld = page.isOld || (dialog && changesPage(dialog));
+  dialog?.close();
+  pressed = page.pressed;
+  if (isOld) return;
+  event.preventDefault();
+  if (page.address) history.replaceState(history.state, "", page.address);
+  closedByBack = { href: location.href, pressed: page.pressed };
+  focusPressed();
+});
+document.addEventListener("htmx:historyRestore", () => {
+  const dialog = document.querySelector("#dialogs > dialog");
+  if (dialog) focusFirst(dialog);
+  else focusPressed();
+});
+
+// Return the focus to the element that opened the dialog; after a reload, to an element with the
+// same link, or to the heading of its section.
+function focusPressed() {
+  if (!pressed || (document.activeElement !== document.body && document.activeElement !== pressed)) return;
+  const same = document.querySelector(`main a[href="${CSS.escape(pressed.getAttribute("href"))}"]`);
+  const part = document.getElementById(pressed.closest("[id]")?.id) ?? document.querySelector("main");
+  const place = pressed.isConnected ? pressed : (same ?? part.querySelector("h1, h2, h3, th a"));
+  if (place?.tabIndex < 0) place.tabIndex = -1;
+  place?.focus({ preventScroll: true });
+  pressed = null;
+}

@@ -1,0 +1,41 @@
+// Keep durations up to date while the page is open, in the same format as the server.
+
+const EVERY_MS = 10000;
+const drawn = new WeakMap();
+let timer;
+
+// The format of the template function `running`.
+function inWords(seconds) {
+  const [minutes, hours, days] = [60, 3600, 86400].map((unit) => Math.floor(seconds / unit));
+  if (!minutes) return `${seconds} s`;
+  if (!hours) return `${minutes} min`;
+  if (!days) return `${hours} h ${String(minutes % 60).padStart(2, "0")} min`;
+  return `${days} day${days > 1 ? "s" : ""} ${hours % 24} h`;
+}
+
+// Count from when it was rendered, so that a wrong clock does not matter.
+function age(element) {
+  let start = drawn.get(element);
+  if (start?.age !== element.dataset.age) start = { age: element.dataset.age, at: Date.now() };
+  drawn.set(element, start);
+  return Math.max(0, Math.floor(Number(start.age) + (Date.now() - start.at) / 1000));
+}
+
+function count() {
+  for (const element of document.querySelectorAll("[data-age]")) {
+    const said = inWords(age(element));
+    if (element.textContent !== said) element.textContent = said;
+  }
+}
+
+// Pause in a hidden tab, and catch up when it becomes visible.
+function run() {
+  clearInterval(timer);
+  if (document.hidden) return;
+  count();
+  timer = setInterval(count, EVERY_MS);
+}
+
+document.addEventListener("visibilitychange", run);
+document.addEventListener("htmx:afterSettle", count);
+run();

@@ -1,0 +1,145 @@
+"""What a person holds besides a password: an app for codes, and a key in software for passkeys."""
+
+import hashlib
+import hmac
+import json
+import struct
+import time
+from base64 import b32decode, urlsafe_b64encode
+from dataclasses import dataclass, field
+from secrets import token_bytes
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from django.contrib.auth.models import User
+from django.test import Client
+from fido2 import cbor
+from fido2.cose import ES256
+
+from tests.conftest import logged_in
+from tests.web.html import elements
+
+LOGIN, STEP = "/accounts/login/", "/accounts/login/code/"
+APP, CODES = "/accounts/settings/app/", "/accounts/settings/codes/"
+PASSKEY = "/accounts/settings/passkey/"
+HOST = "desk.localhost"
+"""A name: browsers make no passkeys for a number. It needs no https, as the computer's own."""
+
+
+def code_of(secret: str, *, steps: int = 0) -> str:
+    """Return the code an app shows now, or so many times 30 seconds later. Source: RFC 6238."""
+    counter = struct.pack(">Q", int(time.time()) // 30 + steps)
+    digest = hmac.new(b32decode(secret), counter, hashlib.sha1).digest()
+    at = digest[-1] & 15
+    number = struct.unpack(">I", digest[at : at + 4])[0] & 0x7FFFFFFF
+    return f"{number % 1_000_000:06}"
+
+
+def sign_in(client: Client, name: str, password: str = "", **more: str) -> Any:
+    """Send the log-in form; the password is the name."""
+    return client.post(LOGIN, {"username": name, "password": password or name, **more})
+
+
+def confirm(client: Client, person: User) -> None:
+    """Reauthenticate by password if the user has one, as each change of a factor requires."""
+    if not person.has_usable_password():
+        return
+    answer = client.post("/accounts/again/", {"password": person.username})
+    assert answer.status_code == 302
+
+
+def set_up_app(client: Client, person: User) -> str:
+    """Set up an app with its last code, and return its secret: the one it shows now is unused."""
+    confirm(client, person)
+    html = client.get(APP).content.decode()
+    secret = html.partition('id="secret">')[2].partition("<")[0]
+    answer = client.post(APP, {"code": code_of(secret, steps=-1)})
+    if answer.status_code != 302:  # The clock went on meanwhile, and took that code away.
+        answer = client.post(APP, {"code": code_of(secret, steps=-1)})
+    assert answer.url == CODES, answer.content
+    return secret
+
+
+def recovery_codes(client: Client) -> list[str]:
+    """Look at the recovery codes, which can be done once."""
+    html = client.get(CODES).content.decode()
+    return html.partition('<pre class="code">')[2].partition("</pre>")[0].split()
+
+
+def with_a_second_factor(user: User) -> Client:
+    """Return a browser in which the user signed in with an app's code."""
+    secret = set_up_app(logged_in(user), user)
+    client = Client()
+    sign_in(client, user.username)
+    assert client.post(STEP, {"code": code_of(secret)}).status_code == 302
+    return client
+
+
+def _b64(value: bytes) -> str:
+    return urlsafe_b64encode(value).rstrip(b"=").decode()
+
+
+def _asked(html: str) -> Any:
+    boxes = [each.attributes for each in elements(html, "div")]
+    options = next(each for each in boxes if "data-passkey-options" in each)
+    return json.loads(options["data-passkey-options"])["publicKey"]
+
+
+@dataclass
+class Key:
+    """A software security key: acts as browser and device together."""
+
+    id: bytes = field(default_factory=lambda: token_bytes(16))
+    private: ec.EllipticCurvePrivateKey = field(
+        default_factory=lambda: ec.generate_private_key(ec.SECP256R1())
+    )
+
+    def made(self, html: str) -> str:
+        """Respond to a page that requests a new passkey."""
+        public = cbor.encode(dict(ES256.from_cryptography_key(self.private.public_key())))
+        of = bytes(16) + struct.pack(">H", len(self.id)) + self.id + public
+        data = self._data(b"\x45") + of
+        attested = cbor.encode({"fmt": "none", "attStmt": {}, "authData": data})
+        said = self._client_data("webauthn.create", _asked(html))
+        return self._credential(clientDataJSON=said, attestationObject=attested)
+
+    def shown(self, html: str) -> str:
+        """Respond to a page that requests an existing passkey."""
+        data, said = self._data(b"\x05"), self._client_data("webauthn.get", _asked(html))
+        signed = data + hashlib.sha256(said).digest()
+        signature = self.private.sign(signed, ec.ECDSA(SHA256()))
+        return self._credential(clientDataJSON=said, authenticatorData=data, signature=signature)
+
+    def _data(self, flags: bytes) -> bytes:
+        return hashlib.sha256(HOST.encode()).digest() + flags + struct.pack(">I", 0)
+
+    def _client_data(self, kind: str, asked: Any) -> bytes:
+        said = {"type": kind, "challenge": asked["challenge"], "origin": f"http://{HOST}"}
+        return json.dumps(said).encode()
+
+    def _credential(self, **response: bytes) -> str:
+        return json.dumps(
+            {
+                "id": _b64(self.id),
+                "rawId": _b64(self.id),
+                "type": "public-key",
+                "clientExtensionResults": {},
+                "response": {name: _b64(value) for name, value in response.items()},
+            }
+        )
+
+
+def browser_at_a_name() -> Client:
+    """Return a browser that knows the dashboard by a name."""
+    return Client(headers={"Host": HOST})
+
+
+def add_passkey(client: Client, person: User, name: str = "Blue key") -> Key:
+    """Add a passkey, and return the key that holds it."""
+    confirm(client, person)
+    key = Key()
+    html = client.get(PASSKEY).content.decode()
+    answer = client.post(PASSKEY, {"name": name, "credential": key.made(html)})
+    assert answer.status_code == 302, answer.content
+    return key

@@ -1,0 +1,254 @@
+"""Signing in and out, the pause after wrong tries, the password, the theme, the admin."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from axes.models import AccessAttempt
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from dashboard.ledger.models import SignInAct
+from tests.conftest import logged_in
+from tests.web.html import elements, text
+
+LOGIN, PASSWORD = "/accounts/login/", "/accounts/password/"
+
+
+def sign_in(client: Client, name: str, password: str, **more: str) -> Any:
+    return client.post(LOGIN, {"username": name, "password": password, **more})
+
+
+def test_signing_in_leads_to_the_page_asked_for(client: Client, vera: User) -> None:
+    assert client.get("/people/?q=a").url == "/accounts/login/?next=/people/%3Fq%3Da"
+    answer = sign_in(client, "vera", "vera", next="/people/?q=a")
+    assert answer.url == "/people/?q=a"
+
+
+def test_signing_in_leads_to_no_other_site(client: Client, vera: User) -> None:
+    assert sign_in(client, "vera", "vera", next="//evil.example/").url == "/"
+
+
+def test_a_session_ends_with_the_browser_unless_asked_otherwise(vera: User) -> None:
+    short, kept = Client(), Client()
+    sign_in(short, "vera", "vera")
+    sign_in(kept, "vera", "vera", remember="on")
+    assert short.session.get_expire_at_browser_close()
+    assert kept.session.get_expiry_age() == 12 * 60 * 60
+
+
+@pytest.mark.parametrize("name", ["vera", "nobody", "gone"])
+def test_a_wrong_try_tells_nothing_of_the_name(client: Client, vera: User, name: str) -> None:
+    User.objects.create_user("gone", password="gone", is_active=False)
+    said = text(sign_in(client, name, "wrong").content.decode())
+    assert "That name and password don’t match. Check both and try again." in said
+    assert "left before" not in said
+
+
+def test_the_password_of_a_wrong_try_is_neither_shown_nor_kept(client: Client, vera: User) -> None:
+    html = sign_in(client, "vera", "hunter-two").content.decode()
+    assert "hunter-two" not in html
+    assert "hunter-two" not in AccessAttempt.objects.get().post_data
+
+
+def test_after_a_wrong_password_the_focus_is_in_it_and_it_says_why(
+    client: Client, vera: User
+) -> None:
+    html = sign_in(client, "vera", "wrong").content.decode()
+    (focused,) = [e.attributes for e in elements(html, "input") if "autofocus" in e.attributes]
+    assert focused["name"] == "password"
+    assert focused["aria-describedby"].split() == ["login-error", "password-error"]
+    assert html.count('id="login-error"') == html.count('id="password-error"') == 1
+
+
+@pytest.mark.parametrize("form", [None, {"username": "", "password": "wrong"}])
+def test_without_a_name_the_focus_is_in_the_name(db: None, client: Client, form: Any) -> None:
+    answer = client.post(LOGIN, form) if form else client.get(LOGIN)
+    inputs = elements(answer.content.decode(), "input")
+    assert [e.attributes["name"] for e in inputs if "autofocus" in e.attributes] == ["username"]
+
+
+def test_the_last_tries_are_counted_out(client: Client, vera: User) -> None:
+    for _ in range(6):
+        answer = sign_in(client, "vera", "wrong")
+    assert "4 tries left before a pause of 15 min." in text(answer.content.decode())
+
+
+def test_ten_wrong_tries_bring_a_pause_that_says_how_long(client: Client, vera: User) -> None:
+    for _ in range(10):
+        answer = sign_in(client, "vera", "wrong")
+    assert answer.status_code == 429
+    assert answer["Retry-After"] == "900"
+    assert "Try again in 15 minutes." in text(answer.content.decode())
+    AccessAttempt.objects.update(attempt_time=timezone.now() - timedelta(minutes=12))
+
+    answer = sign_in(client, "vera", "vera")
+
+    assert answer.status_code == 429
+    assert "Try again in 3 minutes." in text(answer.content.decode())
+
+
+def test_the_pause_ends_by_itself(client: Client, vera: User) -> None:
+    for _ in range(10):
+        sign_in(client, "vera", "wrong")
+    AccessAttempt.objects.update(attempt_time=timezone.now() - timedelta(minutes=16))
+    assert sign_in(client, "vera", "vera").url == "/"
+
+
+def test_signing_out_takes_a_post(as_viewer: Client) -> None:
+    assert as_viewer.get("/accounts/logout/").status_code == 405
+    assert as_viewer.post("/accounts/logout/").url == LOGIN
+    assert as_viewer.get("/people/").url.startswith(LOGIN)
+
+
+def test_a_form_sent_after_the_session_ended_leads_back_to_its_page(client: Client) -> None:
+    answer = client.post("/accounts/theme/", headers={"Referer": "http://testserver/people/?q=a"})
+    assert answer.url == "/accounts/login/?next=/people/%3Fq%3Da"
+
+
+def test_a_part_asked_for_after_the_session_ended_moves_the_whole_page(client: Client) -> None:
+    answer = client.get(
+        "/people/?q=ab",
+        headers={"HX-Request": "true", "HX-Current-URL": "http://testserver/people/?q=a"},
+    )
+    assert answer["HX-Redirect"] == "/accounts/login/?next=/people/%3Fq%3Da"
+
+
+def test_a_changed_password_signs_out_other_browsers(vera: User) -> None:
+    here, elsewhere = logged_in(vera), logged_in(vera)
+    new = "a longer sentence 7"
+    form = {"old_password": "vera", "new_password1": new, "new_password2": new}
+    assert here.post("/accounts/password/", form).url == "/"
+    assert here.get("/accounts/password/").status_code == 200
+    assert elsewhere.get("/accounts/password/").status_code == 302
+
+
+def test_ten_wrong_present_passwords_bring_the_pause_of_the_sign_in(as_viewer: Client) -> None:
+    new = "a longer sentence 7"
+    form = {"old_password": "wrong", "new_password1": new, "new_password2": new}
+    statuses = [as_viewer.post(PASSWORD, form).status_code for _ in range(10)]
+    assert statuses == [422] * 9 + [429]
+    assert as_viewer.post(PASSWORD, form | {"old_password": "vera"}).status_code == 429
+    assert as_viewer.post("/accounts/again/", {"password": "vera"}).status_code == 429
+    assert Client().post(LOGIN, {"username": "vera", "password": "vera"}).status_code == 429
+    assert set(SignInAct.objects.values_list("kind", "person_name")) == {("wrong", "vera")}
+
+
+def test_wrong_present_passwords_from_many_places_together_bring_a_pause(vera: User) -> None:
+    form = {"old_password": "wrong", "new_password1": "a", "new_password2": "a"}
+    for number in range(30):
+        client = Client(REMOTE_ADDR=f"203.0.113.{number}")
+        client.force_login(vera)
+        assert client.post(PASSWORD, form).status_code == 422
+    elsewhere = Client(REMOTE_ADDR="198.51.100.7")
+    elsewhere.force_login(vera)
+    assert elsewhere.post(PASSWORD, form).status_code == 429
+
+
+def test_new_passwords_that_differ_count_as_no_wrong_try(as_viewer: Client) -> None:
+    form = {"old_password": "vera", "new_password1": "a", "new_password2": "b"}
+    statuses = {as_viewer.post(PASSWORD, form).status_code for _ in range(12)}
+    assert statuses == {422}
+    assert not SignInAct.objects.exists()
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_the_admin_leads_to_the_same_page_for_the_password(
+    admin_client: Client, method: str
+) -> None:
+    form = {"old_password": "password", "new_password1": "a", "new_password2": "b"}
+    response = getattr(admin_client, method)("/admin/password_change/", form)
+    assert response.url == PASSWORD
+
+
+def test_a_password_that_is_not_changed_says_why_at_the_field(as_viewer: Client) -> None:
+    form = {"old_password": "wrong", "new_password1": "12345", "new_password2": "12345"}
+    html = as_viewer.post("/accounts/password/", form).content.decode()
+    assert "Not changed: " in html
+    assert "That is not your present password. Type it again." in html
+    invalid = [
+        e.attributes["name"] for e in elements(html, "input") if "aria-invalid" in e.attributes
+    ]
+    assert invalid == ["old_password", "new_password2"]
+
+
+@pytest.mark.parametrize(
+    ("back_to", "leads_to"), [("/people/?q=a", "/people/?q=a"), ("https://evil.example/", "/")]
+)
+def test_a_theme_is_kept_and_leads_back(as_viewer: Client, back_to: str, leads_to: str) -> None:
+    answer = as_viewer.post("/accounts/theme/", {"theme": "dark", "next": back_to})
+    assert answer.url == leads_to
+    html = as_viewer.get("/accounts/password/").content.decode()
+    assert elements(html, "html")[0].attributes["data-theme"] == "dark"
+
+
+@pytest.mark.parametrize("theme", ["", "<script>"])
+def test_any_other_theme_is_the_computers(as_viewer: Client, theme: str) -> None:
+    as_viewer.post("/accounts/theme/", {"theme": "dark"})
+    as_viewer.post("/accounts/theme/", {"theme": theme})
+    html = as_viewer.get("/accounts/password/").content.decode()
+    assert "data-theme" not in elements(html, "html")[0].attributes
+
+
+@pytest.fixture
+def staff(ada: User) -> User:
+    """Ada with a staff account."""
+    ada.is_staff = True
+    ada.save()
+    return ada
+
+
+def test_the_admin_has_no_log_in_of_its_own(client: Client, as_viewer: Client) -> None:
+    assert client.get("/admin/").url == "/accounts/login/?next=/admin/"
+    assert client.get("/admin/login/").url.startswith(LOGIN)
+    refused = as_viewer.get("/admin/", follow=True)
+    assert refused.status_code == 403
+    assert "Users, groups and keys are for staff accounts." in refused.content.decode()
+
+
+def test_staff_find_users_groups_and_keys(staff: User) -> None:
+    html = logged_in(staff).get("/admin/").content.decode()
+    assert "Users, groups and keys" in html
+    hrefs = {element.attributes.get("href") for element in elements(html, "a")}
+    assert {"/admin/auth/user/", "/admin/auth/group/", "/admin/embedded_api/apikey/"} <= hrefs
+
+
+def test_nobody_makes_themselves_a_superuser(staff: User) -> None:
+    form = {"username": "ada", "is_staff": "on", "is_active": "on", "is_superuser": "on"}
+    form |= {"date_joined_0": "2026-01-01", "date_joined_1": "00:00:00"}
+    answer = logged_in(staff).post(f"/admin/auth/user/{staff.pk}/change/", form)
+    assert answer.status_code == 302
+    staff.refresh_from_db()
+    assert not staff.is_superuser
+
+
+def test_a_superuser_is_changed_by_superusers_alone(staff: User) -> None:
+    root = User.objects.create_superuser("root", password="root")
+    address = f"/admin/auth/user/{root.pk}/password/"
+    assert logged_in(staff).get(address).status_code == 403
+    assert logged_in(root).get(address).status_code == 200
+
+
+def test_no_page_here_holds_inline_script_or_style(client: Client, staff: User) -> None:
+    for browser, address in [(client, LOGIN), (logged_in(staff), "/admin/auth/user/")]:
+        html = browser.get(address).content.decode()
+        found = [
+            e
+            for e in elements(html)
+            if "style" in e.attributes or any(name.startswith("on") for name in e.attributes)
+        ]
+        scripts = [e for e in elements(html, "script") if "src" not in e.attributes]
+        assert found == []
+        assert [e for e in scripts if e.attributes.get("type") != "application/json"] == []
+
+
+def test_a_new_secret_key_logs_nobody_out_while_the_old_one_is_named(
+    as_viewer: Client, settings: Any
+) -> None:
+    old, settings.SECRET_KEY = settings.SECRET_KEY, "another-key-of-the-tests-" + "y" * 40
+    settings.SECRET_KEY_FALLBACKS = [old]
+    assert as_viewer.get("/find/").status_code == 200
+    settings.SECRET_KEY_FALLBACKS = []
+    settings.SECRET_KEY = "a-third-key-of-the-tests-" + "z" * 40
+    assert as_viewer.get("/find/").status_code == 302

@@ -1,0 +1,249 @@
+"""Access by role: every URL requires a login except those listed here."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.test import Client
+from django.urls import reverse
+from django.urls.converters import IntConverter, StringConverter
+
+from dashboard.ledger.models import Operation
+from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.sign_in import require_second_factor_for_publishers
+from tests import wire
+from tests.accounts.factors import with_a_second_factor
+from tests.conftest import logged_in, person
+from tests.far_end import FarEnd
+from tests.urls import URLS, NamedURL
+from tests.web.html import elements, text
+from tests.web.remembering import know_audiences, know_pages, know_subscription
+
+OPEN = {"login", "account_login", "health-live", "health-ready"}
+"""Source: DESIGN.md, Rights."""
+BY_SECRET = {"hook", "metrics"}
+"""No log-in: a machine has none. Without the secret of the address, or of the header, there is
+nothing there."""
+UNDER_WAY = {"mfa_authenticate"}
+"""Pages of a login in progress; others are redirected to its start."""
+WITH_A_PROVIDER = {"single-sign-on", "single-sign-on-callback"}
+"""Nothing is there unless the environment names a provider."""
+
+SAMPLES = {IntConverter: 1, StringConverter: "guessed"}
+
+
+def address(pattern: NamedURL) -> str:
+    kwargs = {
+        name: SAMPLES.get(type(converter), "some/id")
+        for name, converter in pattern.converters.items()
+    }
+    return reverse(pattern.name, kwargs=kwargs)
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+@pytest.mark.parametrize(
+    "pattern",
+    [p for p in URLS if p.name not in OPEN | BY_SECRET | UNDER_WAY | WITH_A_PROVIDER],
+    ids=lambda p: p.name,
+)
+def test_a_stranger_is_sent_to_the_log_in(client: Client, pattern: NamedURL, method: str) -> None:
+    answer = getattr(client, method)(address(pattern))
+    assert answer.status_code == 302
+    assert answer.url.startswith("/accounts/login/?next=/")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", sorted(OPEN))
+def test_a_stranger_may_sign_in_and_ask_for_health(client: Client, name: str) -> None:
+    assert client.get(reverse(name)).status_code == 200
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("method", ["get", "post"])
+@pytest.mark.parametrize(
+    "pattern",
+    [p for p in URLS if p.name in BY_SECRET | WITH_A_PROVIDER],
+    ids=lambda p: p.name,
+)
+def test_a_stranger_finds_nothing_where_a_secret_is_asked_for(
+    client: Client, pattern: NamedURL, method: str
+) -> None:
+    assert getattr(client, method)(address(pattern)).status_code in (404, 405)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_a_stranger_enters_no_log_in_half_way(client: Client, method: str) -> None:
+    answer = getattr(client, method)(reverse("mfa_authenticate"))
+    assert (answer.status_code, answer.url) == (302, "/accounts/login/")
+
+
+EVERYONE = {"viewer", "publisher", "administrator"}
+PUBLISHER, ADMINISTRATOR = {"publisher"}, {"administrator"}
+LOOKING = {
+    *("overview", "find", "page-list", "page-detail", "audience-detail", "version-list"),
+    *("version-compare", "conversation", "conversation-newer", "conversation-export"),
+    *("tool-call", "tool-result", "people-list", "people-export", "page-export"),
+    *("operation-list", "operation-export", "operation-detail"),
+}
+"""Pages that everyone reads, and that take no form."""
+OWN = {"login", "logout", "password", "settings", "theme", "utc", "keys", "pin"}
+OWN |= {"account_login", "mfa_index", "account_reauthenticate", "mfa_reauthenticate"}
+OWN |= {"mfa_reauthenticate_webauthn", "mfa_activate_totp", "mfa_deactivate_totp"}
+OWN |= {"mfa_add_webauthn", "mfa_remove_webauthn"}
+OWN |= {"mfa_view_recovery_codes", "mfa_generate_recovery_codes"}
+OWN |= {"organisation-connect", "organisation-disconnect"}
+"""A user's own account and appearance."""
+DECISIONS: dict[str, tuple[set[str], set[str]]] = {
+    **dict.fromkeys(LOOKING | OWN | OPEN | BY_SECRET, (EVERYONE, EVERYONE)),
+    **dict.fromkeys(UNDER_WAY | WITH_A_PROVIDER, (EVERYONE, EVERYONE)),
+    "sign-in-rules": (ADMINISTRATOR, ADMINISTRATOR),
+    "second-factor-reset": (ADMINISTRATOR, ADMINISTRATOR),
+    "service-watch": (ADMINISTRATOR, ADMINISTRATOR),
+    "policy-report": (EVERYONE, EVERYONE),
+    "page-create": (PUBLISHER, PUBLISHER),
+    "page-draft": (EVERYONE, EVERYONE),
+    "version-publish": (PUBLISHER, PUBLISHER),
+    "subscription-list": (EVERYONE, ADMINISTRATOR),
+    "subscription-detail": (EVERYONE, ADMINISTRATOR),
+    "subscription-active": (EVERYONE, ADMINISTRATOR),
+    "subscription-forget": (ADMINISTRATOR, ADMINISTRATOR),
+    # Only administrators see the secret URL and the content of deliveries.
+    "receiver": (EVERYONE, ADMINISTRATOR),
+    "delivery-detail": (EVERYONE, EVERYONE),
+    "operation-check": (EVERYONE, PUBLISHER),
+    "operation-send-again": (EVERYONE, PUBLISHER),
+}
+"""The roles that may view a URL and submit its form: all others get a 403.
+
+The operation of the table is a publish. A method that an address does not have is 405 for all.
+"""
+GROUPS = {"viewer": "Viewers", "publisher": "Publishers", "administrator": "Administrators"}
+
+
+def test_every_address_has_a_decision() -> None:
+    assert {pattern.name for pattern in URLS} == set(DECISIONS)
+
+
+@pytest.fixture
+def something(db: None, far_end: Any) -> None:
+    """A page, an audience, a version, a subscription and an operation, each called some/id."""
+    far_end.answers(404)
+    know_pages(wire.page(pageId="some/id"))
+    latest = wire.version(versionId="some/id", audienceId="some/id")
+    know_audiences(
+        wire.audience(audienceId="some/id", pageId="some/id", latestVersion=latest),
+        page_id="some/id",
+    )
+    know_subscription(subscriptionId="some/id")
+    ids = dict.fromkeys(("operation_key", "page_id", "audience_id", "version_id"), "some/id")
+    Operation.objects.create(
+        **ids,
+        kind=OperationKind.PUBLISH_VERSION,
+        outcome=Outcome.UNKNOWN,
+        requested_at="2026-03-01T09:00:00Z",
+        actor_name="paula",
+    )
+
+
+@pytest.mark.same_on_any_database
+@pytest.mark.parametrize("role", GROUPS)
+@pytest.mark.parametrize("method", ["get", "post"])
+@pytest.mark.parametrize("pattern", URLS, ids=lambda p: p.name)
+def test_each_role_may_do_what_was_decided(
+    something: None,
+    pattern: NamedURL,
+    method: str,
+    role: str,
+    record_property: Callable[[str, object], None],
+) -> None:
+    record_property("Rights matrix", 1)
+    client = logged_in(person(role, GROUPS[role]))
+    answer = getattr(client, method)(address(pattern))
+    may = role in DECISIONS[pattern.name][method == "post"]
+    assert (answer.status_code == 403) is not may, answer.status_code
+    assert answer.status_code < 500
+
+
+@pytest.mark.parametrize("role", GROUPS)
+def test_the_admin_refuses_each_role_without_a_staff_account(db: None, role: str) -> None:
+    client = logged_in(person(role, GROUPS[role]))
+    for name in ("index", "auth_user_changelist", "auth_user_add", "embedded_api_apikey_add"):
+        assert client.get(reverse(f"admin:{name}"), follow=True).status_code == 403
+
+
+@pytest.mark.parametrize("name", ["auth_user_changelist", "auth_group_changelist"])
+def test_staff_without_the_group_find_nothing_in_the_admin(db: None, name: str) -> None:
+    user = User.objects.create_user("staff", is_staff=True)
+    assert logged_in(user).get(reverse(f"admin:{name}")).status_code == 403
+
+
+GUARDED = {
+    (pattern.name, method): pattern
+    for pattern in URLS
+    for method, who in zip(("get", "post"), DECISIONS[pattern.name], strict=True)
+    if who != EVERYONE
+}
+"""Every address, with the method, that is not for everybody."""
+NEEDED = "Publishers must use a second factor here, and this session has shown none."
+
+
+@pytest.fixture
+def rule(db: None) -> None:
+    """Publishers must use a second factor."""
+    require_second_factor_for_publishers(on=True, by=person("rita", "Administrators"))
+
+
+@pytest.fixture
+def mighty(db: None) -> User:
+    """Mia is in every group, so that nothing but the rule can hold her back."""
+    return person("mia", "Publishers", "Administrators")
+
+
+@pytest.mark.same_on_any_database
+@pytest.mark.parametrize(("named", "pattern"), GUARDED.items(), ids=str)
+@pytest.mark.usefixtures("something", "rule")
+@pytest.mark.parametrize("is_superuser", [False, True])
+def test_no_door_to_a_change_is_open_without_one(
+    mighty: User,
+    far_end: FarEnd,
+    named: tuple[str, str],
+    pattern: NamedURL,
+    is_superuser: bool,
+) -> None:
+    mighty.is_superuser = mighty.is_staff = is_superuser
+    mighty.save()
+    answer = getattr(logged_in(mighty), named[1])(address(pattern))
+    # Where an address has no such method nothing can happen either.
+    assert answer.status_code in (403, 405)
+    if answer.status_code == 403:
+        assert NEEDED in text(answer.content.decode())
+        hrefs = [e.attributes.get("href") for e in elements(answer.content.decode(), "a")]
+        assert "/accounts/settings/#sign-in" in hrefs
+    assert [request for request in far_end.sent if request.method != "GET"] == []
+
+
+@pytest.mark.same_on_any_database
+@pytest.mark.parametrize(("named", "pattern"), GUARDED.items(), ids=str)
+@pytest.mark.usefixtures("something", "rule")
+def test_with_one_every_door_is_as_before(
+    mighty: User, named: tuple[str, str], pattern: NamedURL
+) -> None:
+    answer = getattr(with_a_second_factor(mighty), named[1])(address(pattern))
+    assert answer.status_code != 403
+    assert answer.status_code < 500
+
+
+def test_a_right_that_is_taken_away_is_gone_at_the_next_request(paula: User) -> None:
+    browser = logged_in(paula)
+    assert browser.get("/pages/new/").status_code == 200
+    paula.groups.clear()
+    assert browser.get("/pages/new/").status_code == 403
+
+
+def test_a_right_of_ones_own_counts_as_one_of_a_group_does(vera: User) -> None:
+    browser = logged_in(vera)
+    assert browser.get("/pages/new/").status_code == 403
+    vera.user_permissions.set(Permission.objects.filter(codename="create_page"))
+    assert browser.get("/pages/new/").status_code == 200

@@ -1,0 +1,486 @@
+"""The second factor of local accounts: set-up, login, single use, loss and reset."""
+
+import logging
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from allauth.mfa.models import Authenticator
+from axes.models import AccessAttempt
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.utils import timezone
+
+from dashboard.ledger.models import SignInAct
+from tests.accounts.factors import (
+    APP,
+    CODES,
+    HOST,
+    PASSKEY,
+    STEP,
+    Key,
+    add_passkey,
+    browser_at_a_name,
+    code_of,
+    confirm,
+    recovery_codes,
+    set_up_app,
+    sign_in,
+)
+from tests.conftest import logged_in
+from tests.web.html import elements, text
+
+SETTINGS = "/accounts/settings/"
+
+
+@pytest.fixture
+def secret(vera: User) -> str:
+    """Vera has an app; this is its secret."""
+    return set_up_app(logged_in(vera), vera)
+
+
+def is_in(client: Client) -> bool:
+    return client.get("/find/").status_code == 200
+
+
+def say(answer: Any) -> str:
+    return text(answer.content.decode())
+
+
+def kinds() -> list[str]:
+    return list(SignInAct.objects.order_by("pk").values_list("kind", flat=True))
+
+
+def test_without_one_the_password_is_enough(client: Client, vera: User) -> None:
+    assert sign_in(client, "vera").url == "/"
+    assert is_in(client)
+
+
+def test_the_password_is_asked_for_anew_before_anything_is_set_up(as_viewer: Client) -> None:
+    answer = as_viewer.get(APP)
+    assert answer.url.startswith("/accounts/again/?next=")
+    wrong = as_viewer.post(answer.url, {"password": "wrong"})
+    assert "That is not your password. Type it again." in say(wrong)
+    assert as_viewer.post(answer.url, {"password": "vera"}).url == APP
+    assert as_viewer.get(APP).status_code == 200
+
+
+def test_wrong_passwords_before_a_change_are_counted_as_at_the_log_in(
+    as_viewer: Client, client: Client
+) -> None:
+    for _ in range(10):
+        answer = as_viewer.post("/accounts/again/", {"password": "wrong"})
+    assert answer.status_code == 429
+    assert sign_in(client, "vera").status_code == 429
+    assert kinds() == ["wrong"] * 10
+
+
+def test_an_app_is_shown_a_picture_and_the_same_as_text(as_viewer: Client, vera: User) -> None:
+    confirm(as_viewer, vera)
+    answer = as_viewer.get(APP)
+    assert "no-store" in answer["Cache-Control"]
+    html = answer.content.decode()
+    assert 'class="qr-code"' in html
+    field = next(e for e in elements(html, "input") if e.attributes.get("name") == "code")
+    assert field.attributes["autocomplete"] == "one-time-code"
+    assert field.attributes["inputmode"] == "numeric"
+    assert len(html.partition('id="secret">')[2].partition("<")[0]) == 32
+
+
+def test_an_app_that_shows_another_code_is_not_set_up(as_viewer: Client, vera: User) -> None:
+    confirm(as_viewer, vera)
+    before = as_viewer.get(APP).content.decode().partition('id="secret">')[2][:32]
+    answer = as_viewer.post(APP, {"code": "000000"})
+    assert "Not set up: 1 problem" in say(answer)
+    assert before in answer.content.decode()
+    assert not Authenticator.objects.exists()
+
+
+def test_the_log_in_asks_for_the_code_and_leads_to_the_page_asked_for(
+    client: Client, secret: str
+) -> None:
+    assert sign_in(client, "vera", next="/people/?q=a").url == STEP
+    assert not is_in(client)
+    assert "Code from your app or a recovery code" in say(client.get(STEP))
+    answer = client.post(STEP, {"code": code_of(secret)})
+    assert answer.url == "/people/?q=a"
+    assert is_in(client)
+
+
+def test_blanks_in_a_code_do_not_matter(client: Client, secret: str) -> None:
+    sign_in(client, "vera")
+    code = code_of(secret)
+    assert client.post(STEP, {"code": f" {code[:3]} {code[3:]}"}).status_code == 302
+
+
+def test_the_session_is_another_one_after_each_step(client: Client, secret: str) -> None:
+    client.get("/accounts/login/")
+    keys = [client.session.session_key]
+    sign_in(client, "vera")
+    keys.append(client.session.session_key)
+    client.post(STEP, {"code": code_of(secret)})
+    keys.append(client.session.session_key)
+    assert len(set(keys)) == 3
+
+
+@pytest.mark.parametrize("remember", [True, False])
+def test_how_long_to_stay_in_was_said_with_the_password(
+    client: Client, secret: str, remember: bool
+) -> None:
+    sign_in(client, "vera", **({"remember": "on"} if remember else {}))
+    client.post(STEP, {"code": code_of(secret)})
+    assert client.session.get_expire_at_browser_close() is not remember
+
+
+def test_a_code_is_good_once(secret: str) -> None:
+    first, second = Client(), Client()
+    for client in (first, second):
+        sign_in(client, "vera")
+    code = code_of(secret)
+    assert first.post(STEP, {"code": code}).status_code == 302
+    answer = second.post(STEP, {"code": code})
+    assert answer.status_code == 422
+    assert "That code was used already." in say(answer)
+    assert second.post(STEP, {"code": code_of(secret, steps=1)}).status_code == 302
+
+
+def test_the_code_that_set_up_an_app_is_used_up(as_viewer: Client, vera: User) -> None:
+    secret = set_up_app(as_viewer, vera)
+    client = Client()
+    sign_in(client, "vera")
+    answer = client.post(STEP, {"code": code_of(secret, steps=-1)})
+    assert answer.status_code == 422
+    assert "That code was used already." in say(answer)
+
+
+@pytest.mark.parametrize("steps", [-3, 3])
+def test_a_code_of_another_time_is_refused(client: Client, secret: str, steps: int) -> None:
+    sign_in(client, "vera")
+    answer = client.post(STEP, {"code": code_of(secret, steps=steps)})
+    assert answer.status_code == 422
+    assert not is_in(client)
+
+
+def test_ten_wrong_codes_bring_the_same_pause_as_wrong_passwords(
+    client: Client, secret: str
+) -> None:
+    sign_in(client, "vera")
+    for number in range(10):
+        answer = client.post(STEP, {"code": f"{number:06}"})
+    assert (answer.status_code, answer["Retry-After"]) == (429, "900")
+    assert client.post(STEP, {"code": code_of(secret)}).status_code == 429
+    assert sign_in(Client(), "vera").status_code == 429
+    AccessAttempt.objects.update(attempt_time=timezone.now() - timedelta(minutes=16))
+    assert client.post(STEP, {"code": code_of(secret)}).status_code == 302
+
+
+def test_the_right_password_in_between_wins_no_more_tries(client: Client, secret: str) -> None:
+    for number in range(10):
+        sign_in(client, "vera")
+        answer = client.post(STEP, {"code": f"{number:06}"})
+    assert answer.status_code == 429
+
+
+def test_wrong_codes_from_many_places_together_bring_a_pause_of_a_day(secret: str) -> None:
+    for number in range(30):
+        client = Client(REMOTE_ADDR=f"203.0.113.{number}")
+        sign_in(client, "vera")
+        assert client.post(STEP, {"code": "000000"}).status_code == 422
+    elsewhere = Client(REMOTE_ADDR="198.51.100.7")
+    sign_in(elsewhere, "vera")
+    answer = elsewhere.post(STEP, {"code": code_of(secret)})
+    assert answer.status_code == 429
+    assert "Try again in 1440 minutes." in say(answer)
+    SignInAct.objects.update(at=timezone.now() - timedelta(hours=25))
+    assert elsewhere.post(STEP, {"code": code_of(secret)}).status_code == 302
+
+
+def test_what_was_typed_wrong_is_nowhere_kept(client: Client, secret: str) -> None:
+    sign_in(client, "vera")
+    client.post(STEP, {"code": "873214"})
+    kept = AccessAttempt.objects.get()
+    assert "873214" not in kept.post_data + kept.get_data
+
+
+def test_recovery_codes_are_shown_once(as_viewer: Client, vera: User) -> None:
+    set_up_app(as_viewer, vera)
+    answer = as_viewer.get(CODES)
+    html = answer.content.decode()
+    codes = html.partition('<pre class="code">')[2].partition("</pre>")[0].split()
+    assert len(codes) == 10
+    assert "no-store" in answer["Cache-Control"]
+    files = [e.attributes["href"] for e in elements(html, "a") if "download" in e.attributes]
+    assert codes[9] in files[0]
+    again = as_viewer.get(CODES).content.decode()
+    assert [code for code in codes if code in again] == []
+    assert "They were shown once" in text(again)
+
+
+def test_a_recovery_code_stands_in_once_for_the_app(vera: User) -> None:
+    here = logged_in(vera)
+    set_up_app(here, vera)
+    code = recovery_codes(here)[3]
+    first, second = Client(), Client()
+    for client in (first, second):
+        sign_in(client, "vera")
+    answer = first.post(STEP, {"code": code}, follow=True)
+    assert "That recovery code is used up; 9 are left." in say(answer)
+    assert second.post(STEP, {"code": code}).status_code == 422
+    assert kinds() == ["app_added", "code_used", "wrong"]
+
+
+def test_new_recovery_codes_take_the_place_of_the_old_ones(vera: User) -> None:
+    here = logged_in(vera)
+    set_up_app(here, vera)
+    old = recovery_codes(here)
+    assert here.post("/accounts/settings/codes/new/").url == CODES
+    new = recovery_codes(here)
+    assert len(new) == 10
+    assert not set(old) & set(new)
+    client = Client()
+    sign_in(client, "vera")
+    assert client.post(STEP, {"code": old[0]}).status_code == 422
+    assert client.post(STEP, {"code": new[0]}).status_code == 302
+
+
+def test_setting_one_up_signs_out_the_other_browsers(vera: User) -> None:
+    here, elsewhere = logged_in(vera), logged_in(vera)
+    set_up_app(here, vera)
+    assert is_in(here)
+    assert elsewhere.get("/find/").url == "/accounts/login/?next=/find/"
+
+
+def test_without_the_app_the_password_is_enough_again(vera: User) -> None:
+    here = logged_in(vera)
+    set_up_app(here, vera)
+    assert here.post("/accounts/settings/app/remove/").url == SETTINGS
+    assert not Authenticator.objects.exists()
+    client = Client()
+    assert sign_in(client, "vera").url == "/"
+    assert is_in(here)
+
+
+@pytest.mark.parametrize(
+    "address", [APP, f"{APP}remove/", PASSKEY, f"{PASSKEY}1/remove/", f"{CODES}new/"]
+)
+def test_no_form_gets_past_the_password_that_is_asked_for_anew(
+    as_viewer: Client, vera: User, secret: str, address: str
+) -> None:
+    client = Client()
+    sign_in(client, "vera")
+    client.post(STEP, {"code": code_of(secret)})
+    before = list(Authenticator.objects.order_by("pk").values("pk", "data"))
+    for method in (client.get, client.post):
+        assert method(address)["Location"].startswith("/accounts/again/")
+    assert list(Authenticator.objects.order_by("pk").values("pk", "data")) == before
+
+
+def test_the_admins_own_log_in_is_no_way_around(client: Client, secret: str, vera: User) -> None:
+    vera.is_staff = vera.is_superuser = True
+    vera.save()
+    form = {"username": "vera", "password": "vera", "next": "/admin/"}
+    assert client.post("/admin/login/", form).url.startswith("/accounts/login/")
+    sign_in(client, "vera")
+    assert client.get("/admin/").url == "/accounts/login/?next=/admin/"
+    client.post(STEP, {"code": code_of(secret)})
+    assert client.get("/admin/").status_code == 200
+
+
+def test_the_admin_shows_no_factor_and_no_provider(ada: User) -> None:
+    ada.is_staff = ada.is_superuser = True
+    ada.save()
+    html = logged_in(ada).get("/admin/").content.decode()
+    hrefs = {element.attributes.get("href", "") for element in elements(html, "a")}
+    apps = ("/admin/mfa/", "/admin/account/", "/admin/socialaccount/")
+    assert [href for href in hrefs if href.startswith(apps)] == []
+
+
+def test_secrets_are_kept_sealed(as_viewer: Client, vera: User) -> None:
+    confirm(as_viewer, vera)
+    html = as_viewer.get(APP).content.decode()
+    waiting = html.partition('id="secret">')[2][:32]
+    assert waiting not in str(dict(as_viewer.session.items()))
+    secret = set_up_app(as_viewer, vera)
+    kept = str(list(Authenticator.objects.values_list("data", flat=True)))
+    assert secret not in kept
+    assert secret not in str(dict(as_viewer.session.items()))
+    assert "gAAAA" in kept
+
+
+def test_no_log_line_holds_a_secret_or_a_code(
+    client: Client, vera: User, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    here = logged_in(vera)
+    secret = set_up_app(here, vera)
+    codes = recovery_codes(here)
+    sign_in(client, "vera")
+    client.post(STEP, {"code": "873214"})
+    client.post(STEP, {"code": codes[0]})
+    said = caplog.text + str([record.__dict__ for record in caplog.records])
+    assert "/accounts/settings/app/" in said
+    for word in (secret, "873214", *codes):
+        assert word not in said
+
+
+OLD, NEW = "only-for-tests-" + "x" * 50, "another-key-of-the-tests-" + "y" * 40
+
+
+def test_a_new_secret_key_takes_no_app_away(client: Client, secret: str, settings: Any) -> None:
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = NEW, [settings.SECRET_KEY]
+    sign_in(client, "vera")
+    assert client.post(STEP, {"code": code_of(secret)}).status_code == 302
+    call_command("reseal_second_factors", verbosity=0)
+    settings.SECRET_KEY_FALLBACKS = []
+    other = Client()
+    sign_in(other, "vera")
+    assert other.post(STEP, {"code": code_of(secret, steps=1)}).status_code == 302
+
+
+def test_a_lost_secret_key_is_an_app_lost_and_nothing_worse(
+    client: Client, secret: str, settings: Any
+) -> None:
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = NEW, []
+    with pytest.raises(CommandError, match="vera"):
+        call_command("reseal_second_factors", verbosity=0)
+    sign_in(client, "vera")
+    assert client.post(STEP, {"code": code_of(secret)}).status_code == 422
+    call_command("reset_second_factor", "vera", verbosity=0)
+    other = Client()
+    assert sign_in(other, "vera").url == "/"
+    assert other.get(SETTINGS).status_code == 200
+
+
+def test_a_lost_secret_key_is_told_to_the_person_the_log_and_administrators(
+    client: Client, secret: str, ada: User, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    warning = "Neither SECRET_KEY nor SECRET_KEY_FALLBACKS reads the second factor of vera."
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = NEW, []
+    sign_in(client, "vera")
+    answer = client.post(STEP, {"code": code_of(secret)})
+    assert "This server can’t read your second factor any more. Contact your" in say(answer)
+    assert warning in caplog.text
+    told = "SECRET_KEY has changed: the second factor of vera can’t be read."
+    assert told in say(logged_in(ada).get("/accounts/rules/"))
+    settings.SECRET_KEY_FALLBACKS = [OLD]
+    assert told not in say(logged_in(ada).get("/accounts/rules/"))
+
+
+def test_recovery_codes_of_a_lost_secret_key_give_way_to_new_ones(
+    secret: str, vera: User, settings: Any
+) -> None:
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = NEW, []
+    here = logged_in(vera)
+    session = here.session
+    session["second_factor"] = [vera.pk, "here"]
+    session.save()
+    confirm(here, vera)
+    answer = here.get(CODES, follow=True)
+    assert "This server can’t read the old ones any more." in say(answer)
+    assert here.post("/accounts/settings/codes/new/").url == CODES
+    assert len(recovery_codes(here)) == 10
+
+
+def test_the_command_helps_who_lost_everything_and_is_on_record(
+    secret: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call_command("reset_second_factor", "vera")
+    assert capsys.readouterr().out == "vera has no second factor any more.\n"
+    assert not Authenticator.objects.exists()
+    last = SignInAct.objects.first()
+    assert last is not None
+    assert (last.kind, last.actor_name, last.person_name) == ("reset", "manage.py", "vera")
+    with pytest.raises(CommandError, match="Nobody signs in as nobody"):
+        call_command("reset_second_factor", "nobody")
+
+
+# Passkeys.
+
+
+@pytest.fixture
+def there(vera: User, settings: Any) -> Client:
+    """Vera's browser, which knows the dashboard by a name."""
+    settings.ALLOWED_HOSTS = [HOST]
+    client = browser_at_a_name()
+    client.force_login(vera)
+    return client
+
+
+def step(client: Client) -> str:
+    return client.get(STEP).content.decode()
+
+
+def test_a_passkey_signs_in_after_the_password(there: Client, vera: User) -> None:
+    key = add_passkey(there, vera)
+    assert "Blue key" in say(there.get(SETTINGS))
+    client = browser_at_a_name()
+    assert sign_in(client, "vera", next="/people/").url == STEP
+    answer = client.post(STEP, {"credential": key.shown(step(client))})
+    assert answer.url == "/people/"
+    assert "last used" in say(client.get(SETTINGS))
+
+
+def test_an_answer_of_a_passkey_is_good_once(there: Client, vera: User) -> None:
+    key = add_passkey(there, vera)
+    first, second = browser_at_a_name(), browser_at_a_name()
+    for client in (first, second):
+        sign_in(client, "vera")
+    said = key.shown(step(first))
+    step(second)
+    assert second.post(STEP, {"credential": said}).status_code == 422
+    assert first.post(STEP, {"credential": said}).status_code == 302
+
+
+def test_a_passkey_that_was_removed_is_refused(there: Client, vera: User) -> None:
+    set_up_app(there, vera)
+    key, other = add_passkey(there, vera), add_passkey(there, vera, "Other")
+    client = browser_at_a_name()
+    sign_in(client, "vera")
+    page = step(client)
+    pk = Authenticator.objects.filter(type="webauthn").order_by("pk")[0].pk
+    asks = there.get(f"{PASSKEY}{pk}/remove/")
+    assert "Remove the passkey “Blue key”" in say(asks)
+    assert there.post(f"{PASSKEY}{pk}/remove/").url == SETTINGS
+    assert client.post(STEP, {"credential": key.shown(page)}).status_code == 422
+    assert client.post(STEP, {"credential": other.shown(step(client))}).status_code == 302
+
+
+def test_another_persons_passkey_opens_nothing(there: Client, vera: User, paula: User) -> None:
+    add_passkey(there, vera)
+    browser = browser_at_a_name()
+    browser.force_login(paula)
+    hers = add_passkey(browser, paula)
+    client = browser_at_a_name()
+    sign_in(client, "vera")
+    assert client.post(STEP, {"credential": hers.shown(step(client))}).status_code == 422
+
+
+def test_nobody_removes_another_persons_passkey(there: Client, vera: User, paula: User) -> None:
+    add_passkey(there, vera)
+    browser = browser_at_a_name()
+    browser.force_login(paula)
+    confirm(browser, paula)
+    pk = Authenticator.objects.get(type="webauthn").pk
+    assert browser.post(f"{PASSKEY}{pk}/remove/").status_code == 404
+    assert Authenticator.objects.filter(type="webauthn").count() == 1
+
+
+@pytest.mark.parametrize("said", ["", "{}", "[]", "nonsense", "null", '{"id": 1}', '"\\u0000"'])
+def test_nonsense_in_place_of_a_passkey_is_refused(there: Client, vera: User, said: str) -> None:
+    add_passkey(there, vera)
+    assert there.post(PASSKEY, {"name": "x", "credential": said}).status_code in (200, 422)
+    client = browser_at_a_name()
+    sign_in(client, "vera")
+    step(client)
+    assert client.post(STEP, {"credential": said}).status_code == 422
+    assert Authenticator.objects.filter(type="webauthn").count() == 1
+
+
+def test_wrong_passkeys_count_as_wrong_codes_do(there: Client, vera: User) -> None:
+    add_passkey(there, vera)
+    client = browser_at_a_name()
+    sign_in(client, "vera")
+    for _ in range(10):
+        answer = client.post(STEP, {"credential": Key().shown(step(client))})
+    assert answer.status_code == 429

@@ -1,0 +1,306 @@
+"""The rule that publishers must use a second factor: every path to a change, and its switch."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group, User
+from django.test import Client
+from django.urls import reverse
+
+from dashboard.ledger.models import SignInAct, SignInRules
+from dashboard.ledger.sign_in import require_second_factor_for_publishers
+from dashboard.web.shell.sidebar_counts import side_counts
+from tests.accounts.factors import (
+    APP,
+    STEP,
+    add_passkey,
+    browser_at_a_name,
+    code_of,
+    confirm,
+    set_up_app,
+    sign_in,
+    with_a_second_factor,
+)
+from tests.conftest import logged_in, person
+from tests.far_end import FarEnd
+from tests.web.html import elements, text
+from tests.web.publishing.publishing_service import PublishingService
+from tests.web.publishing.test_publish import ADDRESS, publish, shown
+
+RULES, SETTINGS = "/accounts/rules/", "/accounts/settings/"
+NEEDED = "Publishers must use a second factor here, and this session has shown none."
+
+
+@pytest.fixture
+def rule(ada: User) -> None:
+    """The rule is on."""
+    require_second_factor_for_publishers(on=True, by=ada)
+
+
+@pytest.fixture
+def mighty(db: None) -> User:
+    """Mia is in every group, so that nothing but the rule can hold her back."""
+    return person("mia", "Publishers", "Administrators")
+
+
+@pytest.fixture
+def service(far_end: FarEnd) -> PublishingService:
+    far_end.answer = made = PublishingService()
+    return made
+
+
+def say(answer: Any) -> str:
+    return text(answer.content.decode())
+
+
+def test_a_publish_is_refused_without_one_and_happens_with_it(
+    rule: None, paula: User, service: PublishingService
+) -> None:
+    plain = logged_in(paula)
+    assert plain.get(ADDRESS).status_code == 403
+    assert plain.post(ADDRESS, {"operation_key": "any"}).status_code == 403
+    assert service.keys == []
+    publish(with_a_second_factor(paula))
+    assert len(service.keys) == 1
+
+
+def test_a_session_from_before_the_rule_is_held_to_it(
+    ada: User, paula: User, service: PublishingService
+) -> None:
+    client = logged_in(paula)
+    assert client.get(ADDRESS).status_code == 200
+    require_second_factor_for_publishers(on=True, by=ada)
+    assert client.get(ADDRESS).status_code == 403
+    require_second_factor_for_publishers(on=False, by=ada)
+    assert client.get(ADDRESS).status_code == 200
+
+
+def test_a_session_in_which_one_is_set_up_may_go_on_at_once(
+    rule: None, paula: User, service: PublishingService
+) -> None:
+    client = logged_in(paula)
+    set_up_app(client, paula)
+    publish(client)
+    assert len(service.keys) == 1
+
+
+def test_a_passkey_counts_too(rule: None, paula: User, settings: Any) -> None:
+    settings.ALLOWED_HOSTS = ["*"]
+    client = browser_at_a_name()
+    client.force_login(paula)
+    assert client.get("/pages/new/").status_code == 403
+    add_passkey(client, paula)
+    assert client.get("/pages/new/").status_code == 200
+
+
+def test_one_that_was_removed_counts_no_more(rule: None, paula: User) -> None:
+    client = with_a_second_factor(paula)
+    confirm(client, paula)
+    client.post(f"{APP}remove/")
+    assert client.get("/pages/new/").status_code == 403
+
+
+def test_one_mans_second_factor_is_not_anothers(rule: None, paula: User, mighty: User) -> None:
+    client = with_a_second_factor(paula)
+    client.post("/accounts/logout/")
+    sign_in(client, "mia")
+    assert client.get("/pages/new/").status_code == 403
+
+
+def test_a_log_in_that_stopped_half_way_counts_for_nobody(
+    rule: None, paula: User, mighty: User
+) -> None:
+    set_up_app(logged_in(paula), paula)
+    client = Client()
+    sign_in(client, "paula")
+    sign_in(client, "mia")
+    assert client.get("/find/").status_code == 200
+    assert client.get("/pages/new/").status_code == 403
+
+
+@pytest.mark.parametrize("at", ["", "versions/", "versions/compare/"])
+def test_no_way_to_publish_is_offered_without_one(
+    rule: None, paula: User, service: PublishingService, at: str
+) -> None:
+    html = shown(logged_in(paula), ADDRESS.partition("versions/")[0] + at)
+    assert [
+        e for e in elements(html, "a") if e.attributes.get("href", "").endswith("publish/")
+    ] == []
+
+
+def test_who_is_to_have_one_is_led_to_it_and_viewers_read_on(
+    rule: None, paula: User, vera: User
+) -> None:
+    publisher, viewer = Client(), Client()
+    assert sign_in(publisher, "paula", next="/people/").url == f"{SETTINGS}#sign-in"
+    assert sign_in(viewer, "vera", next="/people/").url == "/people/"
+    said = "Publishers must use a second factor here. You can look at everything"
+    assert said in say(publisher.get("/find/"))
+    assert said not in say(viewer.get("/find/"))
+    set_up_app(publisher, paula)
+    assert said not in say(publisher.get("/find/"))
+
+
+@pytest.mark.parametrize("at", ["", "auth/user/", "auth/user/add/", "embedded_api/apikey/add/"])
+def test_the_admin_gives_no_rights_and_no_keys_without_one(
+    rule: None, mighty: User, at: str
+) -> None:
+    mighty.is_staff = mighty.is_superuser = True
+    mighty.save()
+    answer = logged_in(mighty).get(f"/admin/{at}", follow=True)
+    assert answer.status_code == 403
+    assert NEEDED in say(answer)
+    assert logged_in(mighty).post(f"/admin/{at}").status_code in (302, 403)
+    assert with_a_second_factor(mighty).get(f"/admin/{at}").status_code == 200
+
+
+def test_the_rule_costs_a_request_no_query(
+    rule: None, paula: User, django_assert_num_queries: Any
+) -> None:
+    client = with_a_second_factor(paula)
+    with django_assert_num_queries(4):  # the session, the person, two of their rights
+        client.get("/accounts/password/")
+
+
+def test_an_administrator_switches_the_rule_and_it_is_on_record(
+    as_administrator: Client, ada: User
+) -> None:
+    assert "Off" in say(as_administrator.get(RULES))
+    confirm(as_administrator, ada)
+    answer = as_administrator.post(RULES, {"do": "on"}, follow=True)
+    # Who switches it on is held to it as well.
+    assert "You can look at everything" in say(answer)
+    assert as_administrator.get(RULES).status_code == 403
+    set_up_app(as_administrator, ada)
+    html = say(as_administrator.get(RULES))
+    assert "Publishers must use a second factor: switched on" in html
+    as_administrator.post(RULES, {"do": "on"})
+    as_administrator.post(RULES, {"do": "off"})
+    as_administrator.post(RULES, {"do": "nonsense"})
+    assert not SignInRules.objects.get().publishers_need_second_factor
+    done = SignInAct.objects.exclude(kind="app_added").order_by("pk")
+    assert [(act.kind, act.actor_name) for act in done] == [("rule_on", "ada"), ("rule_off", "ada")]
+
+
+def test_the_password_is_asked_for_anew_before_the_rule_is_switched(
+    as_administrator: Client,
+) -> None:
+    led_to = as_administrator.post(RULES, {"do": "on"}).url
+    assert led_to.startswith("/accounts/again/")
+    assert not SignInRules.objects.exists()
+    # The change is made after the reauthentication.
+    as_administrator.post(led_to, {"password": "ada"})
+    assert SignInRules.objects.get().publishers_need_second_factor
+
+
+def reset(client: Client, whose: User) -> Any:
+    return client.post(reverse("second-factor-reset", args=[whose.pk]))
+
+
+def test_an_administrator_helps_who_lost_a_telephone(
+    as_administrator: Client, ada: User, paula: User
+) -> None:
+    set_up_app(logged_in(paula), paula)
+    html = as_administrator.get(RULES).content.decode()
+    address_of = reverse("second-factor-reset", args=[paula.pk])
+    assert address_of in [e.attributes.get("href") for e in elements(html, "a")]
+    confirm(as_administrator, ada)
+    assert "Reset the second factor of paula" in say(as_administrator.get(address_of))
+    reset(as_administrator, paula)
+    said = say(as_administrator.get(RULES))
+    assert "paula has no second factor any more, and is signed out everywhere." in said
+    assert "Second factor reset of paula" in said
+    assert sign_in(Client(), "paula").url == "/"
+
+
+def is_in(client: Client) -> bool:
+    return client.get("/find/").status_code == 200
+
+
+def test_a_reset_signs_the_person_out_everywhere(
+    as_administrator: Client, ada: User, paula: User
+) -> None:
+    browser = with_a_second_factor(paula)
+    confirm(as_administrator, ada)
+    asks = as_administrator.get(reverse("second-factor-reset", args=[paula.pk]))
+    assert "Every browser signed in as paula is signed out." in say(asks)
+    assert is_in(browser)
+    reset(as_administrator, paula)
+    assert browser.get("/find/").url == "/accounts/login/?next=/find/"
+    assert is_in(as_administrator)
+    sign_in(browser, "paula")
+    assert is_in(browser)
+
+
+def test_a_reset_of_ones_own_leaves_this_browser_alone_signed_in(ada: User) -> None:
+    here = logged_in(ada)
+    secret = set_up_app(here, ada)
+    elsewhere = Client()
+    sign_in(elsewhere, "ada")
+    elsewhere.post(STEP, {"code": code_of(secret)})
+    assert is_in(elsewhere)
+    reset(here, ada)
+    assert "is signed out in every other browser." in say(here.get(RULES))
+    assert not is_in(elsewhere)
+
+
+def test_a_reset_that_took_nothing_signs_nobody_out(
+    as_administrator: Client, as_publisher: Client, ada: User, paula: User
+) -> None:
+    confirm(as_administrator, ada)
+    reset(as_administrator, paula)
+    assert "paula had no second factor." in say(as_administrator.get(RULES))
+    assert is_in(as_publisher)
+
+
+def test_an_administrators_new_password_signs_the_person_out_everywhere(
+    as_publisher: Client, ada: User, paula: User
+) -> None:
+    ada.is_staff = True
+    ada.save()
+    assert is_in(as_publisher)
+    new = "a longer sentence 7"
+    form = {"password1": new, "password2": new, "usable_password": "true"}
+    staff, address = logged_in(ada), f"/admin/auth/user/{paula.pk}/password/"
+    assert staff.post(address, form).status_code == 302
+    assert not is_in(as_publisher)
+    assert is_in(staff)
+    sign_in(as_publisher, "paula", new)
+    assert is_in(as_publisher)
+
+
+def test_the_password_is_asked_for_anew_before_a_reset(
+    as_administrator: Client, paula: User
+) -> None:
+    set_up_app(logged_in(paula), paula)
+    assert reset(as_administrator, paula).url.startswith("/accounts/again/")
+    assert sign_in(Client(), "paula").url == STEP
+
+
+def test_a_superuser_is_reset_by_superusers_alone(as_administrator: Client, ada: User) -> None:
+    root = User.objects.create_superuser("root", password="root")
+    set_up_app(logged_in(root), root)
+    confirm(as_administrator, ada)
+    assert reset(as_administrator, root).status_code == 403
+    assert sign_in(Client(), "root").url == STEP
+
+
+def test_nobody_else_sees_how_people_sign_in(as_publisher: Client) -> None:
+    assert as_publisher.get(RULES).status_code == 403
+    assert "How people sign in" not in say(as_publisher.get("/find/"))
+
+
+def test_a_reset_is_of_somebody(as_administrator: Client, ada: User) -> None:
+    confirm(as_administrator, ada)
+    assert as_administrator.post("/accounts/rules/999999/reset/").status_code == 404
+
+
+def test_the_page_costs_as_many_queries_for_many_people(
+    as_administrator: Client, django_assert_max_num_queries: Any
+) -> None:
+    for number in range(20):
+        made = User.objects.create_user(f"person{number}")
+        made.groups.set(Group.objects.all())
+    side_counts()  # counted once for the pages of a while
+    with django_assert_max_num_queries(12):
+        as_administrator.get(RULES)

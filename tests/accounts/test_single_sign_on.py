@@ -1,0 +1,714 @@
+"""Login by the organisation's provider: off unless configured; access and groups."""
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qs, parse_qsl, urlsplit
+
+import pytest
+from allauth.account.models import EmailAddress
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
+from django.contrib.auth.models import Group, User
+from django.test import Client
+
+from dashboard.accounts.second_factor.policy import reset_second_factor
+from dashboard.ledger.models import SignInAct
+from dashboard.ledger.sign_in import require_second_factor_for_publishers
+from tests.accounts.factors import STEP, code_of, confirm, set_up_app, sign_in
+from tests.accounts.organisation import CLIENT_ID, CLIENT_SECRET, Organisation, answering
+from tests.conftest import logged_in
+from tests.observability.written_log import Log, written_log
+from tests.web.html import elements, text
+
+LOGIN = "/accounts/login/"
+GO, BACK = "/accounts/login/organisation/", "/accounts/login/organisation/back/"
+SETTINGS = "/accounts/settings/"
+CONNECT, DISCONNECT = f"{SETTINGS}organisation/", f"{SETTINGS}organisation/remove/"
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def organisation(settings: Any) -> Iterator[Organisation]:
+    """A provider, and the dashboard that knows it."""
+    with answering() as provider:
+        settings.OIDC_ISSUER = provider.url
+        settings.OIDC_CLIENT_ID, settings.OIDC_CLIENT_SECRET = CLIENT_ID, CLIENT_SECRET
+        settings.OIDC_NAME = "Kestrel ID"
+        settings.OIDC_GROUPS = [("editors", "Publishers"), ("readers", "Viewers")]
+        yield provider
+
+
+def come_back(client: Client, organisation: Organisation, *, to: str = "") -> Any:
+    """Go to the provider, say yes there, and come back."""
+    answer = client.get(GO, {"next": to} if to else {})
+    assert answer.status_code == 302, answer.content
+    return client.get(organisation.authorise(answer.url))
+
+
+def say(answer: Any) -> str:
+    return text(answer.content.decode())
+
+
+def is_in(client: Client) -> bool:
+    return client.get("/find/").status_code == 200
+
+
+def groups_of(name: str) -> set[str]:
+    return set(User.objects.get(username=name).groups.values_list("name", flat=True))
+
+
+def test_where_no_provider_is_named_there_is_no_button_and_no_address(client: Client) -> None:
+    assert GO not in client.get(LOGIN).content.decode()
+    for address in (GO, BACK):
+        assert client.get(address).status_code == 404
+
+
+def test_where_no_provider_is_named_there_is_nothing_to_connect(
+    as_viewer: Client, vera: User
+) -> None:
+    confirm(as_viewer, vera)
+    assert "Connect" not in say(as_viewer.get(SETTINGS))
+    for address in (CONNECT, DISCONNECT):
+        assert as_viewer.get(address).status_code == 404
+    assert as_viewer.post(DISCONNECT).status_code == 404
+
+
+def test_the_log_in_page_offers_it_on_the_way_to_the_page_asked_for(
+    client: Client, organisation: Organisation
+) -> None:
+    html = client.get(f"{LOGIN}?next=/people/%3Fq%3Da").content.decode()
+    assert "Sign in with Kestrel ID" in text(html)
+    links = [e.attributes["href"] for e in elements(html, "a") if GO in e.attributes["href"]]
+    assert links == [f"{GO}?next=%2Fpeople%2F%3Fq%3Da"]
+    assert "Name" in text(html)
+
+
+def test_who_has_a_group_there_is_let_in_with_the_group_here(
+    client: Client, organisation: Organisation
+) -> None:
+    assert come_back(client, organisation, to="/people/?q=a").url == "/people/?q=a"
+    assert is_in(client)
+    olga = User.objects.get()
+    assert (olga.username, olga.get_full_name()) == ("olga", "Olga Rey")
+    assert groups_of("olga") == {"Publishers"}
+    assert (olga.is_staff, olga.is_superuser, olga.has_usable_password()) == (False,) * 3
+
+
+def test_the_same_subject_is_the_same_person_whatever_the_name(organisation: Organisation) -> None:
+    come_back(Client(), organisation)
+    organisation.info |= {"preferred_username": "somebody-else", "email": "x@kestrel.example"}
+    come_back(Client(), organisation)
+    assert User.objects.count() == SocialAccount.objects.count() == 1
+
+
+def test_a_session_ends_with_the_browser(client: Client, organisation: Organisation) -> None:
+    come_back(client, organisation)
+    assert client.session.get_expire_at_browser_close()
+    assert "began_at" in client.session
+
+
+def test_the_session_is_another_one_once_somebody_is_in(
+    client: Client, organisation: Organisation
+) -> None:
+    address = client.get(GO).url
+    before = client.session.session_key
+    client.get(organisation.authorise(address))
+    assert client.session.session_key != before
+
+
+@pytest.mark.parametrize("groups", [None, [], ["strangers"], "strangers", 7, [["editors"]]])
+def test_who_has_no_group_there_is_not_let_in(
+    client: Client, organisation: Organisation, groups: Any
+) -> None:
+    organisation.claims["groups"] = groups
+    answer = come_back(client, organisation)
+    assert answer.status_code == 403
+    assert "Kestrel ID did not let you in. It gives you no group here." in say(answer)
+    assert not is_in(client)
+    assert User.objects.count() == 0
+
+
+def test_a_single_value_and_the_user_info_give_groups_too(organisation: Organisation) -> None:
+    organisation.claims["groups"] = "readers"
+    come_back(Client(), organisation)
+    assert groups_of("olga") == {"Viewers"}
+    del organisation.claims["groups"]
+    organisation.info["groups"] = ["editors", "readers"]
+    come_back(Client(), organisation)
+    assert groups_of("olga") == {"Publishers", "Viewers"}
+
+
+def test_groups_follow_at_each_log_in_and_those_nobody_mapped_stay(
+    organisation: Organisation,
+) -> None:
+    come_back(Client(), organisation)
+    by_hand = Group.objects.get(name="Administrators")
+    User.objects.get().groups.add(by_hand)
+    organisation.claims["groups"] = ["readers"]
+    come_back(Client(), organisation)
+    assert groups_of("olga") == {"Viewers", "Administrators"}
+
+
+def test_who_lost_every_group_there_has_none_of_them_here(organisation: Organisation) -> None:
+    come_back(Client(), organisation)
+    organisation.claims["groups"] = []
+    assert come_back(Client(), organisation).status_code == 403
+    assert groups_of("olga") == set()
+
+
+def test_an_account_that_was_switched_off_stays_out(
+    client: Client, organisation: Organisation
+) -> None:
+    come_back(Client(), organisation)
+    User.objects.update(is_active=False)
+    assert come_back(client, organisation).status_code == 403
+    assert not is_in(client)
+
+
+@pytest.mark.parametrize("verified", [True, False])
+@pytest.mark.parametrize("address", ["vera@kestrel.example", "Vera@Kestrel.example"])
+def test_an_e_mail_address_leads_into_nobodys_account(
+    client: Client, organisation: Organisation, vera: User, verified: bool, address: str
+) -> None:
+    User.objects.filter(pk=vera.pk).update(email=address)
+    EmailAddress.objects.create(user=vera, email=address, verified=True)
+    organisation.info |= {"email_verified": verified}
+    organisation.claims |= {"email": "vera@kestrel.example", "email_verified": verified}
+    answer = come_back(client, organisation)
+    assert answer.status_code == 403
+    assert not is_in(client)
+    assert User.objects.count() == EmailAddress.objects.count() == 1
+
+
+@pytest.mark.parametrize("name", ["vera", "VERA"])
+def test_a_name_that_is_taken_leads_into_nobodys_account(
+    client: Client, organisation: Organisation, vera: User, name: str
+) -> None:
+    organisation.info["preferred_username"] = name
+    assert come_back(client, organisation).status_code == 403
+    assert not is_in(client)
+    assert User.objects.count() == 1
+
+
+def test_who_has_an_account_here_is_told_how_to_connect_it(
+    client: Client, organisation: Organisation, vera: User
+) -> None:
+    organisation.info["preferred_username"] = "vera"
+    answer = come_back(client, organisation)
+    assert "If it is yours, sign in to it with its password and press" in say(answer)
+    hrefs = [e.attributes.get("href", "") for e in elements(answer.content.decode(), "a")]
+    [way] = [href for href in hrefs if href.startswith(LOGIN)]
+    client.get(way)
+    next_page = parse_qs(urlsplit(way).query)["next"][0]
+    led_to = client.post(way, {"username": "vera", "password": "vera", "next": next_page})
+    assert led_to.url == CONNECT
+
+
+@pytest.mark.parametrize(
+    "said", [{}, {"email": ""}, {"email": None}, {"email": 7}, {"email": "\0"}]
+)
+def test_an_address_that_was_not_said_is_nobodys(
+    client: Client, organisation: Organisation, vera: User, said: dict[str, Any]
+) -> None:
+    assert vera.email == ""
+    organisation.info = {"sub": "u-1", "preferred_username": "olga"} | said
+    assert come_back(client, organisation).status_code == 302
+    assert User.objects.get(username="olga").email == ""
+
+
+def test_a_name_that_nobody_signs_in_with_a_password_is_no_obstacle(
+    organisation: Organisation, settings: Any
+) -> None:
+    come_back(Client(), organisation)
+    organisation.claims["sub"] = organisation.info["sub"] = "u-2"
+    assert come_back(Client(), organisation).status_code == 302
+    assert User.objects.count() == 2
+
+
+def test_an_account_of_another_provider_is_another_account(
+    organisation: Organisation, settings: Any
+) -> None:
+    come_back(Client(), organisation)
+    with answering() as other:
+        settings.OIDC_ISSUER = other.url
+        come_back(Client(), other)
+    assert User.objects.count() == 2
+
+
+def test_nothing_of_a_person_is_kept_but_names_and_groups(organisation: Organisation) -> None:
+    come_back(Client(), organisation)
+    kept = SocialAccount.objects.get()
+    assert kept.uid == "u-1"
+    assert set(kept.extra_data) == {"nonce", "groups", "second_factor"}
+    assert not SocialToken.objects.exists()
+
+
+def test_a_provider_in_the_database_is_none(client: Client) -> None:
+    SocialApp.objects.create(provider="organisation", provider_id="x", name="x", client_id="x")
+    assert client.get(GO).status_code == 404
+    assert GO not in client.get(LOGIN).content.decode()
+
+
+BAD_TOKENS: dict[str, dict[str, Any]] = {
+    "of another issuer": {"over": {"iss": "https://evil.example"}},
+    "for another client": {"over": {"aud": "another"}},
+    "for two, passed on by the other": {"over": {"aud": [CLIENT_ID, "b"], "azp": "b"}},
+    "too old": {"over": {"exp": 1}},
+    "of no issuer": {"over": {"iss": None}},
+    "without an end": {"over": {"exp": None}},
+    "without a subject": {"over": {"sub": None}},
+    "signed by somebody else": {"signs_with": "somebody else's"},
+    "not signed": {"algorithm": "none"},
+    "signed with a word": {"algorithm": "HS256"},
+    "to another log-in": {"over": {"nonce": "another"}},
+    "to no log-in": {"over": {"nonce": None}},
+}
+
+
+@pytest.mark.same_on_any_database
+@pytest.mark.parametrize("bad", BAD_TOKENS.values(), ids=BAD_TOKENS.keys())
+def test_a_token_that_is_not_good_lets_nobody_in(
+    client: Client, organisation: Organisation, bad: dict[str, Any]
+) -> None:
+    for name, value in bad.items():
+        setattr(organisation, name, value)
+    answer = come_back(client, organisation)
+    assert answer.status_code == 403
+    assert "Kestrel ID did not let you in." in say(answer)
+    assert not is_in(client)
+    assert User.objects.count() == 0
+
+
+def test_the_user_info_of_somebody_else_lets_nobody_in(
+    client: Client, organisation: Organisation
+) -> None:
+    organisation.info["sub"] = "u-2"
+    assert come_back(client, organisation).status_code == 403
+    assert User.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    "discovery", [{"issuer": "https://evil.example"}, {"token_endpoint": None}, {"jwks_uri": 7}]
+)
+def test_a_provider_that_describes_itself_wrongly_is_not_gone_to(
+    client: Client, organisation: Organisation, discovery: dict[str, Any]
+) -> None:
+    organisation.discovery = discovery
+    answer = client.get(GO)
+    assert answer.status_code == 502
+    assert "Kestrel ID can’t be reached." in say(answer)
+
+
+def test_a_provider_that_is_away_is_said_to_be(client: Client, settings: Any) -> None:
+    with answering() as provider:
+        settings.OIDC_ISSUER = provider.url
+    settings.OIDC_NAME = "Kestrel ID"
+    assert client.get(GO).status_code == 502
+    assert client.get(LOGIN).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["", "?state=x&code=y", "?error=access_denied", "?code=y", "?state=%00&code=%00"],
+)
+def test_an_answer_that_nobody_asked_for_lets_nobody_in(
+    client: Client, organisation: Organisation, query: str
+) -> None:
+    answer = client.get(BACK + query)
+    assert answer.status_code == 403
+    assert "/token" not in organisation.asked
+
+
+def test_an_answer_to_one_browser_lets_in_no_other(organisation: Organisation) -> None:
+    here, elsewhere = Client(), Client()
+    back = organisation.authorise(here.get(GO).url)
+    assert elsewhere.get(back).status_code == 403
+    assert here.get(back).status_code == 302
+    assert here.get("/accounts/logout/").status_code == 405
+    assert Client().get(back).status_code == 403
+
+
+def test_who_says_no_over_there_comes_back_to_a_sentence(
+    client: Client, organisation: Organisation
+) -> None:
+    state = parse_qs(urlsplit(client.get(GO).url).query)["state"][0]
+    answer = client.get(BACK, {"error": "access_denied", "state": state})
+    assert answer.status_code == 403
+    assert "The log-in there came to no end." in say(answer)
+
+
+def test_nothing_in_the_address_changes_what_the_provider_is_asked(
+    client: Client, organisation: Organisation
+) -> None:
+    crafted = f"{GO}?process=connect&scope=admin&auth_params=redirect_uri%3Dhttps://evil.example"
+    asked = dict(parse_qsl(urlsplit(client.get(crafted).url).query))
+    assert asked["redirect_uri"] == f"http://testserver{BACK}"
+    assert set(asked["scope"].split()) == {"openid", "profile"}
+
+
+@pytest.mark.parametrize("to", ["//evil.example/", "https://evil.example/", "javascript:alert(1)"])
+def test_it_leads_to_no_other_site(client: Client, organisation: Organisation, to: str) -> None:
+    assert come_back(client, organisation, to=to).url == "/"
+
+
+def test_neither_the_secret_nor_a_token_is_in_any_log_line(
+    client: Client, organisation: Organisation, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    come_back(client, organisation)
+    organisation.algorithm = "none"
+    come_back(Client(), organisation)
+    said = caplog.text + str([record.__dict__ for record in caplog.records])
+    for word in (CLIENT_SECRET, "an-access-token", "eyJ"):
+        assert word not in said
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ({"over": {"exp": 1}}, "The ID token is not good"),
+        ({"over": {"nonce": "another"}}, "Its answer was not to this log-in"),
+        ({"claims": {"sub": "u-1"}}, "No value of its claim groups is in OIDC_GROUPS"),
+        ({"discovery": {"issuer": "https://x.example"}}, "The provider can't be reached"),
+    ],
+)
+def test_the_log_tells_why_nobody_was_let_in(
+    client: Client, organisation: Organisation, wrong: dict[str, Any], reason: str
+) -> None:
+    for name, value in wrong.items():
+        setattr(organisation, name, value)
+    with written_log() as log:
+        going = client.get(GO)
+        if going.status_code == 302:
+            client.get(organisation.authorise(going.url))
+    assert refusals(log) == [f"Sign-in by the provider refused: {reason}"]
+    assert "Olga" not in log.getvalue()
+
+
+def test_the_log_tells_what_was_wrong_with_a_token(
+    client: Client, organisation: Organisation
+) -> None:
+    organisation.over = {"exp": 1}
+    with written_log() as log:
+        come_back(client, organisation)
+    (line,) = log.lines("dashboard.accounts.single_sign_on.views")
+    assert "jwt.exceptions.ExpiredSignatureError" in [each["kind"] for each in line["exceptions"]]
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        ("access_denied", "The provider returned access_denied"),
+        ("<Vera>", "The provider returned an error"),
+        ("", "It was not begun in this browser, or too long ago"),
+    ],
+)
+def test_the_log_tells_the_error_that_the_provider_returned(
+    client: Client, organisation: Organisation, error: str, reason: str
+) -> None:
+    state = parse_qs(urlsplit(client.get(GO).url).query)["state"][0]
+    with written_log() as log:
+        client.get(BACK, {"error": error, "state": state})
+    assert refusals(log) == [f"Sign-in by the provider refused: {reason}"]
+
+
+def refusals(log: Log) -> list[str]:
+    return [line["message"] for line in log.lines("dashboard.accounts.single_sign_on.views")]
+
+
+# An account that is here already.
+
+
+def way_there(client: Client, person: User) -> str:
+    """Reauthenticate, press Connect in the settings, and return the response."""
+    confirm(client, person)
+    html = client.get(CONNECT).content.decode()
+    hrefs = [e.attributes.get("href", "") for e in elements(html, "a")]
+    return next(href for href in hrefs if "/authorize?" in href)
+
+
+def connect(client: Client, person: User, organisation: Organisation) -> Any:
+    """Connect the account, and return the settings as they are then."""
+    answer = client.get(organisation.authorise(way_there(client, person)))
+    assert answer.url == SETTINGS
+    return client.get(SETTINGS)
+
+
+@pytest.fixture
+def vera_there(organisation: Organisation, vera: User) -> Organisation:
+    """The provider, which knows Vera by her name and address here, as an editor."""
+    User.objects.filter(pk=vera.pk).update(email="vera@kestrel.example")
+    organisation.info["preferred_username"] = "vera"
+    return organisation
+
+
+def test_who_is_signed_in_connects_the_provider_which_signs_in_from_then_on(
+    as_viewer: Client, vera_there: Organisation, vera: User
+) -> None:
+    assert "Connect Kestrel ID" in say(as_viewer.get(SETTINGS))
+    said = say(connect(as_viewer, vera, vera_there))
+    assert "Connected: Kestrel ID signs you in from now on." in said
+    assert "Disconnect" in said
+    browser = Client()
+    assert come_back(browser, vera_there, to="/people/").url == "/people/"
+    assert browser.session["_auth_user_id"] == str(vera.pk)
+    assert User.objects.count() == 1
+    assert sign_in(Client(), "vera").url == "/"
+
+
+def test_the_groups_follow_the_provider_once_it_is_connected(
+    as_viewer: Client, vera_there: Organisation, vera: User
+) -> None:
+    vera.groups.add(Group.objects.get(name="Administrators"))
+    confirm(as_viewer, vera)
+    assert "the groups Publishers and Viewers." in say(as_viewer.get(CONNECT))
+    connect(as_viewer, vera, vera_there)
+    assert groups_of("vera") == {"Publishers", "Administrators"}
+
+
+def test_a_second_factor_set_up_here_is_asked_for_after_the_provider(
+    as_viewer: Client, vera_there: Organisation, vera: User
+) -> None:
+    connect(as_viewer, vera, vera_there)
+    secret = set_up_app(as_viewer, vera)
+    browser = Client()
+    assert come_back(browser, vera_there).url == STEP
+    assert not is_in(browser)
+    assert browser.post(STEP, {"code": code_of(secret)}).status_code == 302
+    assert is_in(browser)
+
+
+def test_connecting_and_disconnecting_are_on_record(
+    as_viewer: Client, vera_there: Organisation, vera: User
+) -> None:
+    connect(as_viewer, vera, vera_there)
+    as_viewer.post(DISCONNECT)
+    acts = SignInAct.objects.order_by("pk").values_list("kind", "actor_name", "person_name")
+    assert list(acts) == [("connected", "vera", "vera"), ("disconnected", "vera", "vera")]
+
+
+@pytest.mark.parametrize("address", [CONNECT, DISCONNECT])
+def test_the_password_is_asked_for_anew_before_it(
+    as_viewer: Client, vera_there: Organisation, vera: User, address: str
+) -> None:
+    connect(as_viewer, vera, vera_there)
+    later = logged_in(vera)
+    for method in (later.get, later.post):
+        answer = method(address)
+        assert answer.status_code == 405 or answer.url.startswith("/accounts/again/")
+    assert SocialAccount.objects.count() == 1
+
+
+def test_no_form_and_no_address_of_another_site_connects_anything(
+    as_viewer: Client, vera_there: Organisation, vera: User
+) -> None:
+    confirm(as_viewer, vera)
+    assert as_viewer.post(CONNECT).status_code == 405
+    as_viewer.get(CONNECT, {"next": "https://evil.example/", "process": "login"})
+    theirs = Client()
+    answered = vera_there.authorise(theirs.get(GO).url)
+    assert as_viewer.get(answered).url == SETTINGS
+    assert "Not connected to Kestrel ID. The log-in there came to no end." in say(
+        as_viewer.get(SETTINGS)
+    )
+    assert not SocialAccount.objects.exists()
+
+
+def test_what_one_person_began_connects_no_other(
+    vera_there: Organisation, vera: User, paula: User
+) -> None:
+    browser = logged_in(vera)
+    answered = vera_there.authorise(way_there(browser, vera))
+    browser.post("/accounts/logout/")
+    sign_in(browser, "paula")
+    browser.get(answered)
+    assert "Not connected to Kestrel ID." in say(browser.get(SETTINGS))
+    assert not SocialAccount.objects.exists()
+
+
+@pytest.mark.parametrize("is_reset", [True, False])
+def test_who_was_signed_out_meanwhile_is_not_connected(
+    vera_there: Organisation, vera: User, is_reset: bool
+) -> None:
+    browser = logged_in(vera)
+    answered = vera_there.authorise(way_there(browser, vera))
+    set_up_app(logged_in(vera), vera)
+    if is_reset:
+        reset_second_factor(vera, by="manage.py")
+    assert browser.get(answered).status_code == 403
+    assert not is_in(browser)
+    assert not SocialAccount.objects.exists()
+
+
+def test_a_log_in_of_another_account_is_taken_from_nobody(
+    as_viewer: Client, organisation: Organisation, vera: User
+) -> None:
+    come_back(Client(), organisation)
+    said = say(connect(as_viewer, vera, organisation))
+    assert "Not connected to Kestrel ID. It signs in another account here, olga." in said
+    assert SocialAccount.objects.get().user.username == "olga"
+    assert groups_of("vera") == {"Viewers"}
+
+
+def test_one_account_has_one_log_in_of_the_provider(
+    as_viewer: Client, vera_there: Organisation, vera: User
+) -> None:
+    second = way_there(as_viewer, vera)
+    connect(as_viewer, vera, vera_there)
+    vera_there.claims["sub"] = vera_there.info["sub"] = "u-2"
+    as_viewer.get(vera_there.authorise(second))
+    assert "A log-in of it is connected already." in say(as_viewer.get(SETTINGS))
+    assert SocialAccount.objects.get().uid == "u-1"
+    assert as_viewer.get(CONNECT).url == SETTINGS
+
+
+@pytest.mark.same_on_any_database
+@pytest.mark.parametrize("bad", BAD_TOKENS.values(), ids=BAD_TOKENS.keys())
+def test_a_token_that_is_not_good_connects_nothing(
+    as_viewer: Client, vera_there: Organisation, vera: User, bad: dict[str, Any]
+) -> None:
+    for name, value in bad.items():
+        setattr(vera_there, name, value)
+    assert "Not connected to Kestrel ID." in say(connect(as_viewer, vera, vera_there))
+    assert not SocialAccount.objects.exists()
+
+
+def test_who_has_no_group_there_is_not_connected(
+    as_viewer: Client, vera_there: Organisation, vera: User
+) -> None:
+    vera_there.claims["groups"] = ["strangers"]
+    said = say(connect(as_viewer, vera, vera_there))
+    assert "Not connected to Kestrel ID. It gives you no group here." in said
+    assert groups_of("vera") == {"Viewers"}
+    assert not SocialAccount.objects.exists()
+
+
+def test_a_provider_that_is_away_connects_nothing_and_is_said_to_be(
+    as_viewer: Client, organisation: Organisation, vera: User
+) -> None:
+    organisation.discovery = {"issuer": "https://evil.example"}
+    confirm(as_viewer, vera)
+    assert as_viewer.get(CONNECT).url == SETTINGS
+    assert "Not connected: Kestrel ID can’t be reached." in say(as_viewer.get(SETTINGS))
+
+
+def test_once_disconnected_it_signs_in_no_more_and_nobody_stays_in_by_it(
+    as_viewer: Client, vera_there: Organisation, vera: User
+) -> None:
+    connect(as_viewer, vera, vera_there)
+    elsewhere = Client()
+    come_back(elsewhere, vera_there)
+    assert "Disconnect Kestrel ID" in say(as_viewer.get(DISCONNECT))
+    assert as_viewer.post(DISCONNECT).url == SETTINGS
+    assert "Disconnected from Kestrel ID." in say(as_viewer.get(SETTINGS))
+    assert not is_in(elsewhere)
+    assert come_back(elsewhere, vera_there).status_code == 403
+    assert is_in(as_viewer)
+    assert "Connect Kestrel ID" in say(as_viewer.get(SETTINGS))
+
+
+def test_the_only_way_in_is_not_disconnected(client: Client, organisation: Organisation) -> None:
+    come_back(client, organisation)
+    assert "It is your only way in." in say(client.get(SETTINGS))
+    hrefs = [e.attributes.get("href") for e in elements(client.get(SETTINGS).text, "a")]
+    assert DISCONNECT not in hrefs
+    client.post(DISCONNECT)
+    assert "without Kestrel ID you would have no way in" in say(client.get(SETTINGS))
+    assert SocialAccount.objects.exists()
+
+
+def test_who_came_by_the_provider_of_before_connects_the_one_of_today(
+    client: Client, organisation: Organisation, settings: Any
+) -> None:
+    come_back(client, organisation)
+    olga = User.objects.get()
+    with answering() as today:
+        settings.OIDC_ISSUER = today.url
+        assert "Connect Kestrel ID" in say(client.get(SETTINGS))
+        connect(client, olga, today)
+        come_back(Client(), today)
+    assert User.objects.count() == 1
+
+
+# The second factor of the provider's users.
+
+
+@pytest.fixture
+def rule(ada: User) -> None:
+    """Publishers must use a second factor."""
+    require_second_factor_for_publishers(on=True, by=ada)
+
+
+@pytest.mark.parametrize(
+    ("claims", "may"),
+    [
+        ({}, False),
+        ({"amr": ["pwd"]}, False),
+        ({"amr": "mfa"}, False),
+        ({"amr": ["pwd", "mfa"]}, True),
+        ({"amr": ["otp"]}, True),
+        ({"acr": "1"}, False),
+        ({"acr": "https://refeds.org/profile/mfa"}, True),
+    ],
+)
+@pytest.mark.usefixtures("rule")
+def test_one_shown_there_counts_where_the_provider_says_so(
+    client: Client, organisation: Organisation, claims: dict[str, Any], may: bool
+) -> None:
+    organisation.claims = {"sub": "u-1", "groups": ["editors"], **claims}
+    come_back(client, organisation)
+    assert client.get("/pages/new/").status_code == (200 if may else 403)
+
+
+@pytest.mark.usefixtures("rule")
+def test_what_the_unsigned_user_info_says_of_it_does_not_count(
+    client: Client, organisation: Organisation
+) -> None:
+    organisation.info |= {"amr": ["mfa"], "acr": "phr"}
+    come_back(client, organisation)
+    assert client.get("/pages/new/").status_code == 403
+
+
+@pytest.mark.usefixtures("rule")
+def test_an_organisation_that_sees_to_it_need_not_say_so(
+    client: Client, organisation: Organisation, settings: Any
+) -> None:
+    settings.OIDC_ASSURES_SECOND_FACTOR = True
+    come_back(client, organisation)
+    assert client.get("/pages/new/").status_code == 200
+
+
+@pytest.mark.usefixtures("rule")
+def test_who_comes_from_there_may_set_one_up_here(organisation: Organisation) -> None:
+    here, later = Client(), Client()
+    assert come_back(here, organisation).url == "/accounts/settings/#sign-in"
+    olga = User.objects.get(username="olga")
+    secret = set_up_app(here, olga)
+    assert here.get("/pages/new/").status_code == 200
+    assert come_back(later, organisation, to="/pages/new/").url == STEP
+    assert not is_in(later)
+    assert later.post(STEP, {"code": code_of(secret)}).url == "/pages/new/"
+    assert later.get("/pages/new/").status_code == 200
+
+
+def test_without_a_password_a_code_is_asked_for_before_a_change(organisation: Organisation) -> None:
+    here, later = Client(), Client()
+    come_back(here, organisation)
+    secret = set_up_app(here, User.objects.get())
+    come_back(later, organisation)
+    later.post(STEP, {"code": code_of(secret)})
+    led_to = later.get("/accounts/settings/app/remove/").url
+    assert led_to.startswith("/accounts/again/code/")
+    assert later.post(led_to, {"code": "000000"}).status_code == 422
+    answer = later.post(led_to, {"code": code_of(secret, steps=1)})
+    assert answer.url == "/accounts/settings/app/remove/"
+    assert later.post("/accounts/settings/app/remove/").url == "/accounts/settings/"
+
+
+def test_there_is_no_password_to_change(client: Client, organisation: Organisation) -> None:
+    come_back(client, organisation)
+    html = client.get("/accounts/settings/").content.decode()
+    hrefs = [element.attributes.get("href") for element in elements(html, "a")]
+    assert "/accounts/password/" not in hrefs
+    assert "You sign in with your organisation." in text(html)

@@ -1,0 +1,291 @@
+"""Dialogs over a page: nothing but their own requests changes them, and Back closes them."""
+
+import random
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Error, Locator, Page, Route, expect
+
+from tests.browser.conftest import NEXT_FRAME, log_in, open_page, settle, until
+from tests.browser.many_services import Places
+from tests.processes import Running
+from tests.web.publishing.publishing_service import PublishingService
+
+PATIENCE_MS = 30_000
+OPENER = "main a[href$='/publish/'][hx-target='#dialogs']"
+NOTE_WHAT_GOES = """window.gone = [];
+  new MutationObserver((changes) => {
+    for (const change of changes) for (const node of change.removedNodes) {
+      if (node.nodeName === "DIALOG") window.gone.push(node.id);
+    }
+  }).observe(document.getElementById("dialogs"), {childList: true});
+  document.addEventListener("close", ({target}) => window.gone.push(target.id), true); null"""
+POLL = """() => { for (const part of document.querySelectorAll("main [data-polls]")) {
+    htmx.ajax("GET", part.getAttribute("hx-get"), {source: part, target: part});
+  } }"""
+OPENED_A_LOAD = 5
+
+
+@pytest.fixture
+def profile(browser: Browser, running: Running) -> Iterator[BrowserContext]:
+    context = browser.new_context(
+        base_url=running.url, viewport={"width": 1280, "height": 800}, reduced_motion="reduce"
+    )
+    context.set_default_timeout(PATIENCE_MS)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def tab(profile: BrowserContext, troubles: list[str]) -> Iterator[Page]:
+    """A tab in which root is signed in; the test fails on any trouble in it."""
+    yield log_in(open_page(profile, troubles), "root", to="/activity/")
+    # The browser itself notes an answer of 422, and a connection that a test cuts.
+    assert [
+        line
+        for line in troubles
+        if not re.search("422|Failed to load|Status Error Code 500|sendError", line)
+    ] == []
+
+
+def pages_with_openers(at: Places) -> list[str]:
+    """Return every page on which a publish dialog is opened."""
+    page = at.audience.partition("audiences/")[0]
+    compare = f"{at.versions}compare/?from=live&to=latest"
+    return [at.audience, at.versions, compare, f"{at.audience}conversation/", page]
+
+
+def slow_down(tab: Page, rate: int) -> None:
+    tab.context.new_cdp_session(tab).send("Emulation.setCPUThrottlingRate", {"rate": rate})
+
+
+def test_a_dialog_stays_whatever_order_responses_come_in(tab: Page, at: Places) -> None:
+    chance = random.Random(18)
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route) if route.request.resource_type == "xhr" else route.continue_()
+
+    slow_down(tab, 4)
+    for address in pages_with_openers(at) * 2:
+        tab.goto(address, wait_until="domcontentloaded")
+        tab.evaluate(NOTE_WHAT_GOES)
+        openers = tab.locator(OPENER)
+        for _ in range(OPENED_A_LOAD):
+            tab.route("**/*", hold)
+            # A poll before, clicks on all there is to open, one of them twice, and a poll after.
+            tab.evaluate(POLL)
+            for place in [*range(openers.count()), 0, 0]:
+                openers.nth(place).dispatch_event("click")
+            tab.evaluate(POLL)
+            until(tab, lambda: bool(held))
+            while held:
+                chance.shuffle(held)
+                with suppress(Error):  # of one that was given up meanwhile
+                    held.pop().continue_()
+                for _ in range(chance.choice([0, 1, 4])):
+                    tab.evaluate(NEXT_FRAME)
+                until(tab, lambda: held or asked(tab).count())
+            expect(asked(tab)).to_have_text("Publish version 2?")
+            tab.unroute_all()
+            tab.evaluate(POLL)
+            settle(tab)
+            expect(asked(tab)).to_have_text("Publish version 2?")
+            assert tab.evaluate("window.gone") == []
+            assert tab.url.endswith(at.publish)
+            tab.keyboard.press("Escape")
+            expect(tab).to_have_url(re.compile(re.escape(address) + "$"))
+            tab.evaluate("window.gone.length = 0")
+
+
+def asked(tab: Page) -> Locator:
+    return tab.locator("#publish:modal h1")
+
+
+def ask_to_publish(tab: Page) -> None:
+    tab.locator(OPENER).first.click()
+    expect(tab.locator("#publish:modal").get_by_role("link", name="Cancel")).to_be_focused()
+
+
+@pytest.mark.parametrize("way", ["Back", "Escape", "Cancel"])
+def test_back_and_cancel_close_the_dialog_and_leave_the_page_as_it_was(
+    way: str, tab: Page, at: Places
+) -> None:
+    for address in pages_with_openers(at):
+        tab.goto(address)
+        steps = tab.evaluate("history.length")
+        tab.evaluate("document.querySelector('main').dataset.same = ''")
+        ask_to_publish(tab)
+        expect(tab).to_have_url(re.compile(f"{at.publish}$"))
+        if way == "Back":
+            tab.go_back()
+        elif way == "Escape":
+            tab.keyboard.press("Escape")
+        else:
+            tab.get_by_role("link", name="Cancel").click()
+        expect(tab.locator("#dialogs dialog")).to_have_count(0)
+        expect(tab).to_have_url(re.compile(re.escape(address) + "$"))
+        expect(tab.locator(OPENER).first).to_be_focused()
+        expect(tab.locator("main[data-same]")).to_have_count(1)
+        assert tab.evaluate("history.length") == steps + 1
+
+
+def test_forward_opens_the_dialog_again_over_the_page_it_was_over(tab: Page, at: Places) -> None:
+    for address in pages_with_openers(at):
+        tab.goto(address)
+        steps = tab.evaluate("history.length")
+        tab.evaluate("document.querySelector('main').dataset.same = ''")
+        ask_to_publish(tab)
+        for _ in range(2):
+            tab.go_back()
+            expect(tab.locator("#dialogs dialog")).to_have_count(0)
+            expect(tab).to_have_url(re.compile(re.escape(address) + "$"))
+            tab.go_forward()
+            expect(asked(tab)).to_have_text("Publish version 2?")
+            expect(tab).to_have_url(re.compile(f"{at.publish}$"))
+            expect(tab.locator("main[data-same]")).to_have_count(1)
+            assert tab.evaluate("history.length") == steps + 1
+        tab.keyboard.press("Escape")
+        expect(tab).to_have_url(re.compile(re.escape(address) + "$"))
+        expect(tab.locator(OPENER).first).to_be_focused()
+
+
+def test_a_reload_opens_the_dialog_again_over_the_audience_and_back_leads_to_the_page(
+    tab: Page, at: Places
+) -> None:
+    tab.goto(f"{at.audience}conversation/")
+    ask_to_publish(tab)
+    tab.reload()
+    expect(tab.get_by_role("dialog").get_by_role("heading", level=1)).to_have_text(
+        "Publish version 2?"
+    )
+    expect(tab.get_by_role("link", name="Cancel")).to_be_focused()
+    expect(tab.locator(".app[inert] #h-context")).to_have_count(1)
+    tab.go_back()
+    expect(tab.locator("#dialogs dialog")).to_have_count(0)
+    expect(tab).to_have_url(re.compile("/conversation/$"))
+    expect(tab.locator("#pending")).to_be_visible()
+    tab.go_forward()
+    expect(tab.get_by_role("link", name="Cancel")).to_be_focused()
+
+
+def publish(tab: Page) -> None:
+    ask_to_publish(tab)
+    tab.get_by_role("button", name="Publish version 2").click()
+    expect(tab.locator("#pub-h")).to_have_text("Publishing version 2")
+
+
+def test_after_a_publish_the_page_is_fresh_and_the_focus_is_on_what_the_button_became(
+    tab: Page, at: Places
+) -> None:
+    page = at.audience.partition("audiences/")[0]
+    tab.goto(page)
+    publish(tab)
+    expect(tab).to_have_url(re.compile(re.escape(at.publish) + r"\?operation="))
+    tab.keyboard.press("Escape")
+    expect(tab).to_have_url(re.compile(re.escape(page) + "$"))
+    expect(tab.get_by_role("link", name="Watch")).to_be_focused()
+
+
+def test_after_a_publish_that_took_the_button_away_the_focus_is_beside_it(
+    tab: Page, at: Places, service: PublishingService
+) -> None:
+    tab.goto(at.audience)
+    publish(tab)
+    service.moves_on("published")
+    expect(tab.locator("#pub-h")).to_have_text("Version 2 is live", timeout=PATIENCE_MS)
+    tab.get_by_role("link", name="Close", exact=True).click()
+    expect(tab.locator("#head")).to_contain_text("Version 2 live")
+    expect(tab.locator("#head h1")).to_be_focused()
+
+
+def test_a_reload_while_it_publishes_shows_how_far_it_is(tab: Page, at: Places) -> None:
+    tab.goto(at.versions)
+    publish(tab)
+    tab.reload()
+    expect(tab.locator("#pub-h")).to_have_text("Publishing version 2")
+    tab.go_back()
+    expect(tab.locator("#dialogs dialog")).to_have_count(0)
+    expect(tab.locator("#versions")).to_be_visible()
+
+
+def test_closing_ends_what_the_dialog_asked_for(tab: Page, at: Places) -> None:
+    tab.goto(at.audience)
+    publish(tab)
+    watched = re.compile(r"\?operation=")
+    with tab.expect_request(watched):
+        tab.route(watched, lambda _route: None)
+    with tab.expect_event("requestfailed", lambda request: bool(watched.search(request.url))):
+        tab.keyboard.press("Escape")
+    expect(tab.locator("#head")).to_contain_text("Version 2 queued")
+
+
+def test_a_lost_session_behind_a_dialog_leaves_it_and_sign_in_says_that_nothing_was_sent(
+    tab: Page, at: Places, service: PublishingService
+) -> None:
+    tab.goto(f"{at.audience}conversation/")
+    ask_to_publish(tab)
+    tab.context.clear_cookies(name="sessionid")
+    with tab.expect_response("**/newer/**"):
+        tab.evaluate(POLL)
+    settle(tab)
+    expect(asked(tab)).to_be_visible()
+    tab.get_by_role("button", name="Publish version 2").click()
+    expect(tab.locator("main")).to_contain_text("Nothing was sent: you were signed out.")
+    assert service.keys == []
+
+
+def test_a_session_lost_while_it_publishes_is_said_at_sign_in(tab: Page, at: Places) -> None:
+    tab.goto(at.audience)
+    publish(tab)
+    tab.context.clear_cookies(name="sessionid")
+    expect(tab.locator("main")).to_contain_text(
+        "You were signed out. What was already sent goes on.", timeout=PATIENCE_MS
+    )
+
+
+def test_an_error_behind_a_dialog_is_said_behind_it(tab: Page, at: Places) -> None:
+    tab.goto(f"{at.audience}conversation/")
+    ask_to_publish(tab)
+    tab.route("**/newer/**", lambda route: route.fulfill(status=500, body="<p>No newer</p>"))
+    tab.evaluate(POLL)
+    expect(tab.locator("#messages")).to_contain_text("No newer")
+    expect(tab.locator("#publish")).not_to_contain_text("No newer")
+
+
+def test_without_a_connection_the_dialog_says_whether_it_was_sent(
+    tab: Page, at: Places, service: PublishingService
+) -> None:
+    tab.goto(at.audience)
+    ask_to_publish(tab)
+    tab.context.set_offline(True)
+    button = tab.get_by_role("button", name="Publish version 2")
+    button.click()
+    expect(tab.locator("#publish").get_by_role("alert")).to_contain_text(
+        "it isn’t known whether this was sent"
+    )
+    assert service.keys == []
+    tab.context.set_offline(False)
+    button.click()
+    expect(tab.locator("#pub-h")).to_have_text("Publishing version 2")
+    expect(tab.get_by_role("alert")).to_have_count(0)
+    assert len(service.keys) == 1
+
+
+def test_the_note_that_nothing_responds_moves_nothing_and_goes(tab: Page) -> None:
+    tab.goto("/people/")
+    search = tab.get_by_role("searchbox", name="Search people")
+    place = search.bounding_box()
+    note = tab.locator("[data-no-answer]")
+    tab.context.set_offline(True)
+    search.fill("a")
+    expect(note).to_contain_text("The dashboard didn’t respond.")
+    assert search.bounding_box() == place
+    note.get_by_role("button", name="Dismiss").click()
+    expect(note).to_have_count(0)
+    search.fill("ab")
+    expect(note).to_have_count(1)
+    tab.context.set_offline(False)
+    expect(note).to_have_count(0)

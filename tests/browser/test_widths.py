@@ -1,0 +1,49 @@
+"""Lists at the width of a tablet, and beside a person who is open: nothing collides or is lost."""
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.browser.conftest import log_in
+from tests.processes import Running
+
+GAPS = """() => [...document.querySelectorAll(".log summary")].map((row) => {
+  const time = document.createRange();
+  time.selectNodeContents(row.querySelector("time"));
+  return row.querySelector("b").getBoundingClientRect().left - time.getBoundingClientRect().right;
+})"""
+HAS_ROOM = "(element) => element.scrollWidth <= element.clientWidth"
+
+
+def shown_texts(cells: Locator) -> list[str]:
+    return [cell.inner_text() for cell in cells.all() if cell.is_visible()]
+
+
+@pytest.mark.parametrize("width", [768, 1024])
+def test_the_time_of_an_operation_keeps_its_distance_in_a_12_hour_clock(
+    browser: Browser, server: Running, width: int
+) -> None:
+    context = browser.new_context(
+        base_url=server.url, locale="en-US", viewport={"width": width, "height": 900}
+    )
+    page = log_in(context.new_page(), to="/activity/")
+    expect(page.locator(".log time").filter(has_text="PM").first).to_be_visible()
+    assert min(page.evaluate(GAPS)) >= 16
+    context.close()
+
+
+def test_a_tablet_shows_the_domain_and_phone_of_people(page: Page) -> None:
+    page.set_viewport_size({"width": 768, "height": 900})
+    log_in(page, to="/people/")
+    headings = shown_texts(page.locator("thead th"))
+    assert headings == ["Name and email", "Domain", "Phone", "Updated"]
+    assert page.evaluate("document.documentElement.scrollWidth") == 768
+
+
+def test_beside_an_open_person_a_long_domain_gives_way_and_not_the_names(page: Page) -> None:
+    page.set_viewport_size({"width": 1440, "height": 900})
+    log_in(page, to="/people/?q=distribuciones")
+    page.locator("#rows a").first.click()
+    expect(page.locator("#person h2")).to_be_visible()
+    names = page.locator("#rows th a")
+    assert [one.inner_text() for one in names.all() if not one.evaluate(HAS_ROOM)] == []
+    assert names.first.evaluate("(name) => name.clientWidth") > 250

@@ -1,0 +1,222 @@
+"""Answers in 2xx: read tolerantly, refused with their path where they can't be read."""
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.client import Executed, InvalidResponseError
+from dashboard.client.session import CACHE_BYTES, MAX_CACHED_BODY_BYTES, PARSED_SIZE_FACTOR
+from tests import wire
+from tests.client.clients import WRITES, client_answering, client_saying
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def refused(*args: Any, **kwargs: Any) -> InvalidResponseError:
+    """Return the error that this answer to "Get page" brings."""
+    with pytest.raises(InvalidResponseError) as caught:
+        client_saying(*args, **kwargs).pages.get("page_1")
+    return caught.value
+
+
+def test_the_path_of_what_is_wrong_is_named() -> None:
+    data = wire.envelope() | {"totalCount": "many"}
+    with pytest.raises(InvalidResponseError, match="totalCount") as caught:
+        client_saying(200, json=data).people.list()
+    assert (caught.value.path, caught.value.status_code) == ("totalCount", 200)
+
+
+def test_a_path_inside_is_named_in_the_wire_s_names() -> None:
+    assert refused(200, json=wire.page(actions=[{}, {"buttonTitle": 3}])).path == (
+        "actions.1.buttonTitle"
+    )
+
+
+def test_one_unreadable_item_costs_itself_alone() -> None:
+    found = client_saying(200, json=wire.envelope(wire.person(), 7)).people.list()
+    assert (len(found.items), found.unreadable[0].path) == (1, "items.1")
+
+
+def test_our_own_names_of_fields_are_not_the_wire_s() -> None:
+    data = wire.envelope(wire.person())
+    with pytest.raises(InvalidResponseError) as caught:
+        client_saying(200, json=data | {"has_more": data.pop("hasMore")}).people.list()
+    assert caught.value.path == "hasMore"
+
+
+@pytest.mark.parametrize("others", [[], [7]])
+def test_nor_are_they_in_an_item(others: list[int]) -> None:
+    ours = wire.page()
+    ours["page_id"] = ours.pop("pageId")
+    found = client_saying(200, json=wire.envelope(wire.page(), ours, *others)).pages.list()
+    assert (len(found.items), found.unreadable[0].path) == (1, "items.1.pageId")
+
+
+@pytest.mark.parametrize(
+    ("odd", "path", "problem"),
+    [
+        ("9" * 400, "items.1.metadata.robots.0", f"{'9' * 20} is a number beyond reading"),
+        ("1e999", "items.1.metadata.robots.0", "1e999 is a number beyond reading"),
+        ("NaN", "items.1.metadata.robots.0", "NaN is a number beyond reading"),
+        ("[" * 120 + "]" * 120, "items.1.metadata.robots", "nested too deeply"),
+        ("[" * 500 + "]" * 500, "items.1.metadata.robots", "nested too deeply"),
+    ],
+)
+def test_an_item_beyond_reading_costs_itself_alone(odd: str, path: str, problem: str) -> None:
+    pages = wire.page(), wire.page(pageId="a\0b", metadata={"robots": ["#"]}), wire.page()
+    body = json.dumps(wire.envelope(*pages)).replace('"#"', odd)
+    found = client_saying(200, content=body).pages.list()
+    (item,) = found.unreadable
+    assert (len(found.items), item.path, item.problem) == (2, path, problem)
+    assert item.raw["pageId"] == "a\N{REPLACEMENT CHARACTER}b"
+
+
+@pytest.mark.parametrize("odd", ["9" * 400, "[" * 120 + "]" * 120])
+def test_a_list_that_is_odd_outside_its_items_is_a_bad_answer(odd: str) -> None:
+    body = json.dumps(wire.envelope(wire.page(), more="#")).replace('"#"', odd)
+    with pytest.raises(InvalidResponseError) as caught:
+        client_saying(200, content=body).pages.list()
+    assert caught.value.path == "(the whole answer)"
+
+
+def test_a_list_that_says_what_it_said_before_is_not_read_again() -> None:
+    answers = iter([wire.envelope(wire.page()), wire.envelope(wire.page()), wire.envelope()])
+    client = client_answering(lambda request: httpx.Response(200, json=next(answers)))
+    first, second, third = (client.pages.list() for _ in range(3))
+    assert first is second
+    assert (len(second.items), len(third.items)) == (1, 0)
+
+
+def test_what_was_read_of_people_is_not_kept() -> None:
+    client = client_saying(200, json=wire.envelope(wire.person()))
+    assert client.people.list() is not client.people.list()
+
+
+def test_another_answer_to_the_same_call_is_read() -> None:
+    names = iter(["Old", "Old", "New"])
+    client = client_answering(lambda _: httpx.Response(200, json=wire.page(name=next(names))))
+    assert [client.pages.get("page_1").name for _ in range(3)] == ["Old", "Old", "New"]
+
+
+def test_the_same_answer_to_another_call_is_another_thing() -> None:
+    client = client_saying(200, json=wire.page())
+    assert client.pages.get("page_1") is not client.pages.get("page_2")
+
+
+def test_of_many_answers_the_last_are_kept() -> None:
+    long = 100_000
+    client = client_saying(200, json=wire.page(pageContext="x" * long))
+    fit = CACHE_BYTES // (PARSED_SIZE_FACTOR * (long + 1_000))
+    first = client.pages.get("page_0")
+    kept = [client.pages.get(f"page_{n}") for n in range(1, fit + 1)]
+    assert all(client.pages.get(f"page_{n}") is one for n, one in enumerate(kept, 1))
+    assert client.pages.get("page_0") is not first
+
+
+def test_a_very_long_answer_is_not_kept() -> None:
+    client = client_saying(200, json=wire.page(pageContext="x" * MAX_CACHED_BODY_BYTES))
+    assert client.pages.get("page_1") is not client.pages.get("page_1")
+
+
+def test_the_same_text_is_read_anew_as_another_thing() -> None:
+    """A page's own answer must hold what an item of a list may lack."""
+    client = client_saying(200, json=wire.page() | wire.envelope())
+    client.pages.list()
+    assert client.pages.get("page_1").page_id == wire.page()["pageId"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"<html>", b"null", b"[]", b'"page"', b"{", b"\xff\xfe{\x00}\x00", b"NaN", b"{}{}"],
+)
+def test_what_is_no_page_at_all_is_a_bad_answer(body: bytes) -> None:
+    error = refused(200, content=body)
+    assert (error.status_code, error.executed) == (200, Executed.MAYBE)
+
+
+@pytest.mark.parametrize("status_code", [204, 205, 206, 299])
+def test_any_2xx_without_json_is_a_bad_answer(status_code: int) -> None:
+    error = refused(status_code)
+    assert (error.path, error.problem) == ("(the whole answer)", "not JSON")
+
+
+def test_any_2xx_that_can_be_read_is_taken() -> None:
+    assert client_saying(206, json=wire.page()).pages.get("page_1").page_id == "page_1"
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "9" * 5000])
+def test_a_number_that_is_none_is_refused(number: str) -> None:
+    body = json.dumps(wire.page(colour="#")).replace('"#"', number)
+    assert "number" in refused(200, content=body).problem
+
+
+def test_nul_and_lone_surrogates_are_replaced_everywhere() -> None:
+    body = json.dumps(wire.page(name="a\0b\ud800", **{"ke\0y": ["\udfff"]}))
+    page = client_saying(200, content=body).pages.get("page_1")
+    assert page.name == "a�b�"
+    assert page.model_extra == {"ke�y": ["�"]}
+
+
+def test_a_pair_of_surrogates_is_the_character_it_stands_for() -> None:
+    body = json.dumps(wire.page(name="🙂"))
+    assert r"\ud83d" in body
+    assert client_saying(200, content=body).pages.get("page_1").name == "🙂"
+
+
+def test_bytes_that_are_no_text_are_replaced() -> None:
+    body = json.dumps(wire.page(name="#")).encode().replace(b"#", b"\xff\0")
+    assert client_saying(200, content=body).pages.get("page_1").name == "��"
+
+
+def test_a_byte_order_mark_is_borne() -> None:
+    body = b"\xef\xbb\xbf" + json.dumps(wire.page()).encode()
+    assert client_saying(200, content=body).pages.get("page_1").page_id == "page_1"
+
+
+def nested(depth: int) -> str:
+    """A page that holds so many lists, each in the one before."""
+    return json.dumps(wire.page(deep="#")).replace('"#"', "[" * depth + "]" * depth)
+
+
+@pytest.mark.parametrize("depth", [100, 200, 100_000])
+def test_nesting_without_end_is_refused(depth: int) -> None:
+    assert refused(200, content=nested(depth)).problem == "nested too deeply"
+
+
+def test_a_hundred_levels_are_read() -> None:
+    assert client_saying(200, content=nested(99)).pages.get("page_1").page_id == "page_1"
+
+
+def test_only_the_head_of_a_body_is_kept() -> None:
+    assert len(refused(200, content=b"x" * 10_000).body) == 2000
+
+
+@given(st.binary() | json_values.map(json.dumps))
+def test_no_body_brings_anything_but_a_page_or_a_bad_answer(body: bytes | str) -> None:
+    assert refused(200, content=body).status_code == 200
+
+
+@given(st.sampled_from(sorted(wire.page())), json_values)
+def test_a_bad_answer_names_the_field_that_is_wrong(name: str, value: Any) -> None:
+    body = json.dumps(wire.page(**{name: value}))
+    try:
+        where = name
+        client_saying(200, content=body).pages.get("page_1")
+    except InvalidResponseError as error:
+        where = error.path
+    assert where.split(".")[0] in {name, "(the whole answer)"}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_write_whose_answer_can_t_be_read_may_have_been_done(name: str) -> None:
+    with pytest.raises(InvalidResponseError) as caught:
+        WRITES[name](client_saying(200, content=b"done"))
+    assert caught.value.executed is Executed.MAYBE

@@ -1,0 +1,194 @@
+"""`manage.py demo`: a ledger as after weeks of use, and a working first start."""
+
+import os
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+from django.contrib.auth.models import User
+
+from config.environment import BASE_DIR
+from dashboard.demo.load import fill, make_accounts, sample_service
+from dashboard.ledger.models import (
+    AudienceRecord,
+    Operation,
+    PageRecord,
+    SubscriptionRecord,
+    VersionRecord,
+)
+from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.queries.pages import pages_coverage
+from dashboard.operations.checking import check_outcome
+from tests.processes import Running, demo, free_port
+
+AS_IT_IS = {"DJANGO_SETTINGS_MODULE": "config.settings"}
+
+
+@pytest.fixture
+def demo_data(db: None) -> None:
+    """The demo's database, with few people."""
+    fill(sample_service(datetime.now(UTC)), people=50, progress=lambda *_: None)
+
+
+def days_ago(days: float) -> datetime:
+    return datetime.now(UTC) - timedelta(days=days)
+
+
+@pytest.mark.django_db
+def test_the_ledger_looks_as_after_weeks_of_use(demo_data: None) -> None:
+    coverage = pages_coverage()
+    assert (coverage.known, coverage.total) == (50, 60)
+    assert AudienceRecord.objects.filter(first_seen_at__lt=days_ago(30)).count() > 100
+    assert PageRecord.objects.filter(first_seen_at__lt=days_ago(30)).count() > 20
+    assert SubscriptionRecord.objects.count() >= 4
+    _assert_that_histories_have_gaps()
+    _assert_that_operations_ended_in_every_way()
+    _assert_that_a_look_settles_the_unknown_one()
+
+
+def _assert_that_histories_have_gaps() -> None:
+    numbers: dict[str, list[int]] = {}
+    rows = VersionRecord.objects.values_list("audience_id", "version_number")
+    for audience_id, number in rows.order_by("version_number"):
+        numbers.setdefault(audience_id, []).append(number)
+    complete = [seen for seen in numbers.values() if seen == list(range(1, len(seen) + 1))]
+    assert len(complete) > 100
+    assert len(numbers) - len(complete) > 100
+    assert max(len(seen) for seen in numbers.values()) > 5
+
+
+def _assert_that_operations_ended_in_every_way() -> None:
+    operations = Operation.objects.all()
+    assert {row.kind for row in operations} == set(OperationKind)
+    assert {row.outcome for row in operations} == set(Outcome) - {Outcome.SENDING}
+    assert operations.filter(requested_at__lt=days_ago(30)).exists()
+    assert operations.filter(requested_at__gt=days_ago(1)).exists()
+    assert {"demo", "publisher", "Ingrid Solberg"} <= {row.actor_name for row in operations}
+    assert not operations.filter(actor_name="Ingrid Solberg").exclude(actor=None).exists()
+    for row in operations.prefetch_related("attempts"):
+        assert row.attempts.count() == 1
+        assert row.requested_at <= datetime.now(UTC)
+        assert (row.settled_at is None) == (row.outcome == Outcome.UNKNOWN)
+
+
+def _assert_that_a_look_settles_the_unknown_one() -> None:
+    (unknown,) = Operation.objects.filter(outcome=Outcome.UNKNOWN)
+    assert check_outcome(unknown).outcome == Outcome.ACCEPTED
+
+
+@pytest.mark.django_db
+def test_accounts_may_do_what_their_names_say() -> None:
+    accounts = make_accounts()
+    assert accounts["demo"].is_superuser
+    assert accounts["publisher"].has_perm("ledger.publish_version")
+    assert not accounts["publisher"].has_perm("ledger.update_subscription")
+    assert not accounts["viewer"].has_perm("ledger.publish_version")
+
+
+def test_making_accounts_again_leaves_a_changed_password_alone(db: None) -> None:
+    viewer = make_accounts()["viewer"]
+    viewer.set_password("another one")
+    viewer.save()
+    make_accounts()
+    assert User.objects.get(username="viewer").check_password("another one")
+
+
+def test_a_first_start_answers_and_a_second_keeps_the_data(tmp_path: Path) -> None:
+    with demo(tmp_path, "--people", "50", **AS_IT_IS) as running:
+        assert _people(running) == 50
+        _assert_that_demo_can_log_in(running)
+        _assert_that_others_are_told_off(tmp_path, running)
+    before = _processor_s()
+    with demo(tmp_path, **AS_IT_IS) as running:
+        assert _people(running) == 50
+        _assert_that_demo_can_log_in(running)
+        _assert_that_ctrl_c_stops_it_without_a_trace(running)
+    assert _processor_s() - before < 15
+
+
+def _processor_s() -> float:
+    """Return the processor seconds of the processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _assert_that_ctrl_c_stops_it_without_a_trace(running: Running) -> None:
+    running.process.send_signal(signal.SIGINT)
+    assert running.process.wait(60) == 0
+    assert "Traceback" not in running.log.read_text()
+
+
+def _people(running: Running) -> int:
+    """Return the number of people, requested with the key that the demo prints."""
+    words = running.log.read_text().split()
+    key = next(word for word in words if word.startswith("prs_")).rstrip("'")
+    answer = httpx.get(f"{running.url}/v0/persons", headers={"x-api-key": key})
+    return int(answer.json()["totalCount"])
+
+
+def _assert_that_demo_can_log_in(running: Running) -> None:
+    with httpx.Client(base_url=running.url, follow_redirects=True) as browser:
+        page = browser.get("/accounts/login/")
+        token = page.text.split('name="csrfmiddlewaretoken" value="')[1].split('"')[0]
+        form = {"username": "demo", "password": "demo", "csrfmiddlewaretoken": token}
+        assert "sessionid" not in browser.cookies
+        browser.post("/accounts/login/", data=form)
+        assert "sessionid" in browser.cookies
+        _assert_that_all_requests_share_a_cache(running, browser)
+
+
+def _assert_that_all_requests_share_a_cache(running: Running, browser: httpx.Client) -> None:
+    """Only the cache stores the service's health; filling the demo calls the service too."""
+    browser.get("/pages/")
+    cookies = {"sessionid": browser.cookies["sessionid"]}
+    with ThreadPoolExecutor(10) as threads:  # At once, so that every process gets some.
+        asked = [
+            threads.submit(httpx.get, f"{running.url}/find/", cookies=cookies) for _ in range(20)
+        ]
+    pages = [each.result().text for each in asked]
+    assert [page for page in pages if "Service answering" not in page] == []
+
+
+def _assert_that_others_are_told_off(folder: Path, running: Running) -> None:
+    port = running.url.rsplit(":", 1)[1]
+    assert f"Port {port} can't be used" in refusal(folder, "--port", port)
+    assert "Another demo runs" in refusal(folder, "--port", str(free_port()), "--fresh")
+
+
+def refusal(folder: Path, *options: str, **env: str) -> str:
+    """Run a demo that must refuse, and return its last sentence."""
+    url = f"sqlite:///{folder / 'demo.sqlite3'}"
+    done = subprocess.run(
+        [sys.executable, "manage.py", "demo", *options],
+        cwd=BASE_DIR,
+        env={"PATH": os.environ["PATH"], "DATABASE_URL": url} | env,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1, done.stderr
+    return done.stderr
+
+
+def test_a_database_with_other_accounts_is_left_alone(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "demo.sqlite3") as foreign:
+        foreign.execute("CREATE TABLE auth_user (id INTEGER PRIMARY KEY, username TEXT)")
+        foreign.execute("INSERT INTO auth_user (username) VALUES ('ingrid')")
+    said = refusal(tmp_path, "--port", str(free_port()), "--fresh")
+    assert "DATABASE_URL names a database with accounts that the demo did not make" in said
+    with sqlite3.connect(tmp_path / "demo.sqlite3") as foreign:
+        assert foreign.execute("SELECT username FROM auth_user").fetchall() == [("ingrid",)]
+
+
+def test_another_service_is_refused_by_name_of_the_variable(tmp_path: Path) -> None:
+    said = refusal(tmp_path, SERVICE_URL="http://127.0.0.1:9", SERVICE_API_KEY="k")
+    assert "SERVICE_URL is set" in said

@@ -1,0 +1,43 @@
+"""A database that fails in the middle of a request."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.db import OperationalError, connection
+
+WRITES = ("INSERT", "UPDATE", "DELETE")
+
+
+@contextmanager
+def ledger_cannot_be_written() -> Iterator[None]:
+    """Fail every write to the ledger, as on a full disk."""
+
+    def fail(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if sql.startswith(WRITES) and '"ledger_' in sql:
+            raise OperationalError("database or disk is full")
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(fail):
+        yield
+
+
+class LostDatabase:
+    """A database that fails every query while `is_lost`."""
+
+    def __init__(self) -> None:
+        self.is_lost = False
+
+    def __call__(self, execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        """Execute the query, or fail."""
+        if self.is_lost:
+            raise OperationalError("server closed the connection unexpectedly")
+        return execute(sql, params, many, context)
+
+
+@contextmanager
+def losable_database() -> Iterator[LostDatabase]:
+    """Return a switch to lose the database in the middle of a request."""
+    database = LostDatabase()
+    with connection.execute_wrapper(database):
+        yield database

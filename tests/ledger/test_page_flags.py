@@ -1,0 +1,96 @@
+"""A page's record has the flags of its audiences, whatever order they are read in."""
+
+from typing import Any
+
+import pytest
+from django.db import transaction
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.contract.audiences import Audience, AudienceVersion
+from dashboard.contract.pages import PageItem
+from dashboard.ledger import recording
+from dashboard.ledger.models import AudienceRecord, PageRecord
+from dashboard.ledger.models.pages import FLAG_COLUMNS
+from dashboard.ledger.page_flags import AUDIENCE_FLAGS, flag_column, update_page_flags
+from dashboard.ledger.queries.audiences import IN_FLIGHT
+from dashboard.ledger.queries.pages import find_pages
+from tests import wire
+
+pytestmark = pytest.mark.django_db
+PAGES = ("page_1", "page_2")
+
+versions = st.none() | st.builds(
+    lambda number, status: wire.version(versionId=f"ver_{number}", status=status),
+    st.integers(1, 3),
+    st.sampled_from(["draft", "queued", "published"]),
+)
+reads = st.one_of(
+    st.tuples(st.just("page"), st.sampled_from(PAGES)),
+    st.tuples(
+        st.just("audience"), st.sampled_from(PAGES), st.sampled_from("ab"), versions, versions
+    ),
+    st.tuples(st.just("version"), st.sampled_from(PAGES), st.sampled_from("ab"), versions),
+)
+
+
+def record(kind: str, page_id: str, *seen: Any) -> None:
+    """Record one read."""
+    match kind, seen:
+        case "page", ():
+            recording.record_page(PageItem.model_validate(wire.page(pageId=page_id)))
+        case "audience", (audience_id, latest, live):
+            item = wire.audience(
+                audienceId=audience_id, latestVersion=latest, publishedVersion=live
+            )
+            recording.record_audiences(page_id, [Audience.model_validate(item)])
+        case "version", (audience_id, dict(version)):
+            item = version | {"audienceId": audience_id}
+            recording.record_version(page_id, AudienceVersion.model_validate(item))
+
+
+def flags_of(page_id: str) -> set[str]:
+    """Return the flags of a page's audiences, computed in plain Python."""
+    ways = set()
+    for one in AudienceRecord.objects.filter(page_id=page_id):
+        is_changed = one.live_version_id and one.latest_version_id not in {"", one.live_version_id}
+        ways |= {"live"} if one.live_version_id else {"not-live"}
+        ways |= {"changed"} if is_changed else set()
+        ways |= {"in-flight"} if one.latest_status in IN_FLIGHT else set()
+    return ways
+
+
+def find_page_ids(flag: str) -> set[str]:
+    return set(find_pages(flags=[flag]).values_list("page_id", flat=True))
+
+
+@given(st.lists(reads, max_size=8))
+def test_each_filter_finds_the_pages_with_an_audience_that_stands_so(seen: list[Any]) -> None:
+    with transaction.atomic():
+        for read in seen:
+            record(*read)
+        known = PageRecord.objects.values_list("page_id", flat=True)
+        flags = {page_id: flags_of(page_id) for page_id in known}
+        for flag in AUDIENCE_FLAGS:
+            assert find_page_ids(flag) == {key for key, ways in flags.items() if flag in ways}
+        transaction.set_rollback(True)
+
+
+def test_every_flag_has_its_column() -> None:
+    assert {flag_column(flag) for flag in AUDIENCE_FLAGS} == {*FLAG_COLUMNS}
+
+
+def test_a_page_that_says_how_its_audiences_stand_is_not_written_again() -> None:
+    record("page", "page_1")
+    record("audience", "page_1", "a", None, None)
+    assert update_page_flags() == 0
+    PageRecord.objects.update(any_not_live=False)
+    assert update_page_flags() == 1
+
+
+def test_a_page_that_an_older_version_wrote_is_found_by_words_once_it_is_seen_again() -> None:
+    record("page", "page_1")
+    PageRecord.objects.update(searched="")
+    assert not find_pages(words="page_1")
+    record("page", "page_1")
+    assert find_pages(words="page_1")

@@ -1,0 +1,215 @@
+"""Every request has an id: in its log line, in the answer, at the service, on an error page."""
+
+import json
+import logging
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+from django.contrib.auth.models import User
+from django.db import OperationalError, connection
+from django.test import Client
+
+from dashboard.observability.log_format import JsonFormatter, TextFormatter
+from dashboard.observability.request_context import CallRecord, RequestNotes, request_context
+from dashboard.service.circuit_breaker import FAILURE_THRESHOLD
+from tests import wire
+from tests.far_end import FarEnd
+from tests.observability.written_log import Log, written_log
+from tests.web.html import elements, text
+from tests.web.publishing.publishing_service import PublishingService
+
+PUBLISH = "/pages/page_1/audiences/aud_1/versions/ver_2/publish/"
+
+
+@pytest.fixture
+def log() -> Iterator[Log]:
+    """Everything that is logged."""
+    with written_log() as log:
+        yield log
+
+
+def test_a_request_is_one_line_with_who_what_and_how_long(
+    as_viewer: Client, far_end: FarEnd, log: Log
+) -> None:
+    far_end.answers(200, json=wire.envelope(wire.person()))
+    answer = as_viewer.get("/people/?q=lovelace")
+    (line,) = log.lines("dashboard.requests")
+    assert line["request_id"] == answer.headers["X-Request-ID"]
+    assert (line["person"], line["method"], line["path"]) == ("vera", "GET", "/people/")
+    assert (line["view"], line["status"], line["level"]) == ("people-list", 200, "INFO")
+    assert line["upstream_calls"] == len(far_end.sent) == 1
+    assert 0 < line["upstream_ms"] <= line["duration_ms"]
+
+
+def test_the_id_goes_to_the_service_with_every_call(
+    as_viewer: Client, far_end: FarEnd, log: Log
+) -> None:
+    far_end.answers(200, json=wire.page())
+    first, second = (as_viewer.get("/pages/page_1/").headers["X-Request-ID"] for _ in range(2))
+    assert first != second
+    assert {request.headers["X-Request-ID"] for request in far_end.sent} == {first, second}
+    assert {line["request_id"] for line in log.lines("dashboard.client")} == {first, second}
+
+
+def test_calls_made_while_an_export_is_sent_belong_to_its_request(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.answers(200, json=wire.envelope(wire.person()))
+    answer = as_viewer.get("/people/export.csv")
+    assert answer.getvalue()
+    assert {request.headers.get("X-Request-ID") for request in far_end.sent} == {
+        answer.headers["X-Request-ID"]
+    }
+
+
+def test_an_id_is_taken_from_a_header_only_where_one_is_trusted(
+    client: Client, settings: Any
+) -> None:
+    sent = {"X-Request-ID": "from-outside"}
+    assert client.get("/health/live", headers=sent).headers["X-Request-ID"] != "from-outside"
+    settings.REQUEST_ID_HEADER = "X-Request-ID"
+    assert client.get("/health/live", headers=sent).headers["X-Request-ID"] == "from-outside"
+
+
+@pytest.mark.parametrize("sent", ["", "a b", "x" * 129, "<script>", "a,b"])
+def test_an_id_that_could_not_be_read_aloud_is_replaced(
+    client: Client, settings: Any, sent: str
+) -> None:
+    settings.REQUEST_ID_HEADER = "X-Request-ID"
+    answer = client.get("/health/live", headers={"X-Request-ID": sent})
+    assert len(answer.headers["X-Request-ID"]) == 16
+
+
+def test_an_error_page_shows_the_id(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answers(404)
+    page = as_viewer.get("/pages/page_1/")
+    assert page.headers["X-Request-ID"] in text(page.content.decode())
+    part = as_viewer.get("/nowhere/", headers={"HX-Request": "true"})
+    assert f"Request {part.headers['X-Request-ID']}" in text(part.content.decode())
+
+
+def test_without_a_database_the_error_page_still_says_what_happened(vera: User) -> None:
+    client = Client(raise_request_exception=False)
+    client.force_login(vera)
+
+    def gone(*_: Any) -> None:
+        raise OperationalError("the connection was closed")
+
+    with connection.execute_wrapper(gone):
+        page = client.get("/activity/")
+    assert page.status_code == 500
+    assert "Something went wrong here" in text(page.content.decode())
+    assert page.headers["X-Request-ID"] in text(page.content.decode())
+
+
+def key_in(html: str) -> str:
+    values = {each.attributes.get("name"): each.attributes for each in elements(html, "input")}
+    return values["operation_key"]["value"]
+
+
+def test_a_publish_is_told_with_its_operation_key(
+    as_publisher: Client, far_end: FarEnd, log: Log
+) -> None:
+    far_end.answer = service = PublishingService()
+    key = key_in(as_publisher.get(PUBLISH).content.decode())
+    as_publisher.post(PUBLISH, {"operation_key": key})
+    (told,) = log.lines("dashboard.operations")
+    (asked,) = [line for line in log.lines("dashboard.requests") if line["method"] == "POST"]
+    assert service.keys == [key]
+    assert (told["kind"], told["outcome"], told["person"]) == (
+        "publish_version",
+        "accepted",
+        "paula",
+    )
+    assert told["operation_key"] == asked["operation_key"] == key
+
+
+@pytest.mark.parametrize("address", ["/people/?q=lovelace", "/find/?q=lovelace"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        httpx.Response(200, json=wire.envelope(wire.person(name="Ada Lovelace"))),
+        httpx.Response(200, json={"items": [{"name": {"Lovelace": 1}}]}),
+        httpx.Response(422, json={"detail": "Lovelace is not a word; far-end-key"}),
+        httpx.Response(500, text="Lovelace far-end-key"),
+    ],
+)
+def test_no_person_and_no_key_is_in_the_log(
+    as_viewer: Client, far_end: FarEnd, log: Log, address: str, answer: httpx.Response
+) -> None:
+    far_end.answer = lambda request: answer
+    as_viewer.get(address)
+    assert log.lines("dashboard.requests")
+    assert "lovelace" not in log.getvalue().lower()
+    assert "far-end-key" not in log.getvalue()
+
+
+@pytest.mark.parametrize("status", [404, 500])
+def test_django_s_own_line_is_of_its_request_too(
+    as_viewer: Client, far_end: FarEnd, log: Log, status: int
+) -> None:
+    far_end.answers(status)
+    answer = as_viewer.get("/pages/page_1/")
+    (line,) = log.lines("django.request")
+    assert (line["request_id"], line["person"]) == (answer.headers["X-Request-ID"], "vera")
+
+
+def test_what_is_held_back_is_told(as_viewer: Client, far_end: FarEnd, log: Log) -> None:
+    far_end.fails(httpx.ReadTimeout)
+    for _ in range(FAILURE_THRESHOLD):
+        as_viewer.get("/people/")
+    assert log.lines("dashboard.breakers") == []
+    as_viewer.get("/people/")
+    (line,) = log.lines("dashboard.breakers")
+    assert (line["operation"], line["level"], line["person"]) == ("List people", "WARNING", "vera")
+
+
+def log_record(*, said: str = "It failed", error: Exception | None = None) -> logging.LogRecord:
+    info = (type(error), error, error.__traceback__) if error else None
+    return logging.LogRecord("dashboard.web", logging.ERROR, "f.py", 1, said, (), info)
+
+
+def caught(error: Exception, cause: Exception | None = None) -> Exception:
+    try:
+        raise error from cause
+    except type(error) as caught:
+        return caught
+
+
+def test_an_exception_is_told_by_kind_and_way_and_not_by_what_it_quotes() -> None:
+    error = caught(ValueError("no such person: ada@kestrel.example"), OSError("connection refused"))
+    line = json.loads(JsonFormatter().format(log_record(error=error)))
+    kinds = [(each["kind"], each.get("said")) for each in line["exceptions"]]
+    assert kinds == [("ValueError", None), ("OSError", "connection refused")]
+    assert line["exceptions"][0]["way"][0].endswith(" caught")
+    for formatter in (JsonFormatter(), TextFormatter()):
+        assert "ada@" not in formatter.format(log_record(error=error))
+
+
+def test_nothing_that_is_logged_begins_a_line_of_its_own() -> None:
+    forged = log_record(said="Not found\n2026-01-01 INFO root: all is well\u2028\x1b[2J")
+    for formatter in (JsonFormatter(), TextFormatter()):
+        (line,) = formatter.format(forged).splitlines()
+        assert "\x1b" not in line
+
+
+def test_a_line_for_a_person_names_request_person_and_operation() -> None:
+    with request_context(RequestNotes("ab12", person="vera", operation_key="pr-1")):
+        line = TextFormatter().format(log_record())
+    assert line.endswith(" ERROR dashboard.web [ab12 vera pr-1]: It failed")
+
+
+def test_what_probes_ask_leaves_no_line(client: Client, log: Log) -> None:
+    client.get("/health/live")
+    assert log.lines("dashboard.requests") == []
+
+
+def test_calls_side_by_side_are_waited_for_once() -> None:
+    notes, start = RequestNotes("id"), datetime(2026, 3, 1, tzinfo=UTC)
+    for begins_ms, took_ms in ((0, 100), (20, 100), (30, 40), (500, 10)):
+        began = start + timedelta(milliseconds=begins_ms)
+        notes.calls.append(CallRecord(began, took_ms, "answering"))
+    assert notes.upstream_ms == pytest.approx(130)

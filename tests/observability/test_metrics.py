@@ -1,0 +1,152 @@
+"""What Prometheus is told, and whom /metrics answers."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from django.contrib.auth.models import User
+from django.db import OperationalError, connection
+from django.test import Client
+
+from dashboard.ledger.models.operations import OperationKind
+from dashboard.ledger.operations import Target, begin
+from dashboard.observability.instruments import get_metrics
+from dashboard.service.circuit_breaker import FAILURE_THRESHOLD
+from tests import wire
+from tests.far_end import FarEnd
+from tests.web.html import elements
+from tests.web.publishing.publishing_service import PublishingService, answers
+
+TOKEN = "a-token-of-the-tests"
+PUBLISH = "/pages/page_1/audiences/aud_1/versions/ver_2/publish/"
+
+
+@pytest.fixture(autouse=True)
+def _from_zero(settings: Any) -> Iterator[None]:
+    settings.METRICS_TOKEN = TOKEN
+    get_metrics.cache_clear()
+    yield
+    get_metrics.cache_clear()
+
+
+def scrape() -> dict[str, float]:
+    """Return every count, by its name and labels."""
+    answer = Client().get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+    assert answer.status_code == 200
+    lines = [line for line in answer.content.decode().splitlines() if not line.startswith("#")]
+    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
+
+
+def test_without_a_token_of_its_own_there_is_no_such_address(client: Client, settings: Any) -> None:
+    settings.METRICS_TOKEN = None
+    assert client.get("/metrics", headers={"Authorization": "Bearer None"}).status_code == 404
+
+
+@pytest.mark.parametrize("sent", ["", "Bearer", "Bearer wrong", TOKEN])
+def test_who_brings_another_token_is_refused(client: Client, sent: str) -> None:
+    answer = client.get("/metrics", headers={"Authorization": sent})
+    assert (answer.status_code, answer.headers["WWW-Authenticate"]) == (401, "Bearer")
+    assert b"pressroom_" not in answer.content
+
+
+@pytest.mark.django_db
+def test_requests_are_counted_by_the_name_of_their_address(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    for page_id in ("page_1", "page_2"):
+        as_viewer.get(f"/pages/{page_id}/")
+    as_viewer.get("/nowhere/at/all")
+    as_viewer.generic("BREW", "/nowhere/at/all")
+    found = scrape()
+    assert found['pressroom_requests_total{method="GET",status="404",view="page-detail"}'] == 2
+    assert found['pressroom_requests_total{method="GET",status="404",view="none"}'] == 1
+    assert found['pressroom_requests_total{method="other",status="404",view="none"}'] == 1
+    assert found['pressroom_request_seconds_count{view="page-detail"}'] == 2
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [
+        (httpx.Response(200, json={"hasMore": False, "items": [], "totalCount": 0}), "answered"),
+        (httpx.Response(200, text="<html>"), "unreadable"),
+        (httpx.Response(404), "refused"),
+        (httpx.Response(500), "failed"),
+        (httpx.ReadTimeout, "no_answer"),
+    ],
+)
+def test_calls_of_the_service_are_counted_by_operation_and_outcome(
+    as_viewer: Client, far_end: FarEnd, answer: Any, outcome: str
+) -> None:
+    if isinstance(answer, httpx.Response):
+        far_end.answer = lambda request: answer
+    else:
+        far_end.fails(answer)
+    as_viewer.get("/people/")
+    found = scrape()
+    calls = f'pressroom_service_calls_total{{operation="List people",outcome="{outcome}"}}'
+    assert found[calls] == 1
+    assert found['pressroom_service_call_seconds_count{operation="List people"}'] == 1
+    assert found["pressroom_service_answering"] == (outcome not in {"failed", "no_answer"})
+
+
+def test_what_is_held_back_is_counted_and_can_be_watched(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.fails(httpx.ReadTimeout)
+    for _ in range(FAILURE_THRESHOLD + 2):
+        as_viewer.get("/people/")
+    found = scrape()
+    calls = 'pressroom_service_calls_total{operation="List people",outcome='
+    assert (found[f'{calls}"no_answer"}}'], found[f'{calls}"held_back"}}']) == (
+        FAILURE_THRESHOLD,
+        2,
+    )
+    assert found['pressroom_service_held_back{operation="List people"}'] == 1
+    assert found['pressroom_service_held_back{operation="List pages"}'] == 0
+
+
+@pytest.mark.django_db
+def test_operations_are_counted_by_outcome(as_publisher: Client, far_end: FarEnd) -> None:
+    far_end.answer = PublishingService(way=answers(409, "No"))
+    form = elements(as_publisher.get(PUBLISH).content.decode(), "input")
+    values = {each.attributes.get("name"): each.attributes.get("value") for each in form}
+    as_publisher.post(PUBLISH, {"operation_key": values["operation_key"]})
+    counts = scrape()
+    assert counts['pressroom_operations_total{kind="publish_version",outcome="rejected"}'] == 1
+
+
+@pytest.mark.django_db
+def test_operations_without_an_outcome_can_be_watched(paula: User) -> None:
+    begin(
+        operation_key="k", kind=OperationKind.PUBLISH_VERSION, actor=paula, target=Target(), body={}
+    )
+    found = scrape()
+    assert found['pressroom_operations_open{outcome="sending"}'] == 1
+    assert found['pressroom_operations_open{outcome="unknown"}'] == 0
+
+
+@pytest.mark.django_db
+def test_what_is_counted_can_be_read_without_a_database() -> None:
+    Client().get("/health/live")
+
+    def gone(*_: Any) -> None:
+        raise OperationalError("the connection was closed")
+
+    with connection.execute_wrapper(gone):
+        found = scrape()
+    assert found['pressroom_requests_total{method="GET",status="200",view="health-live"}'] == 1
+    assert not [name for name in found if name.startswith("pressroom_operations_open")]
+
+
+@pytest.mark.django_db
+def test_a_refused_key_has_a_gauge_of_its_own(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answers(401)
+    as_viewer.get("/people/")
+    assert scrape()["pressroom_service_key_refused"] == 1
+    assert scrape()["pressroom_service_answering"] == 0
+    far_end.answers(200, json=wire.envelope(wire.person()))
+    as_viewer.get("/people/")
+    assert scrape()["pressroom_service_key_refused"] == 0
+    assert scrape()["pressroom_service_answering"] == 1

@@ -1,0 +1,117 @@
+"""What was read is shown although the ledger couldn't record it; what can't be recorded isn't sent.
+
+The database's errors are seen outside of any transaction, as in production.
+"""
+
+from collections.abc import Iterator
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from dashboard.ledger.models import AudienceRecord, PageRecord
+from tests import wire
+from tests.conftest import logged_in
+from tests.failing_database import ledger_cannot_be_written
+from tests.far_end import FarEnd
+from tests.web.html import text
+from tests.web.publishing.publishing_service import PublishingService
+from tests.web.publishing.test_publish import ADDRESS, form_in, shown
+from tests.web.remembering import know_subscription
+from tests.web.webhooks.webhook_service import WebhookService
+
+pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+
+SAID = "What you see couldn’t be recorded."
+
+
+@pytest.fixture
+def service(far_end: FarEnd) -> PublishingService:
+    far_end.answer = made = PublishingService()
+    return made
+
+
+@pytest.fixture
+def _full_disk(db: None) -> Iterator[None]:
+    with ledger_cannot_be_written():
+        yield
+
+
+@pytest.mark.usefixtures("_full_disk")
+@pytest.mark.parametrize("address", ["/pages/page_1/", "/pages/page_1/audiences/aud_1/", ADDRESS])
+def test_a_page_shows_what_was_read_and_says_that_it_is_not_recorded(
+    address: str,
+    as_publisher: Client,
+    service: PublishingService,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    response = as_publisher.get(address)
+    assert response.status_code == 200
+    assert "Brightwater Foods" in text(response.text)
+    assert SAID in text(response.text)
+    assert "What was read could not be recorded" in caplog.text
+    assert (PageRecord.objects.count(), AudienceRecord.objects.count()) == (0, 0)
+
+
+def test_a_page_whose_reading_is_recorded_says_nothing_of_it(
+    as_publisher: Client, service: PublishingService
+) -> None:
+    assert SAID not in text(as_publisher.get("/pages/page_1/").text)
+
+
+@pytest.mark.usefixtures("_full_disk")
+def test_the_list_of_pages_is_shown(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answers(200, json=wire.envelope(wire.page()))
+    response = as_viewer.get("/pages/")
+    assert response.status_code == 200
+    assert SAID in text(response.text)
+
+
+@pytest.mark.usefixtures("_full_disk")
+def test_a_part_of_a_page_puts_it_on_the_page_that_is_open(
+    as_publisher: Client, service: PublishingService
+) -> None:
+    headers = {"HX-Request": "true", "HX-Target": "dialogs"}
+    html = as_publisher.get(ADDRESS, headers=headers).text
+    assert html.count('id="unrecorded" hx-swap-oob="true"') == 1
+    assert SAID in text(html)
+
+
+def test_a_subscription_is_shown_as_it_is_now(ada: User, far_end: FarEnd) -> None:
+    far_end.answer = service = WebhookService()
+    know_subscription()
+    service.held |= {"url": "https://now.example"}
+    with ledger_cannot_be_written():
+        response = logged_in(ada).get("/webhooks/whs_1/")
+    assert response.status_code == 200
+    assert "https://now.example" in response.text
+    assert SAID in text(response.text)
+
+
+def test_a_publish_that_cannot_be_recorded_is_not_sent(
+    as_publisher: Client, service: PublishingService
+) -> None:
+    form = form_in(shown(as_publisher))
+    as_publisher.raise_request_exception = False
+    with ledger_cannot_be_written():
+        response = as_publisher.post(ADDRESS, form)
+    assert response.status_code == 500
+    assert "Nothing was changed at the service." in text(response.text)
+    assert service.keys == []
+    as_publisher.post(ADDRESS, form)
+    assert len(service.keys) == 1
+
+
+def test_a_change_of_a_webhook_that_cannot_be_recorded_is_not_sent(
+    ada: User, far_end: FarEnd
+) -> None:
+    far_end.answer = service = WebhookService()
+    know_subscription()
+    browser = logged_in(ada)
+    browser.raise_request_exception = False
+    data = {"active": "off", "confirmed": "1", "operation_key": str(uuid4())}
+    with ledger_cannot_be_written():
+        response = browser.post("/webhooks/whs_1/active/", data)
+    assert "Nothing was changed at the service." in text(response.text)
+    assert service.changes == []

@@ -1,0 +1,92 @@
+"""Who published what is live is said of the publish that brought it, and of no other."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from dashboard.contract.audiences import AudienceVersion
+from dashboard.ledger.models import Operation
+from dashboard.ledger.models.operations import Outcome
+from dashboard.operations.verdicts import find_publish_of
+from tests import wire
+from tests.far_end import FarEnd
+from tests.web.html import text
+from tests.web.one_audience import get
+from tests.web.publishing.publishing_service import PublishingService
+from tests.web.publishing.test_publish import EARLIER, publish, shown
+
+REQUESTED_AT = datetime(2026, 3, 12, 14, 6, 12, tzinfo=UTC)
+BEFORE, THEN, LATER = (
+    (REQUESTED_AT + timedelta(minutes=minutes)).isoformat() for minutes in (-60, 1, 60)
+)
+
+
+def publish_operation(**differs: Any) -> Operation:
+    given: dict[str, Any] = {
+        "version_id": "ver_2",
+        "outcome": Outcome.ACCEPTED,
+        "requested_at": REQUESTED_AT,
+        "settled_at": REQUESTED_AT + timedelta(seconds=1),
+    }
+    return Operation(**given | differs)
+
+
+def live_version(queued_at: str | None, published_at: str | None) -> AudienceVersion:
+    sent = wire.version(status="published", queuedAt=queued_at, publishedAt=published_at)
+    return AudienceVersion.model_validate(sent)
+
+
+@pytest.mark.parametrize(
+    ("version", "publish", "is_it"),
+    [
+        (live_version(THEN, THEN), publish_operation(), True),
+        (live_version(THEN, LATER), publish_operation(), True),
+        (live_version("soon", LATER), publish_operation(), True),
+        (
+            live_version(LATER, LATER),
+            publish_operation(settled_at=REQUESTED_AT + timedelta(hours=1)),
+            True,
+        ),
+        (live_version(LATER, LATER), publish_operation(), False),
+        (live_version(BEFORE, THEN), publish_operation(), False),
+        (live_version(None, BEFORE), publish_operation(), False),
+        (live_version(None, None), publish_operation(), False),
+        (live_version(THEN, THEN), publish_operation(before={"queuedAt": THEN}), False),
+        (live_version(None, THEN), publish_operation(before={"publishedAt": THEN}), False),
+        (live_version(THEN, THEN), publish_operation(outcome=Outcome.UNKNOWN), False),
+        (live_version(THEN, THEN), publish_operation(version_id="ver_1"), False),
+    ],
+)
+def test_a_version_belongs_to_the_publish_that_queued_it(
+    version: AudienceVersion, publish: Operation, *, is_it: bool
+) -> None:
+    assert find_publish_of(version, [publish]) is (publish if is_it else None)
+
+
+def test_of_two_publishes_the_one_that_queued_it_counts() -> None:
+    first = publish_operation()
+    second = publish_operation(
+        requested_at=REQUESTED_AT + timedelta(seconds=90), before={"queuedAt": THEN}
+    )
+    assert find_publish_of(live_version(THEN, THEN), [second, first]) is first
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("is_again_elsewhere", [False, True])
+def test_nobody_here_is_named_for_what_was_published_again_elsewhere(
+    is_again_elsewhere: bool, as_publisher: Client, far_end: FarEnd
+) -> None:
+    far_end.answer = service = PublishingService()
+    publish(as_publisher)
+    service.moves_on("published")
+    if is_again_elsewhere:
+        later = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
+        service.moves_on("published", queuedAt=later)
+    told = [
+        "By paula" in text(get(as_publisher, "audience-detail")),
+        "Published by paula." in text(get(as_publisher, "version-list")),
+        "by paula" in text(shown(as_publisher, EARLIER)),
+    ]
+    assert told == [not is_again_elsewhere] * 3

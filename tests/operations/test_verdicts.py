@@ -1,0 +1,113 @@
+"""A look settles only what it proves."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from dashboard.contract.audiences import AudienceVersion
+from dashboard.ledger.models.operations import Outcome
+from dashboard.operations.verdicts import Verdict, compared_fields, publish_verdict
+from tests import wire
+
+ASKED = datetime(2026, 3, 12, 14, 6, 12, tzinfo=UTC)
+BEFORE, SLIGHTLY_BEFORE, AFTER = (
+    (ASKED + timedelta(minutes=minutes)).isoformat() for minutes in (-60, -1, 1)
+)
+
+
+def version(**differs: Any) -> AudienceVersion:
+    return AudienceVersion.model_validate(wire.version(**differs))
+
+
+DRAFT = compared_fields(version())
+WAS_LIVE = version(status="archived", queuedAt=BEFORE, publishedAt=BEFORE)
+JUST_LIVE = version(status="published", queuedAt=SLIGHTLY_BEFORE, publishedAt=SLIGHTLY_BEFORE)
+JUST_REPLACED = JUST_LIVE.model_copy(update={"status": "archived", "archived_at": AFTER})
+QUEUED = compared_fields(version(status="queued", queuedAt=BEFORE))
+WITHOUT_DATES = {"queuedAt": None, "publishedAt": None}
+
+
+def verdict(before: Any, seen: AudienceVersion | None, *, is_rejected: bool = False) -> Verdict:
+    return publish_verdict(
+        number=2,
+        before=before,
+        version=seen,
+        live=AudienceVersion.model_validate(wire.live_version()),
+        requested_at=ASKED,
+        is_rejected=is_rejected,
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "seen"),
+    [
+        (DRAFT, version(status="queued", queuedAt=AFTER)),
+        (DRAFT, version(status="queued", queuedAt=SLIGHTLY_BEFORE)),
+        (DRAFT, version(status="published", queuedAt=AFTER, publishedAt=AFTER)),
+        (DRAFT, version(status="cancelled", queuedAt=AFTER)),
+        (DRAFT, version(status="processing", **WITHOUT_DATES)),
+        (DRAFT, version(status="queued", queuedAt="a date nobody can read")),
+        (None, version(status="queued", queuedAt=AFTER)),
+        (compared_fields(WAS_LIVE), version(status="queued", queuedAt=AFTER)),
+        (
+            compared_fields(JUST_LIVE),
+            version(status="published", queuedAt=AFTER, publishedAt=AFTER),
+        ),
+        (QUEUED, version(status="published", queuedAt=AFTER, publishedAt=AFTER)),
+    ],
+)
+def test_what_was_queued_or_published_since_was_carried_out(
+    before: Any, seen: AudienceVersion
+) -> None:
+    assert verdict(before, seen).outcome is Outcome.ACCEPTED
+
+
+@pytest.mark.parametrize(
+    ("before", "seen"),
+    [
+        (DRAFT, version()),
+        (DRAFT, None),
+        (DRAFT, version(status="archived", archivedAt=AFTER)),
+        (DRAFT, version(status="cancelled", cancelledAt=AFTER)),
+        (DRAFT, version(status="published", queuedAt=BEFORE, publishedAt=BEFORE)),
+        (None, version(status="published", **WITHOUT_DATES)),
+        (None, version()),
+        (compared_fields(WAS_LIVE), WAS_LIVE),
+        (compared_fields(JUST_LIVE), JUST_LIVE),
+        (compared_fields(JUST_LIVE), JUST_REPLACED),
+        (DRAFT, version(status="napping")),
+        (QUEUED, version(status="published", queuedAt=BEFORE, publishedAt=AFTER)),
+        (QUEUED, version(status="processing", queuedAt=BEFORE)),
+    ],
+)
+def test_what_may_be_so_without_us_proves_nothing(
+    before: Any, seen: AudienceVersion | None
+) -> None:
+    assert verdict(before, seen).outcome is Outcome.UNKNOWN
+
+
+def test_what_was_found_is_said() -> None:
+    assert verdict(DRAFT, version()).found == "version 2 is still draft, live version 1"
+
+
+def test_a_refused_repeat_and_no_sign_of_the_first_is_a_no() -> None:
+    assert verdict(DRAFT, version(), is_rejected=True).outcome is Outcome.REJECTED
+
+
+@pytest.mark.parametrize("status", ["queued", "processing", "published", "cancelled"])
+def test_a_refused_repeat_is_no_no_where_the_first_may_have_changed_nothing(status: str) -> None:
+    seen = version(status=status, queuedAt=BEFORE, publishedAt=BEFORE)
+    assert verdict(compared_fields(seen), seen, is_rejected=True).outcome is Outcome.UNKNOWN
+
+
+def test_what_was_on_its_way_before_is_said() -> None:
+    seen = version(status="published", queuedAt=BEFORE, publishedAt=AFTER)
+    found = verdict(QUEUED, seen).found
+    assert "it was on its way before you asked, so that proves nothing" in found
+
+
+def test_a_refused_repeat_of_what_was_carried_out_is_no_no() -> None:
+    queued = version(status="queued", queuedAt=AFTER)
+    assert verdict(DRAFT, queued, is_rejected=True).outcome is Outcome.ACCEPTED
+    assert verdict(DRAFT, None, is_rejected=True).outcome is Outcome.UNKNOWN

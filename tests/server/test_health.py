@@ -1,0 +1,126 @@
+"""What load balancers are told."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+from django.test import Client
+
+from dashboard.client import AuthenticationError, ServerError
+from dashboard.service.client import publishing_client
+from tests.far_end import FarEnd
+
+
+def test_a_live_process_says_so_without_a_database(client: Client) -> None:
+    answer = client.get("/health/live")
+    assert (answer.status_code, answer.content) == (200, b"live\n")
+
+
+def test_a_load_balancer_may_ask_by_address_and_without_tls(client: Client, settings: Any) -> None:
+    settings.SECURE_SSL_REDIRECT = True
+    probe = Client(headers={"Host": "10.1.2.3:8000"})
+    assert probe.get("/health/live").status_code == 200
+    assert Client(headers={"Host": "10.1.2.3:8000"}).get("/", secure=True).status_code == 400
+
+
+@pytest.mark.django_db
+def test_an_old_version_stays_ready_on_the_database_of_a_new_one(client: Client) -> None:
+    MigrationRecorder(connection).record_applied("web", "9999_of_the_next_version")
+    assert client.get("/health/ready").status_code == 200
+
+
+@pytest.mark.django_db
+def test_ready_when_database_migrations_and_cache_are_in_order(client: Client) -> None:
+    answer = client.get("/health/ready")
+    assert answer.status_code == 200
+    assert answer.json() == {
+        "ready": True,
+        "checks": {"database": "ok", "migrations": "ok", "cache": "ok"},
+        "service": "not asked yet",
+    }
+
+
+@pytest.mark.django_db
+def test_the_files_of_migrations_are_read_once(
+    client: Client, django_assert_num_queries: Any
+) -> None:
+    client.get("/health/ready")
+    with folders_listed() as listed:
+        MigrationLoader(None)
+    assert any(folder.endswith("migrations") for folder in listed), "what a reading looks like"
+    with folders_listed() as listed, django_assert_num_queries(2):
+        # Two queries: is there a table of migrations, and what is in it.
+        assert client.get("/health/ready").status_code == 200
+    assert listed == []
+
+
+@contextmanager
+def folders_listed() -> Iterator[list[str]]:
+    """Collect the folders whose files are listed meanwhile."""
+    listed: list[str] = []
+    _LISTENERS.append(listed)
+    try:
+        yield listed
+    finally:
+        _LISTENERS.clear()
+
+
+_LISTENERS: list[list[str]] = []
+
+
+def _note(event: str, args: tuple[Any, ...]) -> None:
+    if event == "os.listdir":
+        for listed in _LISTENERS:
+            listed.append(str(args[0]))
+
+
+sys.addaudithook(_note)
+
+
+@pytest.mark.django_db
+def test_a_missing_migration_makes_it_unready(client: Client) -> None:
+    MigrationRecorder(connection).record_unapplied("web", "0001_groups")
+    answer = client.get("/health/ready")
+    assert answer.status_code == 503
+    assert answer.json()["checks"]["migrations"] == "failed"
+
+
+@pytest.mark.django_db
+def test_a_cache_that_keeps_nothing_makes_it_unready(client: Client, settings: Any) -> None:
+    settings.CACHES = {
+        "default": {
+            "BACKEND": "dashboard.server.redis_cache.FaultTolerantRedisCache",
+            "LOCATION": "redis://127.0.0.1:9",
+        }
+    }
+    answer = client.get("/health/ready")
+    assert answer.status_code == 503
+    assert answer.json()["checks"]["cache"] == "failed"
+
+
+@pytest.mark.django_db
+def test_a_refused_key_is_told(client: Client, far_end: FarEnd) -> None:
+    far_end.answers(401)
+    with pytest.raises(AuthenticationError):
+        publishing_client().people.list()
+    answer = client.get("/health/ready")
+    assert (answer.status_code, answer.json()["service"]) == (200, "key refused")
+
+
+@pytest.mark.django_db
+def test_a_service_that_fails_is_told_and_asked_nothing(client: Client, far_end: FarEnd) -> None:
+    far_end.answers(500)
+    with pytest.raises(ServerError):
+        publishing_client().people.list()
+    far_end.sent.clear()
+
+    answer = client.get("/health/ready")
+
+    assert answer.status_code == 200
+    assert answer.json()["service"] == "not answering"
+    assert far_end.sent == []

@@ -1,0 +1,178 @@
+"""A Redis that is away costs speed, and nothing else."""
+
+import json
+import pickle
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from django.contrib.auth.models import User
+from django.core.cache import cache
+from django.test import Client
+from redis import Redis
+
+from dashboard.server.redis_cache import RETRY_AFTER_S
+from tests import wire
+from tests.accounts.factors import STEP, code_of, set_up_app, sign_in
+from tests.clock import Clock
+from tests.conftest import logged_in
+from tests.dashboards import Dashboard, hidden, over_http
+from tests.dashboards import logged_in as logged_in_at
+from tests.far_end import FarEnd
+from tests.redis import Gate, own_cache, own_gate
+from tests.web.html import text
+from tests.web.one_audience import address, serve
+from tests.web.publishing.publishing_service import PublishingService
+
+NOWHERE = "redis://127.0.0.1:9"
+
+
+@pytest.fixture
+def _redis_is_away(settings: Any) -> None:
+    settings.CACHES = {
+        "default": {
+            "BACKEND": "dashboard.server.redis_cache.FaultTolerantRedisCache",
+            "LOCATION": NOWHERE,
+        }
+    }
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("_redis_is_away")
+def test_people_log_in_and_work_without_it(vera: User) -> None:
+    browser = Client()
+    landed = browser.post(
+        "/accounts/login/",
+        {"username": "vera", "password": "vera", "next": "/activity/"},
+        follow=True,
+    )
+    assert "Sign out" in text(landed.content.decode())
+    assert browser.get("/").status_code == 200
+    assert browser.get("/pages/").status_code == 200
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("_redis_is_away")
+def test_a_code_signs_in_once_without_it(vera: User) -> None:
+    secret = set_up_app(logged_in(vera), vera)
+    first, second = Client(), Client()
+    for browser in (first, second):
+        sign_in(browser, "vera")
+    code = code_of(secret)
+    assert first.post(STEP, {"code": code}).status_code == 302
+    assert second.post(STEP, {"code": code}).status_code == 422
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("_redis_is_away")
+def test_a_balancer_is_told(client: Client) -> None:
+    answer = client.get("/health/ready")
+    assert answer.status_code == 503
+    assert json.loads(answer.content)["checks"]["cache"] == "failed"
+
+
+@pytest.mark.usefixtures("_redis_is_away")
+def test_it_is_as_if_nothing_was_ever_kept() -> None:
+    cache.set("k", 1)
+    assert (cache.get("k"), cache.get("k", 2), cache.has_key("k")) == (None, 2, False)
+    assert (cache.add("k", 1), cache.delete("k"), cache.get_many(["k"])) == (False, False, {})
+    assert cache.set_many({"k": 1, "l": 2}) == ["k", "l"]
+    assert cache.get_or_set("k", lambda: 3) == 3
+    cache.delete_many(["k"])
+    with pytest.raises(ValueError, match="not found"):
+        cache.incr("k")
+
+
+@pytest.fixture
+def gate(settings: Any) -> Iterator[Gate]:
+    """Before the Redis that is the cache."""
+    with own_gate() as gate:
+        settings.CACHES = {
+            "default": {
+                "BACKEND": "dashboard.server.redis_cache.FaultTolerantRedisCache",
+                "LOCATION": gate.url,
+                "OPTIONS": {"socket_connect_timeout": 0.5, "socket_timeout": 0.5},
+            }
+        }
+        yield gate
+
+
+def test_one_that_is_silent_is_waited_for_once(as_viewer: Client, gate: Gate) -> None:
+    as_viewer.get("/")
+    gate.is_silent = True
+    assert [as_viewer.get("/").status_code for _ in range(3)] == [200] * 3
+    assert gate.dropped_chunks == 1
+
+
+def test_one_that_was_silent_is_asked_again_by_itself(gate: Gate, clock: Clock) -> None:
+    gate.is_silent = True
+    cache.set("k", 1)
+    gate.is_silent = False
+    cache.set("k", 2)
+    assert cache.get("k") is None
+    clock.advance(RETRY_AFTER_S)
+    cache.set("k", 3)
+    assert cache.get("k") == 3
+
+
+@pytest.fixture
+def redis(settings: Any) -> Iterator[Redis]:
+    """The Redis that is the cache, as other releases see it."""
+    with own_cache() as url:
+        settings.CACHES = {
+            "default": {
+                "BACKEND": "dashboard.server.redis_cache.FaultTolerantRedisCache",
+                "LOCATION": url,
+            }
+        }
+        with Redis.from_url(url) as redis:
+            yield redis
+
+
+OF_ANOTHER_RELEASE = b"cdashboard.nowhere\nLine\n."
+"""What pickle makes of a class, by the path of its module."""
+
+
+@pytest.mark.parametrize("value", [OF_ANOTHER_RELEASE, b"no pickle", pickle.dumps(("odd", {}))])
+def test_what_another_release_cached_is_as_good_as_nothing(
+    value: bytes, as_publisher: Client, redis: Redis, far_end: FarEnd
+) -> None:
+    serve(far_end, wire.audience())
+    addresses = ["/", "/pages/page_1/", *(address(name) for name in ("version-list",))]
+    for _ in range(2):
+        assert [as_publisher.get(each).status_code for each in addresses] == [200] * 3
+        cached = redis.keys("*:service:*") + redis.keys("*-times:*")
+        assert len(cached) >= 2
+        for key in [*cached, b":1:service:line:2:List-audiences"]:
+            redis.set(key, value)
+
+
+def test_what_is_cached_of_the_service_is_made_of_pythons_own_types(
+    as_publisher: Client, redis: Redis, far_end: FarEnd
+) -> None:
+    serve(far_end, wire.audience())
+    as_publisher.get("/pages/page_1/")
+    far_end.fails(httpx.ConnectError)
+    as_publisher.get("/people/")
+    cached = [redis.get(key) or b"" for key in redis.keys("*:service:*")]
+    assert len(cached) >= 2
+    assert not [value for value in cached if b"dashboard" in value]
+
+
+def test_who_signed_out_while_it_was_silent_stays_out(tmp_path: Path) -> None:
+    with own_gate() as gate, over_http(PublishingService()) as service_url:
+        dashboard = Dashboard(tmp_path, service_url, cache_url=gate.url)
+        dashboard.prepare()
+        with dashboard.started() as running, logged_in_at(running) as browser:
+            cookies = dict(browser.cookies)
+            token = hidden(browser.get("/activity/"), "csrfmiddlewaretoken")
+            gate.is_silent = True
+            browser.post("/accounts/logout/", data={"csrfmiddlewaretoken": token})
+            gate.is_silent = False
+            while browser.get("/health/ready").status_code != 200:
+                time.sleep(0.1)
+            browser.cookies.update(cookies)
+            assert browser.get("/activity/").url.path == "/accounts/login/"

@@ -1,0 +1,73 @@
+"""What `serve` and `demo` are told on the command line."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from config.environment import BASE_DIR
+from dashboard.server.management.commands.serve import Command
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "value", "said"),
+    [
+        ("serve", "--processes", "0", "0 must be 1 or more"),
+        ("serve", "--processes", "-1", "-1 must be 1 or more"),
+        ("serve", "--processes", "two", "'two' must be a whole number"),
+        ("serve", "--threads", "0", "0 must be 1 or more"),
+        ("serve", "--port", "0", "0 must be from 1 to 65535"),
+        ("serve", "--port", "-1", "-1 must be from 1 to 65535"),
+        ("serve", "--port", "70000", "70000 must be from 1 to 65535"),
+        ("serve", "--host", "127.0.0.1:99", "must be a name or an address, without a port"),
+        ("serve", "--host", "http://desk.example", "must be a name or an address"),
+        ("serve", "--host", "", "'' must be a name or an address"),
+        ("demo", "--port", "0", "0 must be from 1 to 65535"),
+        ("demo", "--port", "70000", "70000 must be from 1 to 65535"),
+        ("demo", "--people", "-5", "-5 must be 1 or more"),
+    ],
+)
+def test_a_wrong_option_is_told_by_its_name(
+    command: str, option: str, value: str, said: str
+) -> None:
+    with pytest.raises(CommandError) as refused:
+        call_command(command, f"{option}={value}")
+    assert str(refused.value).startswith(f"Error: argument {option}: ")
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "bound"),
+    [
+        ("127.0.0.1", "127.0.0.1"),
+        ("desk.example", "desk.example"),
+        ("::1", "[::1]"),
+        ("[::1]", "[::1]"),
+        ("::", "[::]"),
+    ],
+)
+def test_a_host_is_bound_and_announced_as_addresses_are_written(given: str, bound: str) -> None:
+    parser = Command().create_parser("manage.py", "serve")
+    assert parser.parse_args(["--host", given]).host == bound
+
+
+def test_help_tells_the_defaults() -> None:
+    said = Command().create_parser("manage.py", "serve").format_help()
+    for default in ("127.0.0.1", "8000", "2", "8"):
+        assert f"default: {default}\n" in said
+
+
+@pytest.mark.parametrize("value", ["abc", ""])
+def test_gunicorns_own_number_of_processes_does_not_matter(value: str) -> None:
+    run = subprocess.run(
+        [sys.executable, "manage.py", "serve", "--help"],
+        cwd=BASE_DIR,
+        env={**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", "WEB_CONCURRENCY": value},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (run.returncode, run.stderr) == (0, "")

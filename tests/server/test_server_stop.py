@@ -1,0 +1,96 @@
+"""A server that is told to stop finishes what it is sending, and takes no new work."""
+
+import json
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
+
+import httpx
+import pytest
+
+from tests.dashboards import Dashboard, hidden, logged_in, over_http
+from tests.processes import NO_TLS, Running
+from tests.web.html import text
+from tests.web.publishing.publishing_service import PublishingService, accepts
+
+ADDRESS = "/pages/page_1/audiences/aud_1/versions/ver_2/publish/"
+TOKEN = "a-token-of-the-tests"
+
+
+class SlowService(PublishingService):
+    """Answers a publish only when the test lets it."""
+
+    def __init__(self) -> None:
+        super().__init__(way=self.holds)
+        self.arrived, self.released = Event(), Event()
+
+    def holds(self, service: PublishingService, request: httpx.Request) -> httpx.Response:
+        self.arrived.set()
+        assert self.released.wait(60)
+        return accepts(service, request)
+
+
+def refuses_connections(dashboard: Running) -> bool:
+    """Whether nobody can connect any more, within a while."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        try:
+            httpx.get(f"{dashboard.url}/health/live", timeout=0.2, verify=NO_TLS)
+        except httpx.ConnectError:
+            return True
+        except httpx.TransportError:
+            continue
+    return False
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_a_publish_under_way_is_finished_before_the_server_ends(
+    how: signal.Signals, tmp_path: Path
+) -> None:
+    service = SlowService()
+    with over_http(service) as service_url:
+        dashboard = Dashboard(tmp_path, service_url)
+        dashboard.prepare()
+        with (
+            ThreadPoolExecutor(1) as aside,
+            dashboard.started() as running,
+            logged_in(running) as browser,
+        ):
+            page = browser.get(ADDRESS)
+            names = ("operation_key", "csrfmiddlewaretoken")
+            form = {name: hidden(page, name) for name in names}
+            click = aside.submit(browser.post, ADDRESS, data=form, follow_redirects=False)
+            assert service.arrived.wait(60)
+            running.process.send_signal(how)
+            assert refuses_connections(running)
+            service.released.set()
+            answer = click.result(60)
+            assert running.process.wait(60) == 0
+        with dashboard.started() as again, logged_in(again) as browser:
+            record = text(browser.get("/activity/").text)
+    assert answer.status_code == 302, text(answer.text)
+    assert "Brightwater Foods Done" in record
+    assert len(service.keys) == 1
+
+
+def test_two_processes_are_counted_as_one_and_log_in_one_form(tmp_path: Path) -> None:
+    with over_http(PublishingService()) as service_url:
+        dashboard = Dashboard(tmp_path, service_url)
+        dashboard.env["METRICS_TOKEN"] = TOKEN
+        dashboard.prepare()
+        with dashboard.started(processes=2) as running, logged_in(running):
+            for _ in range(20):
+                httpx.get(f"{running.url}/accounts/login/", verify=NO_TLS)
+            headers = {"Authorization": f"Bearer {TOKEN}"}
+            metrics = f"{running.url}/metrics"
+            said = {httpx.get(metrics, headers=headers, verify=NO_TLS).text for _ in range(8)}
+            assert running.stop() == 0
+        lines = running.log.read_text().splitlines()
+    name = 'pressroom_requests_total{method="GET",status="200",view="login"} '
+    counts = {line for page in said for line in page.splitlines() if line.startswith(name)}
+    assert counts == {f"{name}21.0"}
+    logged = [json.loads(line) for line in lines if line.startswith("{")]
+    assert {line["view"] for line in logged if line["logger"] == "dashboard.requests"} > {"login"}
+    assert [line for line in lines if line[:1] not in "{P"] == []

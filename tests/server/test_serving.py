@@ -1,0 +1,235 @@
+"""Starting the production server: what stops it, what it collects, and that it answers."""
+
+import fcntl
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import httpx
+import pytest
+from django.contrib.staticfiles.storage import ManifestStaticFilesStorage
+from django.core.files.base import ContentFile
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+from django.templatetags.static import static
+
+from config.environment import BASE_DIR
+from dashboard.server.start_checks import deployment_warnings
+from dashboard.server.static_files import DIGEST_FILE, collect_static, sources_digest
+from tests.processes import free_port
+
+
+@pytest.mark.django_db
+def test_a_missing_migration_stops_the_start_in_one_sentence() -> None:
+    MigrationRecorder(connection).record_unapplied("web", "0001_groups")
+    with pytest.raises(CommandError, match=r"^Migrations are not applied \(1\): run"):
+        call_command("serve")
+
+
+@pytest.mark.parametrize(
+    "address", ["postgres://postgres@127.0.0.1:1/x", "sqlite:////nowhere/at/all.sqlite3"]
+)
+def test_a_database_that_does_not_answer_stops_the_start_in_one_sentence(address: str) -> None:
+    run = subprocess.run(
+        [sys.executable, "manage.py", "serve", f"--port={free_port()}"],
+        cwd=BASE_DIR,
+        env={**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", "DATABASE_URL": address},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert run.returncode == 1
+    assert run.stderr.startswith("CommandError: DATABASE_URL: the database does not answer (")
+    assert len(run.stderr.splitlines()) == 1
+
+
+def test_a_setting_that_is_unwise_is_named_in_one_sentence(settings: Any) -> None:
+    settings.SESSION_COOKIE_SECURE = False
+    (said,) = [said for said in deployment_warnings() if "SESSION_COOKIE_SECURE" in said]
+    assert said == "SESSION_COOKIE_SECURE is not set to True (security.W012)."
+
+
+@pytest.mark.parametrize(
+    ("environ", "said"),
+    [
+        ({"ALLOWED_HOSTS": "*"}, "ALLOWED_HOSTS: * lets a request name any host"),
+        ({"CACHE_URL": "redis://127.0.0.1:9/0"}, "CACHE_URL: the cache does not respond"),
+        ({"SECURE_COOKIE": "false"}, "SECURE_COOKIE is no variable of Pressroom and does nothing"),
+    ],
+)
+def test_a_likely_mistake_in_the_environment_is_told_at_the_start(
+    environ: dict[str, str], said: str, tmp_path: Path
+) -> None:
+    show = (
+        "from dashboard.server.start_checks import environment_warnings\n"
+        "print(*environment_warnings(), sep='\\n')"
+    )
+    run = subprocess.run(
+        [sys.executable, "manage.py", "shell", "-v0", "-c", show],
+        cwd=BASE_DIR,
+        env={**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", **environ},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert said in run.stdout
+    assert len(run.stdout.splitlines()) == 1
+
+
+@pytest.fixture
+def source(settings: Any, tmp_path: Path) -> Path:
+    """A folder with a file that is to be collected."""
+    (source := tmp_path / "source").mkdir()
+    (source / "new.css").write_text("p {}")
+    settings.STATICFILES_DIRS = [source]
+    settings.STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.FileSystemFinder"]
+    settings.STATIC_ROOT = tmp_path / "collected"
+    settings.STORAGES = {"staticfiles": {"BACKEND": "dashboard.server.static_files.StaticFiles"}}
+    return source
+
+
+def test_static_files_are_collected_when_missing_or_changed(source: Path, tmp_path: Path) -> None:
+    manifest = tmp_path / "collected" / "staticfiles.json"
+
+    collect_static()
+    first = manifest.read_text()
+    (source / "new.css").write_text("p {color: red}")
+    collect_static()
+
+    assert "new." in first
+    assert manifest.read_text() != first
+
+
+def test_a_source_that_is_new_and_has_an_old_time_is_collected(
+    source: Path, tmp_path: Path
+) -> None:
+    manifest = tmp_path / "collected" / "staticfiles.json"
+    collect_static()
+    (source / "newer.css").write_text("p {color: red}")
+    os.utime(source / "newer.css", (1, 1))
+    collect_static()
+    assert "newer.css" in manifest.read_text()
+
+
+def test_what_is_collected_already_is_left_alone(source: Path, tmp_path: Path) -> None:
+    collect_static()
+    (tmp_path / "collected" / "staticfiles.json").write_text("kept")
+    os.utime(source / "new.css")
+    collect_static()
+    assert (tmp_path / "collected" / "staticfiles.json").read_text() == "kept"
+
+
+def test_what_the_command_collected_needs_no_writing(source: Path, tmp_path: Path) -> None:
+    call_command("collectstatic", interactive=False, verbosity=0)
+    os.utime(source / "new.css", (1, 1))
+    collect_static()
+    assert not (tmp_path / "collected.lock").exists()
+
+
+CUT_OFF = """
+from dashboard.server.static_files import StaticFiles
+
+class CutOff(StaticFiles):
+    is_first = True
+
+    def compress_files(self, paths):
+        if self.is_first:
+            self.is_first = False
+            raise KeyboardInterrupt
+        return super().compress_files(paths)
+"""
+"""A storage that is stopped the first time, as soon as it has written the manifest."""
+
+
+def test_what_was_cut_off_while_compressing_is_collected_again(
+    source: Path, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cut_off.py").write_text(CUT_OFF)
+    monkeypatch.syspath_prepend(tmp_path)
+    settings.STORAGES = {"staticfiles": {"BACKEND": "cut_off.CutOff"}}
+    (source / "new.css").write_text("p {color: red}" * 100)
+    with pytest.raises(KeyboardInterrupt):
+        collect_static()
+    assert (tmp_path / "collected" / "staticfiles.json").exists()
+    collect_static()
+    assert [*(tmp_path / "collected").glob("new.*.css.gz")]
+
+
+@pytest.mark.usefixtures("source")
+def test_who_waited_for_another_to_collect_knows_the_files(tmp_path: Path) -> None:
+    with (tmp_path / "collected.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        waiting = Thread(target=collect_static)
+        waiting.start()
+        while waiting.is_alive() and not is_waited_for(lock.fileno()):
+            time.sleep(0.01)
+        another = ManifestStaticFilesStorage(location=tmp_path / "collected")
+        collected = another.save("new.css", ContentFile("p {}"))
+        [*another.post_process({collected: (another, collected)})]
+        (tmp_path / "collected" / DIGEST_FILE).write_text(sources_digest())
+    waiting.join()
+
+    assert re.fullmatch(r"/?static/new\.\w+\.css", static("new.css"))
+
+
+def is_waited_for(lock: int) -> bool:
+    """Tell whether another thread waits for a lock that this one holds."""
+    of_lock = f":{os.fstat(lock).st_ino} "
+    locks = Path("/proc/locks").read_text().splitlines()
+    return any("->" in one and of_lock in one for one in locks)
+
+
+def test_a_dry_run_forgets_nothing(source: Path, tmp_path: Path) -> None:
+    collect_static()
+    call_command("collectstatic", interactive=False, verbosity=0, dry_run=True)
+    assert (tmp_path / "collected" / DIGEST_FILE).read_text() == sources_digest()
+
+
+def test_the_long_forms_of_files_are_not_collected(settings: Any, tmp_path: Path) -> None:
+    (tmp_path / "htmx-2.js").touch()
+    (tmp_path / "htmx-2.min.js").touch()
+    settings.STATICFILES_DIRS = [tmp_path]
+    settings.STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.FileSystemFinder"]
+    settings.STATIC_ROOT = tmp_path / "collected"
+    settings.STORAGES = {"staticfiles": {"BACKEND": "dashboard.server.static_files.StaticFiles"}}
+    collect_static()
+    assert not [*settings.STATIC_ROOT.glob("htmx-2.????????????.js")]
+    assert [*settings.STATIC_ROOT.glob("htmx-2.min.*.js")]
+
+
+def test_the_server_answers_and_ends_when_told(tmp_path: Path) -> None:
+    port = free_port()
+    environment = {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "DATABASE_URL": f"sqlite:///{tmp_path}/served.sqlite3",
+        # As on most machines: what is written into a pipe is kept back until there is more of it.
+        "PYTHONUNBUFFERED": "",
+    }
+    manage = [sys.executable, str(BASE_DIR / "manage.py")]
+    subprocess.run([*manage, "migrate", "-v0"], env=environment, check=True)
+    serving = [*manage, "serve", f"--port={port}", "--processes=1", "--threads=2"]
+    with subprocess.Popen(serving, env=environment, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout
+        said = server.stdout.readline()
+        alive = httpx.get(f"http://127.0.0.1:{port}/health/live", timeout=20)
+        misleading = {"SCRIPT_NAME": "/elsewhere"}
+        address = f"http://127.0.0.1:{port}/elsewhere/health/live"
+        misled = httpx.get(address, headers=misleading, timeout=20)
+        server.send_signal(signal.SIGTERM)
+        # With nothing to finish it waits for nothing; else for up to 80 s.
+        code = server.wait(timeout=40)
+
+    assert said == f"Pressroom answers on http://127.0.0.1:{port}/ until Ctrl+C.\n"
+    assert alive.status_code == 200
+    assert misled.status_code == 404
+    assert code == 0

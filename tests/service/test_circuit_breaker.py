@@ -1,0 +1,194 @@
+"""A service that hangs does not take the dashboard down: a read is refused after a few failures."""
+
+import re
+import time
+from contextlib import ExitStack
+from typing import Any
+
+import httpx
+import pytest
+from django.core.cache import cache
+from django.test import Client
+
+from dashboard.client import Call, ConnectError
+from dashboard.service.circuit_breaker import (
+    FAILURE_THRESHOLD,
+    RETRY_DELAYS_S,
+    CircuitState,
+    guard_call,
+    is_hanging,
+    waiting_times_s,
+)
+from dashboard.service.health import health_now
+from tests import wire
+from tests.clock import Clock
+from tests.far_end import FarEnd
+from tests.web.html import text
+from tests.web.publishing.publishing_service import PublishingService, fails
+from tests.web.remembering import know_pages
+
+READ = Call(operation="List people", method="GET", path="/v0/persons")
+
+
+def test_a_line_breaks_at_the_third_silence_in_a_row() -> None:
+    two = CircuitState().after_failure(0).after_failure(0)
+    assert (two.is_open, two.remaining_s(0)) == (False, 0)
+    assert (two.after_failure(100).is_open, two.after_failure(100).remaining_s(100)) == (True, 5)
+
+
+def test_the_pauses_grow_and_then_stay() -> None:
+    line, pauses = CircuitState(), []
+    for _ in range(FAILURE_THRESHOLD + len(RETRY_DELAYS_S)):
+        line = line.after_failure(0)
+        pauses.append(line.remaining_s(0))
+    assert pauses == [0, 0, 5, 10, 20, 40, 40]
+
+
+def test_a_line_may_be_asked_when_its_pause_is_over() -> None:
+    line = CircuitState(failures=3, retry_at=100)
+    assert (line.remaining_s(98.5), line.remaining_s(100), line.remaining_s(900)) == (1.5, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("waiting_s", "limit_s", "hangs"),
+    [([6, 6, 6], 30, True), ([6, 6, 4], 30, False), ([2, 2, 2], 3, True), ([], 30, False)],
+)
+def test_calls_that_wait_long_are_silence_enough(
+    waiting_s: list[float], limit_s: float, hangs: bool
+) -> None:
+    assert is_hanging(waiting_s, time_limit_s=limit_s) is hangs
+
+
+def test_an_answer_to_any_call_ends_the_silence_for_all() -> None:
+    assert waiting_times_s([1, 2, 9], answered=7, now=10) == [3, 3, 1]
+
+
+def test_the_fourth_read_of_a_silent_service_fails_at_once(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.fails(httpx.ReadTimeout)
+    for _ in range(FAILURE_THRESHOLD):
+        as_viewer.get("/people/")
+    answer = as_viewer.get("/people/")
+    assert len(far_end.sent) == FAILURE_THRESHOLD
+    assert answer.status_code == 504
+    said = text(answer.text)
+    assert "The service was not asked: it gave no answer 3 times in a row." in said
+    assert re.search(r"It is asked again in [1-5] s", said)
+
+
+def test_what_is_remembered_is_shown_at_once(as_viewer: Client, far_end: FarEnd) -> None:
+    know_pages(wire.page())
+    far_end.fails(httpx.ReadTimeout)
+    for _ in range(FAILURE_THRESHOLD + 1):
+        answer = as_viewer.get("/pages/")
+    assert len(far_end.sent) == FAILURE_THRESHOLD
+    assert "You are looking at what was last known. The service was not asked" in text(answer.text)
+
+
+def test_one_operation_that_hangs_leaves_the_others_alone(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.fails(httpx.ReadTimeout)
+    for _ in range(FAILURE_THRESHOLD):
+        as_viewer.get("/people/")
+    far_end.answers(200, json=wire.envelope(wire.page()))
+    assert "Fleet telematics" in as_viewer.get("/pages/").text
+
+
+def test_pages_that_need_no_service_ask_nothing(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.fails(httpx.ReadTimeout)
+    for address in ("/", "/activity/", "/webhooks/", "/find/?q=a", "/accounts/password/"):
+        assert as_viewer.get(address).status_code == 200, address
+    assert far_end.sent == []
+
+
+def test_the_overview_names_what_is_left_alone(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.fails(httpx.ReadTimeout)
+    for _ in range(FAILURE_THRESHOLD):
+        as_viewer.get("/people/")
+    shown = text(as_viewer.get("/").text)
+    assert "Left alone for now, as nobody answered: List people. Asked again by itself." in shown
+
+
+def test_an_answer_after_the_pause_ends_it(as_viewer: Client, far_end: FarEnd) -> None:
+    cache.set("service:line:2:List-people", (4, time.time() - 1))
+    far_end.answers(200, json=wire.envelope(wire.person()))
+    assert "Ada Lovelace" in as_viewer.get("/people/").text
+    assert "Left alone for now" not in as_viewer.get("/").text
+
+
+def test_silence_after_the_pause_begins_a_longer_one(as_viewer: Client, far_end: FarEnd) -> None:
+    cache.set("service:line:2:List-people", (3, time.time() - 1))
+    far_end.fails(httpx.ReadTimeout)
+    as_viewer.get("/people/")
+    said = text(as_viewer.get("/people/").text)
+    assert re.search(r"It is asked again in ([6-9]|10) s", said)
+    assert len(far_end.sent) == 1
+
+
+def test_one_call_looks_while_the_others_are_refused(settings: Any) -> None:
+    cache.set("service:line:2:List-people", (3, time.time() - 1))
+    with (
+        guard_call(READ),
+        pytest.raises(ConnectError, match="asked again in a moment"),
+        guard_call(READ),
+    ):
+        pytest.fail("let through")
+    with guard_call(READ):
+        pass
+
+
+def test_calls_that_hang_hold_back_those_that_come_after(settings: Any) -> None:
+    settings.SERVICE_TIMEOUT_S = 0.000_002
+    with ExitStack() as waiting:
+        for _ in range(FAILURE_THRESHOLD):
+            waiting.enter_context(guard_call(READ))
+        with pytest.raises(ConnectError, match="others have been waiting"), guard_call(READ):
+            pytest.fail("let through")
+    with guard_call(READ):
+        pass
+
+
+def test_calls_that_wait_beside_others_that_are_answered_hold_back_nobody(
+    settings: Any, clock: Clock
+) -> None:
+    settings.SERVICE_TIMEOUT_S = 2
+    with ExitStack() as waiting:
+        for _ in range(FAILURE_THRESHOLD):
+            waiting.enter_context(guard_call(READ))
+        with guard_call(READ):
+            clock.advance(1.1)
+        with guard_call(READ):
+            pass
+
+
+@pytest.mark.parametrize("status", [404, 429, 500])
+def test_a_service_that_answers_badly_is_asked_again(
+    as_viewer: Client, far_end: FarEnd, status: int
+) -> None:
+    far_end.answers(status)
+    for _ in range(FAILURE_THRESHOLD + 2):
+        as_viewer.get("/people/")
+    assert len(far_end.sent) == FAILURE_THRESHOLD + 2
+
+
+def test_a_write_is_never_held_back(as_publisher: Client, far_end: FarEnd) -> None:
+    service = far_end.answer = PublishingService(way=fails(httpx.ReadTimeout, carried_out=False))
+    for number in range(FAILURE_THRESHOLD + 2):
+        service.latest = wire.version(versionId=f"draft_{number}")
+        address = f"/pages/page_{number}/audiences/aud_1/versions/draft_{number}/publish/"
+        page = as_publisher.get(address).text
+        key = page.split('name="operation_key" value="')[1].split('"')[0]
+        as_publisher.post(address, {"operation_key": key})
+    assert sum(request.method == "POST" for request in far_end.sent) == FAILURE_THRESHOLD + 2
+
+
+def test_an_address_that_is_none_is_no_silence_of_the_service(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.fails(httpx.UnsupportedProtocol)
+    for _ in range(FAILURE_THRESHOLD + 1):
+        as_viewer.get("/people/")
+    assert len(far_end.sent) == FAILURE_THRESHOLD + 1
+    assert health_now().is_answering is None

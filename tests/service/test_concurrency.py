@@ -1,0 +1,80 @@
+"""Calls side by side: at once for a service elsewhere, in turn for one in this process."""
+
+import threading
+from typing import Any
+
+import pytest
+
+from dashboard.client import ConnectError
+from dashboard.service.concurrency import MAX_QUEUED_CALLS, MAX_THREADS, run_concurrently
+from tests.clock import Clock
+
+
+def test_calls_of_a_remote_service_run_at_the_same_time(settings: Any) -> None:
+    settings.SERVICE_TRANSPORT = None
+    meeting = threading.Barrier(2, timeout=60)
+    first, second = run_concurrently(meeting.wait), run_concurrently(meeting.wait)
+    assert {first(), second()} == {0, 1}
+
+
+def test_a_call_in_this_process_waits_until_it_is_asked_for(settings: Any) -> None:
+    settings.SERVICE_TRANSPORT = "some.Transport"
+    made: list[int | str] = []
+    result = run_concurrently(lambda: made.append(threading.get_ident()))
+    made.append("asked for")
+    result()
+    assert made == ["asked for", threading.get_ident()]
+
+
+def test_a_failed_call_raises_where_its_result_is_asked_for(settings: Any) -> None:
+    settings.SERVICE_TRANSPORT = None
+
+    def fail() -> None:
+        raise LookupError
+
+    result = run_concurrently(fail)
+    with pytest.raises(LookupError):
+        result()
+
+
+def test_a_call_that_is_waited_for_in_vain_goes_on(settings: Any) -> None:
+    settings.SERVICE_TRANSPORT = None
+    may_end = threading.Event()
+    result = run_concurrently(lambda: may_end.wait(60))
+    with pytest.raises(TimeoutError):
+        result(timeout=0.01)
+    may_end.set()
+    assert result()
+
+
+def test_the_time_limit_counts_from_when_a_page_asked(settings: Any, clock: Clock) -> None:
+    settings.SERVICE_TRANSPORT = None
+    all_began, may_end = threading.Barrier(MAX_THREADS + 1), threading.Event()
+
+    def hold() -> bool:
+        all_began.wait(60)
+        return may_end.wait(60)
+
+    busy = [run_concurrently(hold) for _ in range(MAX_THREADS)]
+    all_began.wait(60)
+    made: list[str] = []
+    late = run_concurrently(lambda: made.append("a call"))
+    clock.advance(settings.SERVICE_TIMEOUT_S)
+    may_end.set()
+    with pytest.raises(ConnectError, match="was not asked"):
+        late()
+    assert made == []
+    assert all(each() for each in busy)
+
+
+def test_where_the_queue_is_full_a_page_makes_its_calls_itself(settings: Any) -> None:
+    settings.SERVICE_TRANSPORT = None
+    may_end = threading.Event()
+    places = MAX_THREADS + MAX_QUEUED_CALLS
+    waiting = [run_concurrently(lambda: may_end.wait(60)) for _ in range(places)]
+    assert run_concurrently(threading.get_ident)() == threading.get_ident()
+    with pytest.raises(TimeoutError):
+        run_concurrently(threading.get_ident)(timeout=5)
+    may_end.set()
+    assert all(each() for each in waiting)
+    assert run_concurrently(threading.get_ident)() != threading.get_ident()

@@ -1,0 +1,119 @@
+"""The service's health is of the calls that were made in the last sixty minutes."""
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+from django.core.cache.backends.locmem import LocMemCache
+from django.test import Client
+
+from dashboard.client import APIError, CallReport, ConnectError
+from dashboard.service.health import MINUTES, SLOW_MS, health_now, record_call
+from tests import wire
+from tests.far_end import FarEnd
+from tests.web.one_audience import address, serve
+
+
+@pytest.fixture(autouse=True)
+def _no_calls_yet() -> None:
+    cache.clear()
+
+
+def call(
+    *, minutes_ago: float, duration_ms: float = 20, error: APIError | None = None
+) -> CallReport:
+    return CallReport(
+        operation="List pages",
+        method="GET",
+        path="/v0/pages",
+        started_at=datetime.now(UTC) - timedelta(minutes=minutes_ago),
+        duration_ms=duration_ms,
+        status_code=None if error else 200,
+        error=error,
+        attempts=1,
+    )
+
+
+def test_where_no_call_was_made_nothing_is_known() -> None:
+    health = health_now()
+    assert (health.is_answering, health.median_ms, health.asked) == (None, None, 0)
+    assert health.minutes == [None] * MINUTES
+
+
+def test_calls_count_for_an_hour_whichever_hours_of_the_clock_they_were_in() -> None:
+    for minutes_ago in (70, 62, 58, 31, 1):
+        record_call(call(minutes_ago=minutes_ago))
+    health = health_now()
+    assert (len(health.minutes), health.asked) == (MINUTES, 3)
+    # Oldest first; a minute may end between the calls and the look.
+    places = [place for place, minute in enumerate(health.minutes) if minute]
+    expected = ((0, 1), (27, 28), (57, 58))
+    assert all(place in known for place, known in zip(places, expected, strict=True))
+
+
+def test_a_call_of_more_than_an_hour_ago_says_nothing_of_now() -> None:
+    record_call(call(minutes_ago=62))
+    assert health_now().is_answering is None
+
+
+def test_calls_of_one_minute_are_one_tally() -> None:
+    for duration_ms in (10, 30, SLOW_MS + 1):
+        record_call(call(minutes_ago=0, duration_ms=duration_ms))
+    record_call(call(minutes_ago=0, error=ConnectError("The service was not reached.")))
+    health = health_now()
+    assert (health.median_ms, health.slow, health.failed, health.is_answering) == (30, 1, 1, False)
+    assert sum(minute.calls for minute in health.minutes if minute) == 4
+
+
+def test_the_last_call_says_whether_it_answers() -> None:
+    record_call(call(minutes_ago=1, error=ConnectError("The service was not reached.")))
+    record_call(call(minutes_ago=0))
+    assert health_now().is_answering is True
+
+
+class CountedCache(LocMemCache):
+    """Counts what would be round trips to a shared cache."""
+
+    trips: Counter[str] = Counter()
+
+    def get_many(self, keys: Any, version: int | None = None) -> dict[Any, Any]:
+        """Return what is cached of these; one trip."""
+        self.trips["get_many"] += 1
+        get = super().get
+        return {key: found for key in keys if (found := get(key)) is not None}
+
+    def get(self, key: Any, default: Any = None, version: int | None = None) -> Any:
+        """Return what is cached; one trip."""
+        self.trips["get"] += 1
+        return super().get(key, default, version)
+
+    def set_many(self, data: Any, *args: Any, **kwargs: Any) -> list[Any]:
+        """Cache these; one trip."""
+        self.trips["set_many"] += 1
+        for key, value in data.items():
+            super().set(key, value, *args, **kwargs)
+        return []
+
+    def set(self, key: Any, *args: Any, **kwargs: Any) -> None:
+        """Cache a value; one trip."""
+        self.trips["set"] += 1
+        super().set(key, *args, **kwargs)
+
+
+def test_a_call_costs_one_trip_to_the_cache_and_a_request_writes_once(
+    as_publisher: Client, far_end: FarEnd, settings: Any
+) -> None:
+    serve(far_end, wire.audience())
+    settings.CACHES = {"default": {"BACKEND": f"{__name__}.CountedCache"}}
+    publish = address("version-publish", "ver_2")
+    as_publisher.get(publish)
+    far_end.sent.clear()
+    CountedCache.trips.clear()
+    assert as_publisher.get(publish).status_code == 200
+    assert len(far_end.sent) == 3
+    trips = CountedCache.trips
+    assert trips["set"] + trips["set_many"] == 1
+    # One for each call, the usual times, the health in the side bar and the health written.
+    assert trips["get"] + trips["get_many"] <= 3 + 1 + 1 + 1

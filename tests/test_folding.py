@@ -1,0 +1,40 @@
+"""Search compares texts by one function that ignores case and accents."""
+
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.folding import fold
+
+
+@pytest.mark.parametrize(
+    ("text", "folded"),
+    [
+        ("Hanseatic Kühllogistik", "hanseatic kuhllogistik"),
+        ("Ku\u0308hl", "kuhl"),
+        ("Straße", "strasse"),
+        ("Łódź Ørsted Đà Nẵng", "lodz orsted da nang"),
+        ("Æsir Œuvre Þór Ħal", "aesir oeuvre thor hal"),
+        ("İstanbul Diyarbakır", "istanbul diyarbakir"),
+        ("Σίσυφος", "σισυφοσ"),
+        ("Ёлка", "елка"),
+        ("ﬁne ℡ Ⓐ", "fine tel a"),
+        ("東京 서울", "東京 서울"),
+    ],
+)
+def test_case_and_accents_go(text: str, folded: str) -> None:
+    assert fold(text) == fold(folded)
+    assert fold(text) == folded or not folded.isascii()
+
+
+def test_every_character_folds_alike_in_either_case_and_folded_again() -> None:
+    for character in map(chr, range(sys.maxunicode + 1)):
+        once = fold(character)
+        assert {once} == {*map(fold, (once, character.upper(), character.lower()))}, character
+
+
+@given(st.text(), st.text())
+def test_a_text_folds_to_the_folds_of_its_characters(one: str, other: str) -> None:
+    assert fold(one + other) == "".join(map(fold, one + other))

@@ -1,0 +1,570 @@
+"""Activity: every operation, what was sent and answered, and what can still be done about it."""
+
+import csv
+import io
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from dashboard.ledger.models import Attempt, Operation
+from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.operations import AttemptResult, Target, begin, begin_retry, end
+from dashboard.web.shell.sidebar_counts import side_counts
+from dashboard.web.ui.polling import MAX_POLLS
+from tests import wire
+from tests.conftest import logged_in, person
+from tests.far_end import FarEnd
+from tests.web.html import elements, text
+from tests.web.remembering import know_pages
+
+pytestmark = pytest.mark.django_db
+
+
+def operation(actor: User, key: str, **differs: Any) -> Operation:
+    """Put a publish of version 2 on record, as it was answered."""
+    ending = differs.pop("ending", AttemptResult(Outcome.ACCEPTED, answer='{"status": "queued"}'))
+    at: datetime | None = differs.pop("at", None)
+    given: dict[str, Any] = {
+        "kind": OperationKind.PUBLISH_VERSION,
+        "target": Target("page_1", "aud_1", "ver_2", 2, target_name="Brightwater Foods"),
+        "body": {"operationKey": key},
+    }
+    made, attempt = begin(operation_key=key, actor=actor, **given | differs)
+    assert attempt is not None
+    if ending:
+        made = end(attempt, ending)
+    if at:
+        Operation.objects.filter(pk=made.pk).update(requested_at=at)
+    return made
+
+
+def new_page(actor: User, key: str, **differs: Any) -> Operation:
+    body = {"name": "Fleet", "brandId": "brand_1", "pageContext": "Lorries.", "pageType": "custom"}
+    body |= {"actions": [], "actionCardWidgets": [], "scripts": []}  # type: ignore[dict-item]
+    target = Target(target_name="Fleet")
+    return operation(
+        actor, key, kind=OperationKind.CREATE_PAGE, target=target, body=body, **differs
+    )
+
+
+def webhook(actor: User, key: str, **differs: Any) -> Operation:
+    return operation(
+        actor,
+        key,
+        kind=OperationKind.UPDATE_SUBSCRIPTION,
+        target=Target(subscription_id="whs_1", target_name="CRM"),
+        **{"body": {"active": False}, "before": wire.subscription()} | differs,
+    )
+
+
+LOST = AttemptResult(Outcome.UNKNOWN, "The service did not answer within 30 s.")
+REFUSED = AttemptResult(Outcome.REJECTED, "The service answered 422: No.", 422, '{"detail": "No."}')
+
+
+def shown(client: Client, address: str = "/activity/", **headers: str) -> str:
+    answer = client.get(address, headers=headers or None)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def keys_in(html: str) -> list[str]:
+    links = [e.attributes.get("hx-get", "") for e in elements(html, "details")]
+    return [link.split("/")[2] for link in links if link.startswith("/activity/")]
+
+
+# The list
+
+
+def test_it_says_what_was_asked_by_whom_of_what_and_how_it_ended(
+    as_viewer: Client, paula: User
+) -> None:
+    operation(paula, "k1")
+    page = text(shown(as_viewer))
+    assert "paula Publish version 2 Brightwater Foods Done" in page
+
+
+def test_nothing_on_record_has_a_sentence(as_viewer: Client) -> None:
+    assert "Nothing was sent yet" in text(shown(as_viewer))
+
+
+def test_the_newest_come_first(as_viewer: Client, paula: User) -> None:
+    operation(paula, "young")
+    operation(paula, "old", at=timezone.now() - timedelta(days=1))
+    assert keys_in(shown(as_viewer)) == ["young", "old"]
+
+
+@pytest.mark.parametrize(
+    ("query", "keys"),
+    [
+        ("kind=create_page", ["page"]),
+        ("outcome=rejected", ["webhook"]),
+        ("actor=ada", ["webhook"]),
+        ("target=ver_2", ["publish"]),
+        ("target=page_1", ["publish"]),
+        ("target=whs_1", ["webhook"]),
+        ("since=2026-03-01", ["webhook", "page"]),
+        ("since=1", ["webhook", "page", "publish"]),
+        ("since=2026-99-99", ["webhook", "page", "publish"]),
+        ("kind=nonsense", []),
+        ("target=%00", ["webhook", "page", "publish"]),
+    ],
+)
+def test_the_filters_are_in_the_address(
+    query: str, keys: list[str], as_viewer: Client, paula: User, ada: User
+) -> None:
+    operation(paula, "publish", at=datetime(2026, 2, 28, 23, 59, tzinfo=UTC))
+    new_page(paula, "page", at=datetime(2026, 3, 1, tzinfo=UTC))
+    webhook(ada, "webhook", ending=REFUSED)
+    assert keys_in(shown(as_viewer, f"/activity/?{query}")) == keys
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York"])
+@pytest.mark.parametrize(
+    ("since", "keys"), [("0001-01-01", ["k1"]), ("0001-01-02", ["k1"]), ("9999-12-31", [])]
+)
+def test_the_first_and_the_last_day_are_days_in_every_time_zone(
+    since: str, keys: list[str], zone: str, as_viewer: Client, paula: User
+) -> None:
+    operation(paula, "k1")
+    as_viewer.cookies["timezone"] = zone
+    assert keys_in(shown(as_viewer, f"/activity/?since={since}")) == keys
+    assert [line["operation key"] for line in exported(as_viewer, f"?since={since}")] == keys
+
+
+def test_no_match_is_said_with_a_way_back(as_viewer: Client, paula: User) -> None:
+    operation(paula, "k1")
+    assert "No operation matches" in text(shown(as_viewer, "/activity/?actor=nobody"))
+
+
+def test_the_rest_is_loaded_without_a_gap_or_a_repeat(as_viewer: Client, paula: User) -> None:
+    moment = timezone.now()
+    for number in range(120):
+        operation(paula, f"k{number}", at=moment - timedelta(minutes=number // 10))
+    found, address = [], "/activity/?kind=publish_version"
+    assert "70 older operations" in text(shown(as_viewer, address))
+    while address:
+        page = shown(as_viewer, address, **{"HX-Request": "true", "HX-Target": "more"})
+        assert "<html" not in page
+        found += keys_in(page)
+        more = [e.attributes["hx-get"] for e in elements(page, "a") if "hx-get" in e.attributes]
+        address = f"/activity/{more[0]}" if more else ""
+    assert len(found) == 120
+    assert len(set(found)) == 120
+
+
+def test_what_was_loaded_is_in_the_address_and_comes_back(as_viewer: Client, paula: User) -> None:
+    moment = timezone.now()
+    for number in range(320):
+        operation(paula, f"k{number:03}", at=moment - timedelta(minutes=number))
+    shown_at, last = "/activity/?kind=publish_version", "k049"
+    for rows in (100, 150, 200):
+        headers = {"HX-Request": "true", "HX-Target": "more"}
+        headers["HX-Current-URL"] = f"http://testserver{shown_at}"
+        asked = f"/activity/?kind=publish_version&after={last}"
+        shown_at = as_viewer.get(asked, headers=headers)["HX-Replace-Url"]
+        assert shown_at == f"/activity/?kind=publish_version&show={rows}"
+        keys = keys_in(shown(as_viewer, shown_at))
+        assert len(keys) == rows
+        last = keys[-1]
+    headers["HX-Current-URL"] = f"http://testserver{shown_at}"
+    beyond = as_viewer.get(f"/activity/?kind=publish_version&after={last}", headers=headers)
+    assert beyond["HX-Replace-Url"] == f"/activity/?kind=publish_version&after={last}"
+
+
+def test_fifty_rows_cost_no_more_queries_than_one(
+    as_viewer: Client, paula: User, django_assert_max_num_queries: Any
+) -> None:
+    for number in range(50):
+        operation(paula, f"k{number}")
+    side_counts()  # counted once for the pages of a while
+    with django_assert_max_num_queries(10):
+        shown(as_viewer)
+
+
+def test_what_a_killed_process_left_is_found_by_looking(as_viewer: Client, paula: User) -> None:
+    operation(paula, "k1", ending=None)
+    assert "In flight" in text(shown(as_viewer))
+    Attempt.objects.update(sent_at=timezone.now() - timedelta(minutes=5))
+    assert "Outcome unknown" in text(shown(as_viewer))
+    detail = text(shown(as_viewer, "/activity/k1/"))
+    assert "cut off: the dashboard was stopped before the answer" in detail
+
+
+def test_what_was_interrupted_is_shown_as_unknown_without_a_write(
+    as_publisher: Client, paula: User, far_end: FarEnd
+) -> None:
+    far_end.fails(httpx.ConnectError)
+    know_pages(wire.page())
+    operation(paula, "k1", ending=None)
+    Attempt.objects.update(sent_at=timezone.now() - timedelta(minutes=5))
+    watched = "/pages/page_1/audiences/aud_1/versions/ver_2/publish/?operation=k1"
+    with CaptureQueriesContext(connection) as queries:
+        assert "Publish version 2, Brightwater Foods" in text(shown(as_publisher, "/"))
+        assert keys_in(shown(as_publisher, "/activity/?outcome=unknown")) == ["k1"]
+        assert keys_in(shown(as_publisher, "/activity/?outcome=sending")) == []
+        assert "Check now" in shown(as_publisher, "/activity/k1/")
+        assert "Publish: outcome unknown" in text(shown(as_publisher, "/pages/"))
+        assert "Look before you send it again" in text(shown(as_publisher, watched))
+        assert exported(as_publisher)[0]["outcome"] == "Outcome unknown"
+    sql = [query["sql"] for query in queries.captured_queries]
+    assert not [one for one in sql if one.startswith(("UPDATE", "INSERT")) and "attempt" in one]
+    assert Operation.objects.get().outcome == Outcome.SENDING
+
+
+def test_the_next_change_writes_down_that_it_is_unknown(paula: User) -> None:
+    operation(paula, "k1", ending=None)
+    Attempt.objects.update(sent_at=timezone.now() - timedelta(minutes=5))
+    new_page(paula, "k2")
+    assert Operation.objects.get(operation_key="k1").outcome == Outcome.UNKNOWN
+
+
+@pytest.mark.parametrize("command", [["prune", "--older-than=30"], ["crawl", "-v0"]])
+def test_a_job_writes_down_that_it_is_unknown(
+    command: list[str], paula: User, far_end: FarEnd
+) -> None:
+    far_end.answers(200, json=wire.envelope())
+    operation(paula, "k1", ending=None)
+    Attempt.objects.update(sent_at=timezone.now() - timedelta(minutes=5))
+    call_command(*command)
+    assert Operation.objects.get().outcome == Outcome.UNKNOWN
+
+
+# One
+
+
+def test_one_shows_what_was_sent_and_what_came_back(as_viewer: Client, paula: User) -> None:
+    operation(paula, "k1", ending=REFUSED)
+    page = text(shown(as_viewer, "/activity/k1/"))
+    assert "POST /v0/pages/page_1/audiences/aud_1/versions/ver_2/publish" in page
+    assert '"operationKey": "k1"' in page
+    assert "The service answered 422: No." in page
+    assert '"detail": "No."' in page
+
+
+def poll_in(page: str) -> dict[str, str]:
+    return next(e.attributes for e in elements(page) if e.attributes.get("id") == "operation-poll")
+
+
+def next_part(client: Client, page: str) -> str:
+    headers = {"HX-Request": "true", "HX-Target": "operation-poll"}
+    return shown(client, poll_in(page)["hx-get"], **headers)
+
+
+def test_one_that_is_being_sent_is_followed_until_it_is_settled(
+    as_viewer: Client, paula: User
+) -> None:
+    sending = operation(paula, "k1", ending=None)
+    page = shown(as_viewer, "/activity/k1/")
+    assert poll_in(page)["hx-trigger"] == "load delay:2s, again"
+    same = next_part(as_viewer, page)
+    assert poll_in(same)["hx-trigger"] == "load delay:3s, again"
+    assert "In flight" not in same
+    end(sending.attempts.get(), AttemptResult(Outcome.ACCEPTED, status_code=202))
+    part = next_part(as_viewer, same)
+    assert "morph:#operation" in part
+    assert "Publish version 2: Done." in text(part)
+    assert "202" in text(part)
+    assert "hx-trigger" not in poll_in(part)
+
+
+def test_one_that_is_settled_is_not_polled(as_viewer: Client, paula: User) -> None:
+    operation(paula, "k1")
+    assert "hx-get" not in poll_in(shown(as_viewer, "/activity/k1/"))
+
+
+def test_one_that_was_interrupted_is_shown_as_unknown_and_polled_no_more(
+    as_publisher: Client, paula: User
+) -> None:
+    operation(paula, "k1", ending=None)
+    page = shown(as_publisher, "/activity/k1/")
+    Attempt.objects.update(sent_at=timezone.now() - timedelta(minutes=5))
+    part = next_part(as_publisher, page)
+    assert "Publish version 2: Outcome unknown." in text(part)
+    assert "Check now" in part
+    assert "hx-get" not in poll_in(part)
+    assert "hx-get" not in poll_in(shown(as_publisher, "/activity/k1/"))
+
+
+def test_one_that_stays_sending_is_not_polled_for_ever(as_viewer: Client, paula: User) -> None:
+    operation(paula, "k1", ending=None)
+    page = shown(as_viewer, "/activity/k1/")
+    for _ in range(MAX_POLLS):
+        page = next_part(as_viewer, page)
+    assert "hx-get" not in poll_in(page)
+
+
+def test_a_row_that_opens_gets_its_exchange_alone(as_viewer: Client, paula: User) -> None:
+    operation(paula, "k1")
+    headers = {"HX-Request": "true", "HX-Target": "exchange-1"}
+    page = shown(as_viewer, "/activity/k1/", **headers)
+    assert "<html" not in page
+    assert '"operationKey": "k1"' in text(page)
+
+
+@pytest.mark.parametrize("outcome", [Outcome.NOT_SENT, Outcome.REJECTED])
+def test_a_publish_that_is_over_without_effect_is_retried_and_not_watched(
+    outcome: Outcome, as_publisher: Client, paula: User
+) -> None:
+    operation(paula, "k1", ending=AttemptResult(outcome, "Stopped."))
+    page = shown(as_publisher, "/activity/k1/")
+    links = [e.attributes.get("href") for e in elements(page, "a")]
+    assert "/pages/page_1/audiences/aud_1/versions/ver_2/publish/" in links
+    assert "Retry" in text(page)
+    assert "Watch this publish" not in text(page)
+
+
+def test_who_may_not_publish_is_not_offered_to_retry(as_viewer: Client, paula: User) -> None:
+    operation(paula, "k1", ending=AttemptResult(Outcome.NOT_SENT, "Stopped."))
+    assert "Retry" not in text(shown(as_viewer, "/activity/k1/"))
+
+
+def test_what_was_not_sent_is_not_said_to_be_sent(as_publisher: Client, paula: User) -> None:
+    operation(paula, "k1", ending=AttemptResult(Outcome.NOT_SENT, "Stopped."))
+    answer = text(shown(as_publisher, "/activity/k1/")).split("Answer", 1)[1]
+    assert "nothing reached the service" in answer
+    assert "sent" not in answer.replace("Not sent", "").replace("Nothing was sent", "").lower()
+
+
+def test_what_the_service_said_is_text(as_viewer: Client, paula: User) -> None:
+    said = "<script>alert(1)</script>"
+    operation(paula, "k1", ending=AttemptResult(Outcome.REJECTED, said, 500, said))
+    assert said not in shown(as_viewer, "/activity/k1/")
+
+
+def test_a_webhook_is_shown_before_and_after(as_viewer: Client, ada: User) -> None:
+    body = {"active": False, "events": [], "url": "https://new.example"}
+    webhook(ada, "k1", body=body)
+    page = text(shown(as_viewer, "/activity/k1/"))
+    assert "active on off" in page
+    assert "None, an empty list" in page
+    assert "https://hooks.example/in" in page
+
+
+def test_an_operation_that_is_none_is_not_found(as_viewer: Client) -> None:
+    assert as_viewer.get("/activity/none/").status_code == 404
+
+
+@pytest.mark.parametrize("method", ["post", "put", "patch", "delete"])
+def test_nothing_changes_or_deletes_an_operation(
+    method: str, as_administrator: Client, paula: User
+) -> None:
+    operation(paula, "k1")
+    assert getattr(as_administrator, method)("/activity/k1/").status_code == 405
+    assert getattr(as_administrator, method)("/activity/").status_code == 405
+    assert Operation.objects.count() == 1
+
+
+def test_the_admin_does_not_know_operations_and_a_removed_account_leaves_its_own(
+    client: Client, paula: User
+) -> None:
+    operation(paula, "k1")
+    client.force_login(User.objects.create_superuser("root", password="root"))
+    assert "peration" not in text(shown(client, "/admin/"))
+    assert client.get("/admin/ledger/operation/").status_code == 404
+    client.post(f"/admin/auth/user/{paula.pk}/delete/", {"post": "yes"})
+    assert not User.objects.filter(username="paula").exists()
+    assert "paula Publish version 2" in text(shown(client))
+
+
+# The file
+
+
+def exported(client: Client, query: str = "") -> list[dict[str, str]]:
+    answer = client.get(f"/activity/export.csv{query}")
+    return list(csv.DictReader(io.StringIO(answer.getvalue().decode("utf-8-sig"))))
+
+
+def test_the_export_has_all_that_is_filtered_and_runs_nothing(
+    as_viewer: Client, paula: User, ada: User
+) -> None:
+    operation(paula, "k1", target=Target("page_1", "aud_1", "ver_2", 2, target_name="=1+1"))
+    webhook(ada, "k2", ending=REFUSED)
+    lines = exported(as_viewer, "?actor=paula")
+    assert [line["operation key"] for line in lines] == ["k1"]
+    assert lines[0]["on"] == "'=1+1"
+    assert lines[0]["outcome"] == "Done"
+    assert lines[0]["body sent"] == '{"operationKey": "k1"}'
+
+
+def test_who_sent_it_again_is_on_record_in_the_list_the_filter_and_the_file(
+    as_viewer: Client, paula: User
+) -> None:
+    lost = operation(paula, "k1", ending=LOST)
+    operation(paula, "k2")
+    attempt = begin_retry(lost, actor=person("quinn", "Publishers"))
+    assert attempt is not None
+    end(attempt, AttemptResult(Outcome.ACCEPTED, status_code=200))
+    page = shown(as_viewer, "/activity/?actor=quinn")
+    assert keys_in(page) == ["k1"]
+    assert "paula, quinn Publish version 2" in text(page)
+    assert "<option selected>quinn</option>" in page
+    [line] = exported(as_viewer, "?actor=quinn")
+    first, second = line["each attempt"].split("; ")
+    assert re.fullmatch(r"1: paula, \S+\+00:00, Outcome unknown", first)
+    assert re.fullmatch(r"2: quinn, \S+\+00:00, Done, 200", second)
+    assert line["person"] == "paula"
+
+
+def test_who_sent_twice_has_one_line(as_viewer: Client, paula: User) -> None:
+    attempt = begin_retry(operation(paula, "k1", ending=LOST), actor=paula)
+    assert attempt is not None
+    assert len(exported(as_viewer, "?actor=paula")) == 1
+
+
+# Settling
+
+
+def settle(client: Client, how: str, key: str = "k1") -> str:
+    answer = client.post(f"/activity/{key}/{how}/", follow=True)
+    assert answer.status_code == 200
+    return text(answer.content.decode())
+
+
+def test_a_page_that_is_among_the_newest_was_created(
+    as_publisher: Client, paula: User, far_end: FarEnd
+) -> None:
+    new_page(paula, "k1", ending=LOST)
+    made = wire.page(name="Fleet", pageContext="Lorries.", pageId="page_9")
+    made["createdAt"] = timezone.now().isoformat()
+    far_end.answers(200, json=wire.envelope(made))
+    assert "Create page: Done." in settle(as_publisher, "check")
+    assert Operation.objects.get().page_id == "page_9"
+
+
+def made(page_id: str, minutes_ago: int) -> dict[str, Any]:
+    """Return a page of the words that `new_page` asks for."""
+    words = {"name": "Fleet", "brandId": "brand_1", "pageContext": "Lorries."}
+    at = timezone.now() - timedelta(minutes=minutes_ago)
+    return wire.page(pageId=page_id, createdAt=at.isoformat(), **words)
+
+
+def test_one_page_of_two_lost_requests_of_the_same_words_settles_neither(
+    as_publisher: Client, paula: User, far_end: FarEnd
+) -> None:
+    for key in ("k1", "k2"):
+        new_page(paula, key, ending=LOST)
+    far_end.answers(200, json=wire.envelope(made("page_new", 0)))
+    for key in ("k2", "k1"):
+        said = text(settle(as_publisher, "check", key))
+        assert "with the id page_new, but another request of the same words is open too" in said
+    assert set(Operation.objects.values_list("outcome", flat=True)) == {Outcome.UNKNOWN}
+
+
+@pytest.mark.parametrize("keys", [("k1", "k2"), ("k2", "k1")])
+def test_two_pages_of_two_lost_requests_are_each_one_s_own(
+    keys: tuple[str, str], as_publisher: Client, paula: User, far_end: FarEnd
+) -> None:
+    now = timezone.now()
+    new_page(paula, "k1", ending=LOST, at=now - timedelta(minutes=9))
+    new_page(paula, "k2", ending=LOST, at=now - timedelta(minutes=8))
+    far_end.answers(200, json=wire.envelope(made("page_2", 8), made("page_1", 9)))
+    for key in keys:
+        settle(as_publisher, "check", key)
+    pages = dict(Operation.objects.values_list("operation_key", "page_id"))
+    assert pages == {"k1": "page_1", "k2": "page_2"}
+
+
+def test_a_page_made_before_the_other_request_is_the_first_one_s(
+    as_publisher: Client, paula: User, far_end: FarEnd
+) -> None:
+    new_page(paula, "k1", ending=LOST, at=timezone.now() - timedelta(hours=1))
+    new_page(paula, "k2", ending=LOST)
+    far_end.answers(200, json=wire.envelope(made("page_1", 59)))
+    for key in ("k2", "k1"):
+        settle(as_publisher, "check", key)
+    outcomes = dict(Operation.objects.values_list("operation_key", "outcome"))
+    assert outcomes == {"k1": Outcome.ACCEPTED, "k2": Outcome.UNKNOWN}
+
+
+@pytest.mark.parametrize(
+    "differs",
+    [{"createdAt": "2026-03-01T09:00:00Z"}, {"pageContext": "Ships."}, {"name": "Fleets"}],
+)
+def test_another_page_proves_nothing(
+    differs: dict[str, Any], as_publisher: Client, paula: User, far_end: FarEnd
+) -> None:
+    new_page(paula, "k1", ending=LOST)
+    other = wire.page(name="Fleet", pageContext="Lorries.", createdAt=timezone.now().isoformat())
+    far_end.answers(200, json=wire.envelope(other | differs))
+    assert "no such page is among the newest" in settle(as_publisher, "check")
+    assert Operation.objects.get().outcome == Outcome.UNKNOWN
+
+
+def test_a_page_is_sent_again_only_after_a_look(
+    as_publisher: Client, paula: User, far_end: FarEnd
+) -> None:
+    new_page(paula, "k1", ending=LOST)
+    far_end.answers(200, json=wire.envelope())
+    assert "Send again" not in text(shown(as_publisher, "/activity/k1/"))
+    settle(as_publisher, "send-again")
+    assert far_end.sent == []
+    settle(as_publisher, "check")
+    assert "may create a second page" in text(shown(as_publisher, "/activity/k1/"))
+    far_end.answers(201, json=wire.page(name="Fleet"))
+    assert "Create page: Done." in settle(as_publisher, "send-again")
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "outcome"),
+    [
+        (False, {"active": True}, Outcome.ACCEPTED),
+        (True, {"active": True}, Outcome.UNKNOWN),
+        (False, {"active": False}, Outcome.UNKNOWN),
+        (False, None, Outcome.UNKNOWN),
+    ],
+)
+def test_a_webhook_that_became_what_was_asked_for_is_settled(
+    now: bool, before: Any, outcome: Outcome, ada: User, far_end: FarEnd
+) -> None:
+    webhook(ada, "k1", before=before, ending=LOST)
+    far_end.answers(200, json=wire.subscription(active=now))
+    settle(logged_in(ada), "check")
+    assert far_end.sent[0].content == b"{}"
+    assert Operation.objects.get().outcome == outcome
+
+
+def test_a_webhook_is_sent_again_as_it_was(
+    as_administrator: Client, ada: User, far_end: FarEnd
+) -> None:
+    webhook(ada, "k1", ending=LOST)
+    far_end.answers(200, json=wire.subscription())
+    assert "Update webhook: Done." in settle(as_administrator, "send-again")
+    assert [request.content for request in far_end.sent] == [b"{}", b'{"active":false}']
+
+
+def test_a_look_that_gets_no_answer_says_so(
+    as_administrator: Client, ada: User, far_end: FarEnd
+) -> None:
+    webhook(ada, "k1", ending=LOST)
+    far_end.fails(httpx.ReadTimeout)
+    assert "nothing could be seen. The service did not answer" in settle(as_administrator, "check")
+
+
+def test_what_is_settled_is_not_sent_again(
+    as_publisher: Client, paula: User, far_end: FarEnd
+) -> None:
+    operation(paula, "k1")
+    settle(as_publisher, "send-again")
+    settle(as_publisher, "check")
+    assert far_end.sent == []
+
+
+@pytest.mark.parametrize("how", ["check", "send-again"])
+def test_who_may_not_do_it_may_not_settle_it(
+    how: str, as_viewer: Client, paula: User, ada: User, far_end: FarEnd
+) -> None:
+    operation(paula, "k1", ending=LOST)
+    webhook(ada, "k2", ending=LOST)
+    assert as_viewer.post(f"/activity/k1/{how}/").status_code == 403
+    assert logged_in(paula).post(f"/activity/k2/{how}/").status_code == 403
+    assert "Your account may not settle it." in text(shown(as_viewer, "/activity/k1/"))
+    assert far_end.sent == []

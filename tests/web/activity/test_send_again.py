@@ -1,0 +1,220 @@
+"""Sending again: what went on since is read first, and not undone unasked."""
+
+import re
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+from django.test import Client
+
+from dashboard.ledger.models import Operation
+from dashboard.ledger.models.operations import Outcome
+from tests import wire
+from tests.far_end import FarEnd
+from tests.web.html import elements, text
+from tests.web.publishing.publishing_service import PublishingService, accepts, answers, fails
+from tests.web.publishing.test_publish import form_in
+from tests.web.remembering import know_subscription
+from tests.web.webhooks import webhook_service
+from tests.web.webhooks.webhook_service import WebhookService, cut
+
+DIALOG = {"HX-Request": "true", "HX-Target": "dialogs"}
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def service(far_end: FarEnd) -> PublishingService:
+    far_end.answer = made = PublishingService()
+    return made
+
+
+def publish(client: Client, version_id: str, **typed: str) -> None:
+    """Open the form of a version and send it."""
+    address = f"/pages/page_1/audiences/aud_1/versions/{version_id}/publish/"
+    found = re.search(r'name="operation_key" value="([^"]+)"', client.get(address).content.decode())
+    assert found
+    client.post(address, {"operation_key": found[1]} | typed)
+
+
+# A publish
+
+
+@pytest.fixture
+def lost(as_publisher: Client, service: PublishingService) -> str:
+    """Publishing version 2 was cut off, with this key; version 3 is live since."""
+    service.way = fails(httpx.ReadError, carried_out=False)
+    publish(as_publisher, "ver_2")
+    service.way = accepts
+    service.latest = wire.version(versionId="ver_3", versionNumber=3)
+    publish(as_publisher, "ver_3", number="3")
+    service.moves_on("published")
+    return Operation.objects.get(version_id="ver_2").operation_key
+
+
+def test_what_would_replace_a_newer_version_asks_for_its_number(
+    as_publisher: Client, service: PublishingService, lost: str
+) -> None:
+    answer = as_publisher.post(f"/activity/{lost}/send-again/")
+    page = text(answer.content.decode())
+    assert answer.status_code == 422
+    assert lost not in service.keys
+    assert "Nothing was sent again. Read what was found first." in page
+    assert "Version 3 is newer." in page
+    assert "Type 2 to send again" in page
+    assert "Live now Version 3" in page
+
+
+def test_the_number_typed_sends_it_with_its_own_key(
+    as_publisher: Client, service: PublishingService, lost: str
+) -> None:
+    again = f"/activity/{lost}/send-again/"
+    page = as_publisher.post(again).content.decode()
+    assert again in [form.attributes.get("action") for form in elements(page, "form")]
+    form = form_in(page) | {"from": "publish"}
+    wrong = as_publisher.post(again, form | {"number": "3"})
+    assert (wrong.status_code, lost in service.keys) == (422, False)
+    right = as_publisher.post(again, form | {"number": "2"})
+    assert right.headers["Location"].endswith(f"/publish/?operation={lost}")
+    assert service.keys[-1] == lost
+
+
+def test_htmx_is_asked_in_the_dialog(as_publisher: Client, lost: str) -> None:
+    answer = as_publisher.post(f"/activity/{lost}/send-again/", {"from": "publish"}, headers=DIALOG)
+    page = answer.content.decode()
+    assert page.strip().startswith("<dialog")
+    assert '<input type="hidden" name="from" value="publish">' in page
+
+
+def test_a_look_that_proves_it_was_done_sends_nothing(
+    as_publisher: Client, service: PublishingService
+) -> None:
+    service.way = answers(500)
+    publish(as_publisher, "ver_2")
+    service.moves_on("published")
+    key = Operation.objects.get().operation_key
+    as_publisher.post(f"/activity/{key}/send-again/")
+    assert Operation.objects.get().outcome == Outcome.ACCEPTED
+    assert service.keys == [key]
+
+
+def test_nothing_is_sent_again_while_nothing_can_be_read(
+    as_publisher: Client, far_end: FarEnd, lost: str
+) -> None:
+    far_end.fails(httpx.ConnectError)
+    known = len(far_end.sent)
+    page = as_publisher.post(f"/activity/{lost}/send-again/").content.decode()
+    assert "The service does not answer." in text(page)
+    assert {request.method for request in far_end.sent[known:]} == {"GET"}
+    assert Operation.objects.get(version_id="ver_2").outcome == Outcome.UNKNOWN
+
+
+# A change of a webhook
+
+
+@pytest.fixture
+def webhooks(far_end: FarEnd) -> WebhookService:
+    far_end.answer = made = WebhookService()
+    know_subscription()
+    return made
+
+
+def switch(client: Client, active: str) -> None:
+    """Press the switch and say yes where it asks."""
+    data = {"active": active, "confirmed": "1", "operation_key": str(uuid4())}
+    client.post("/webhooks/whs_1/active/", data)
+
+
+@pytest.fixture
+def cut_off(as_administrator: Client, webhooks: WebhookService) -> str:
+    """Switching off was cut off with this key, and never carried out."""
+    webhooks.way = cut(carried_out=False)
+    switch(as_administrator, "off")
+    webhooks.way = webhook_service.accepts
+    webhooks.changes.clear()
+    return Operation.objects.get().operation_key
+
+
+def sent_again(client: Client, key: str) -> str:
+    return text(client.post(f"/activity/{key}/send-again/", follow=True).content.decode())
+
+
+def test_a_webhook_that_is_as_it_was_gets_the_change_again(
+    as_administrator: Client, webhooks: WebhookService, cut_off: str
+) -> None:
+    assert "Update webhook: Done." in sent_again(as_administrator, cut_off)
+    assert webhooks.changes == [{"active": False}]
+
+
+def test_what_was_changed_there_and_back_since_is_not_undone(
+    as_administrator: Client, webhooks: WebhookService, cut_off: str
+) -> None:
+    switch(as_administrator, "off")
+    switch(as_administrator, "on")
+    page = sent_again(as_administrator, cut_off)
+    assert "active is true now, and another change of it was asked for later" in page
+    assert "So nothing was sent again" in page
+    assert webhooks.held["active"] is True
+
+
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        ({"url": "https://old.example"}, 'and was "https://old.example" before'),
+        (None, "and what it was before is not known"),
+    ],
+)
+def test_what_was_changed_at_the_service_since_is_shown_and_not_overwritten(
+    before: Any, said: str, as_administrator: Client, webhooks: WebhookService, cut_off: str
+) -> None:
+    body = {"url": "https://new.example"}
+    Operation.objects.update(body_sent=body, before=before)
+    page = sent_again(as_administrator, cut_off)
+    assert f'url is "https://hooks.example/in" now, {said}' in page
+    assert webhooks.changes == []
+
+
+def test_what_was_changed_there_and_back_outside_is_not_undone(
+    as_administrator: Client, webhooks: WebhookService, cut_off: str
+) -> None:
+    webhooks.held |= {"updatedAt": "2026-03-12T15:00:00Z"}
+    page = sent_again(as_administrator, cut_off)
+    assert "it was changed meanwhile and changed back. So nothing was sent again" in page
+    assert webhooks.changes == []
+
+
+def test_a_service_that_moves_updated_at_when_it_is_read_proves_nothing(
+    as_administrator: Client, webhooks: WebhookService, cut_off: str
+) -> None:
+    def moves(of: WebhookService, request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, json=of.held | {"updatedAt": f"2026-03-12T15:0{of.reads}:00Z"})
+
+    webhooks.reading = moves
+    assert "Update webhook: Done." in sent_again(as_administrator, cut_off)
+
+
+def test_another_field_that_was_changed_since_is_in_nobody_s_way(
+    as_administrator: Client, webhooks: WebhookService, cut_off: str
+) -> None:
+    webhooks.held |= {"url": "https://new.example"}
+    assert "Update webhook: Done." in sent_again(as_administrator, cut_off)
+    assert webhooks.held["url"] == "https://new.example"
+
+
+def test_a_webhook_that_cannot_be_read_is_not_changed(
+    as_administrator: Client, webhooks: WebhookService, cut_off: str
+) -> None:
+    webhooks.reading = webhook_service.away
+    page = sent_again(as_administrator, cut_off)
+    assert "nothing could be seen, so nothing was sent again." in page
+    assert webhooks.changes == []
+
+
+def test_a_change_of_a_webhook_is_offered_without_a_key_and_with_a_way_to_the_form(
+    as_administrator: Client, cut_off: str
+) -> None:
+    page = as_administrator.get(f"/activity/{cut_off}/").content.decode()
+    assert "same key" not in text(page)
+    assert "look at the webhook and change it there" in text(page)
+    assert "/webhooks/whs_1/" in [e.attributes.get("href") for e in elements(page, "a")]

@@ -1,0 +1,241 @@
+"""One audience: what it sets for itself, what is in effect, and what is live."""
+
+from typing import Any
+
+import httpx
+import pytest
+from django.test import Client
+
+from dashboard.contract.audiences import Audience
+from dashboard.ledger.recording import record_audiences
+from tests import wire
+from tests.far_end import FarEnd
+from tests.web.html import elements, text
+from tests.web.one_audience import get, serve
+from tests.web.remembering import know_pages
+
+pytestmark = pytest.mark.django_db
+
+
+def remember(**differs: Any) -> None:
+    record_audiences("page_1", [Audience.model_validate(wire.audience(**differs))])
+
+
+def test_the_head_says_what_is_live_and_what_is_newer(far_end: FarEnd, as_viewer: Client) -> None:
+    serve(far_end, wire.audience())
+    seen = text(get(as_viewer, "audience-detail"))
+    assert "Version 1 live" in seen
+    assert "Version 2 draft" in seen
+    assert "Compare 1 with 2" in seen
+
+
+def test_a_publisher_is_offered_the_latest_version(far_end: FarEnd, as_publisher: Client) -> None:
+    serve(far_end, wire.audience())
+    page = get(as_publisher, "audience-detail")
+    link = next(a for a in elements(page, "a") if a.attributes.get("hx-target") == "#dialogs")
+    assert link.attributes["href"].endswith("/audiences/aud_1/versions/ver_2/publish/")
+    assert "Publish version 2" in text(page)
+
+
+@pytest.mark.parametrize("name", ["audience-detail", "version-list", "version-compare"])
+@pytest.mark.parametrize("archived", ["audience", "page"])
+def test_nothing_is_offered_of_what_is_archived_and_it_says_why(
+    name: str, archived: str, far_end: FarEnd, as_publisher: Client
+) -> None:
+    know_pages(wire.page(status="archived" if archived == "page" else "published"))
+    archived_at = "2026-11-01T00:00:00Z" if archived == "audience" else None
+    serve(far_end, wire.audience(archivedAt=archived_at))
+    page = get(as_publisher, name)
+    assert "/publish/" not in page
+    said = {"audience": "This audience", "page": "This audience’s page"}[archived]
+    is_said = f"{said} is archived, so publishing isn’t offered." in text(page)
+    assert is_said is (name != "version-compare")
+
+
+def test_a_viewer_is_offered_nothing_to_publish(far_end: FarEnd, as_viewer: Client) -> None:
+    serve(far_end, wire.audience())
+    assert "/publish/" not in get(as_viewer, "audience-detail")
+
+
+@pytest.mark.parametrize("status", ["queued", "processing", "pending", "cancelled"])
+def test_a_version_on_its_way_or_cancelled_is_not_offered(
+    status: str, far_end: FarEnd, as_publisher: Client
+) -> None:
+    serve(far_end, wire.audience(latestVersion=wire.version(status=status)))
+    page = get(as_publisher, "audience-detail")
+    assert f"Version 2 {status}" in text(page)
+    assert "/publish/" not in page
+
+
+def test_a_live_latest_version_is_not_offered(far_end: FarEnd, as_publisher: Client) -> None:
+    serve(far_end, wire.audience(latestVersion=wire.live_version()))
+    page = get(as_publisher, "audience-detail")
+    assert "/publish/" not in page
+    assert "Compare" not in text(page)
+
+
+def test_absent_null_and_empty_overrides_each_have_their_word(
+    far_end: FarEnd, as_viewer: Client
+) -> None:
+    audience = wire.audience(actionFormInstructionsOverride="", actionFormIdOverride=None)
+    serve(far_end, audience)
+    seen = text(get(as_viewer, "audience-detail"))
+    assert "actionUrlOverride Not sent by the service" in seen
+    assert "actionFormInstructionsOverride Empty text" in seen
+    assert "actionFormIdOverride —empty" in seen
+
+
+def test_an_override_stands_beside_the_page_s_own_button(
+    far_end: FarEnd, as_viewer: Client
+) -> None:
+    button = {"actionId": "act_1", "buttonTitle": "Book", "url": "https://kestrel.example/book"}
+    page = wire.page(actions=[button])
+    serve(far_end, wire.audience(actionUrlOverride="https://kestrel.example/mine"), page=page)
+    html = get(as_viewer, "audience-detail")
+    hrefs = [a.attributes["href"] for a in elements(html, "a")]
+    assert "https://kestrel.example/mine" in hrefs
+    assert "https://kestrel.example/book" in hrefs
+
+
+def test_an_address_that_could_do_harm_is_no_link(far_end: FarEnd, as_viewer: Client) -> None:
+    serve(far_end, wire.audience(actionUrlOverride="javascript:alert(1)"))
+    page = get(as_viewer, "audience-detail")
+    assert "javascript:alert(1)" in text(page)
+    assert not any("javascript" in a.attributes.get("href", "") for a in elements(page, "a"))
+
+
+METADATA = {
+    "metadataOverride": {"title": "Ours", "ogTitle": "", "author": None, "inventedField": "new"},
+    "effectiveMetadata": {"title": "Ours", "ogTitle": "The page's", "keywords": ["a", "b"]},
+}
+
+
+@pytest.mark.parametrize(
+    ("chosen", "names"),
+    [
+        ("", {"title", "ogTitle", "inventedField"}),
+        ("set", {"title", "ogTitle", "inventedField"}),
+        ("differs", {"ogTitle", "inventedField"}),
+        ("nonsense", {"title", "ogTitle", "inventedField"}),
+    ],
+)
+def test_metadata_shows_what_is_set_or_what_differs(
+    chosen: str, names: set[str], far_end: FarEnd, as_viewer: Client
+) -> None:
+    serve(far_end, wire.audience(**METADATA))
+    part = get(as_viewer, "audience-detail", target="metadata", metadata=chosen)
+    assert elements(part)[0].attributes["id"] == "metadata"
+    assert {name for name in ("title", "ogTitle", "keywords", "inventedField", "author")
+            if f'<span class="mono">{name}</span>' in part} == names  # fmt: skip
+    assert "Set here 3" in text(part)
+    assert "Differs 2" in text(part)
+
+
+def test_all_21_metadata_fields_and_unknown_ones_can_be_shown(
+    far_end: FarEnd, as_viewer: Client
+) -> None:
+    serve(far_end, wire.audience(**METADATA))
+    part = text(get(as_viewer, "audience-detail", target="metadata", metadata="all"))
+    assert "All 22" in part
+    assert "keywords Not sent by the service a, b" in part
+    assert "twitterImageFileId Not sent by the service Not sent by the service" in part
+
+
+def test_an_audience_of_ids_alone_is_a_whole_page(far_end: FarEnd, as_publisher: Client) -> None:
+    serve(far_end, {"audienceId": "aud_1"})
+    seen = text(get(as_publisher, "audience-detail"))
+    assert "Name not given" in seen
+    assert "Nothing of this audience is live." in seen
+    assert "No supplementary context: the service sent none." in seen
+
+
+def test_unknown_statuses_and_fields_are_shown_by_their_names(
+    far_end: FarEnd, as_viewer: Client
+) -> None:
+    version = wire.version(status="simmering", mood="hopeful")
+    serve(far_end, wire.audience(latestVersion=version))
+    page = text(get(as_viewer, "audience-detail"))
+    assert "Version 2 simmering" in page
+    assert '"mood": "hopeful"' in page
+
+
+def test_the_service_s_text_is_never_markup(far_end: FarEnd, as_viewer: Client) -> None:
+    evil = "<script>alert(1)</script>"
+    serve(
+        far_end,
+        wire.audience(
+            effectiveName=evil, supplementaryContext=evil, metadataOverride={"title": evil}
+        ),
+    )
+    page = get(as_viewer, "audience-detail")
+    assert "<script>alert" not in page
+    assert evil in text(page)
+
+
+def test_an_audience_that_the_list_lacks_is_shown_as_last_seen(
+    far_end: FarEnd, as_viewer: Client
+) -> None:
+    remember()
+    serve(far_end, wire.audience(audienceId="aud_2"))
+    seen = text(get(as_viewer, "audience-detail"))
+    assert "The service's list of audiences does not have this one now" in seen
+    assert "Version 1 live" in seen
+
+
+def test_an_audience_that_can_t_be_read_is_shown_as_last_seen_with_the_place(
+    far_end: FarEnd, as_viewer: Client
+) -> None:
+    broken = wire.audience(latestVersion=wire.version(versionNumber="two"))
+    serve(far_end, broken)
+    assert "items.0.latestVersion.versionNumber" in get(as_viewer, "audience-detail", status=502)
+    remember()
+    seen = text(get(as_viewer, "audience-detail"))
+    assert "items.0.latestVersion.versionNumber" in seen
+    assert "does not have this one" not in seen
+
+
+def test_an_audience_nobody_ever_saw_is_not_found(far_end: FarEnd, as_viewer: Client) -> None:
+    serve(far_end)
+    assert "none was seen here" in get(as_viewer, "audience-detail", status=404)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"status_code": 500, "text": "boom"},
+        {"status_code": 200, "text": "<html>"},
+        {"status_code": 403, "json": {"detail": "No"}},
+    ],
+)
+def test_without_a_usable_answer_the_last_known_is_shown_and_publishing_held_back(
+    answer: dict[str, Any], far_end: FarEnd, as_publisher: Client
+) -> None:
+    far_end.answers(**answer)
+    assert get(as_publisher, "audience-detail", status=502)
+    remember()
+    page = get(as_publisher, "audience-detail")
+    assert "You are looking at what was last known" in page
+    assert "Publish version 2: held back until the service answers" in text(page)
+    assert "/publish/" not in page
+
+
+def test_nobody_answering_is_said_so(far_end: FarEnd, as_publisher: Client) -> None:
+    far_end.fails(httpx.ConnectError)
+    assert "not answering" in get(as_publisher, "audience-detail", status=504)
+    remember()
+    assert "You are looking at what was last known" in get(as_publisher, "audience-detail")
+
+
+def test_one_call_and_few_queries_make_the_page(
+    far_end: FarEnd, as_viewer: Client, django_assert_max_num_queries: Any
+) -> None:
+    serve(far_end, *[wire.audience(audienceId=f"aud_{n}") for n in range(1, 60)])
+    get(as_viewer, "audience-detail")  # sees the page, too
+    far_end.sent.clear()
+    with django_assert_max_num_queries(11):
+        get(as_viewer, "audience-detail")
+    assert len(far_end.sent) == 1
+
+
+def test_nobody_reads_without_logging_in(client: Client) -> None:
+    assert get(client, "audience-detail", status=302) == ""

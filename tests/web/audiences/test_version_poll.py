@@ -1,0 +1,169 @@
+"""The history follows a version that is on its way, and is left alone otherwise."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+from django.test import Client
+
+from dashboard.contract.audiences import AudienceVersion
+from dashboard.ledger.recording import record_version
+from dashboard.operations.publish_progress import MAX_POLLS
+from tests import wire
+from tests.far_end import FarEnd
+from tests.web.html import Element, elements, text
+from tests.web.one_audience import address, serve
+
+pytestmark = pytest.mark.django_db
+
+PART = {"HX-Request": "true", "HX-Target": "watch"}
+
+
+def ago(**time: float) -> str:
+    return (datetime.now(UTC) - timedelta(**time)).isoformat()
+
+
+def queued(**differs: Any) -> dict[str, Any]:
+    return wire.version(status="queued", queuedAt=ago(seconds=20)) | differs
+
+
+def shown(client: Client, at: str = "", **headers: str) -> str:
+    answer = client.get(at or address("version-list"), headers=headers or None)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def watch_in(page: str) -> Element | None:
+    return next((e for e in elements(page) if e.attributes.get("id") == "watch"), None)
+
+
+def asks_at(page: str) -> str:
+    watch = watch_in(page)
+    assert watch
+    return watch.attributes.get("hx-get", "")
+
+
+@pytest.mark.parametrize("latest", [wire.version(), wire.version(status="cancelled")])
+def test_nothing_on_its_way_asks_for_nothing(
+    latest: dict[str, Any], far_end: FarEnd, as_viewer: Client
+) -> None:
+    serve(far_end, wire.audience(latestVersion=latest))
+    watch = watch_in(shown(as_viewer))
+    assert watch
+    assert watch.attributes["hx-trigger"] == "again, version-published from:body"
+
+
+@pytest.mark.parametrize("status", ["pending", "queued", "processing"])
+def test_a_version_on_its_way_is_watched(status: str, far_end: FarEnd, as_viewer: Client) -> None:
+    serve(far_end, wire.audience(latestVersion=queued(status=status)))
+    page = shown(as_viewer)
+    assert re.search(r"Version 2 is on its way, for 2\d s\. This page follows it\.", text(page))
+    assert asks_at(page)
+
+
+@pytest.mark.parametrize(
+    ("waited", "delay"),
+    [({"seconds": 1}, "1s"), ({"seconds": 25}, "5s"), ({"minutes": 10}, "10s")],
+)
+def test_the_longer_it_takes_the_less_often_it_is_looked_at(
+    waited: dict[str, float], delay: str, far_end: FarEnd, as_viewer: Client
+) -> None:
+    serve(far_end, wire.audience(latestVersion=queued(queuedAt=ago(**waited))))
+    watch = watch_in(shown(as_viewer))
+    assert watch
+    assert f"load delay:{delay}, again" in watch.attributes["hx-trigger"]
+
+
+@pytest.mark.parametrize(("since", "delay"), [(None, "10s"), ("2026-03-01T09:00:00Z", "60s")])
+def test_one_that_is_old_or_undated_is_looked_at_rarely_and_not_for_ever(
+    since: str | None, delay: str, far_end: FarEnd, as_viewer: Client
+) -> None:
+    serve(far_end, wire.audience(latestVersion=queued(queuedAt=since)))
+    page = shown(as_viewer)
+    for _ in range(MAX_POLLS):
+        assert f"load delay:{delay}, again" in page
+        page = shown(as_viewer, asks_at(page).replace("&amp;", "&"), **PART)
+    assert "load delay" not in page
+    assert "This page has stopped looking by itself" in text(page)
+
+
+def test_a_look_that_finds_nothing_new_brings_no_list(far_end: FarEnd, as_viewer: Client) -> None:
+    serve(far_end, wire.audience(latestVersion=queued()))
+    at = asks_at(shown(as_viewer))
+    far_end.sent.clear()
+    part = shown(as_viewer, at, **PART)
+    assert asks_at(part) == at
+    assert "As of " in text(part)
+    assert "<ol" not in part
+    assert len(far_end.sent) == 1
+
+
+def test_a_change_brings_the_list_and_is_announced_once(far_end: FarEnd, as_viewer: Client) -> None:
+    serve(far_end, wire.audience(latestVersion=queued()))
+    at = asks_at(shown(as_viewer))
+    serve(far_end, wire.audience(latestVersion=queued(status="processing")))
+    part = shown(as_viewer, at, **PART)
+    assert "Version 2: processing." in text(part)
+    assert [e.attributes["id"] for e in elements(part, "li") if "id" in e.attributes] == [
+        "row-ver_2",
+        "row-ver_1",
+    ]
+    again = shown(as_viewer, asks_at(part), **PART)
+    assert "watch-said" not in again
+
+
+def test_the_end_is_said_and_asks_no_more(far_end: FarEnd, as_viewer: Client) -> None:
+    serve(far_end, wire.audience(latestVersion=queued()))
+    at = asks_at(shown(as_viewer))
+    live = wire.live_version(versionId="ver_2", versionNumber=2)
+    serve(far_end, wire.audience(latestVersion=live, publishedVersion=live))
+    part = shown(as_viewer, at, **PART)
+    assert "load delay" not in part
+    assert "Version 2 is live now." in text(part)
+
+
+def test_what_is_chosen_stays_chosen(far_end: FarEnd, as_viewer: Client) -> None:
+    serve(far_end, wire.audience(latestVersion=queued()))
+    at = asks_at(shown(as_viewer))
+    serve(far_end, wire.audience(latestVersion=queued(status="processing")))
+    part = shown(as_viewer, f"{at}&from=ver_2&to=ver_1", **PART)
+    chosen = [e.attributes for e in elements(part, "input") if "checked" in e.attributes]
+    assert [(one["name"], one["value"]) for one in chosen] == [("from", "ver_2"), ("to", "ver_1")]
+
+
+def test_an_earlier_version_asked_for_from_here_is_watched_until_it_is_live(
+    far_end: FarEnd, as_viewer: Client
+) -> None:
+    """The service shows only the latest and the live version."""
+    older = wire.version(
+        versionId="ver_0", versionNumber=0, status="queued", queuedAt=ago(seconds=5)
+    )
+    record_version("page_1", AudienceVersion.model_validate(older))
+    serve(far_end, wire.audience())
+    page = shown(as_viewer)
+    assert "Version 0 is on its way" in text(page)
+    live = wire.live_version(versionId="ver_0", versionNumber=0)
+    serve(far_end, wire.audience(publishedVersion=live))
+    part = shown(as_viewer, asks_at(page), **PART)
+    assert "load delay" not in part
+    assert "Version 0 is live now." in text(part)
+
+
+def test_a_look_that_fails_is_said_and_goes_on(far_end: FarEnd, as_viewer: Client) -> None:
+    serve(far_end, wire.audience(latestVersion=queued()))
+    at = asks_at(shown(as_viewer))
+    far_end.fails(httpx.ConnectError)
+    part = shown(as_viewer, at, **PART)
+    assert "The last look failed." in text(part)
+    assert asks_at(part)
+
+
+def test_a_look_costs_few_queries(
+    far_end: FarEnd, as_viewer: Client, django_assert_max_num_queries: Any
+) -> None:
+    serve(far_end, wire.audience(latestVersion=queued()))
+    at = asks_at(shown(as_viewer))
+    with django_assert_max_num_queries(12):
+        shown(as_viewer, at, **PART)

@@ -1,0 +1,140 @@
+"""Whose field a change belongs to, and whether it still fits."""
+
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from dashboard.contract.conversations import Change, Conversation, ConversationContext
+from dashboard.web.conversations.change_matching import (
+    ChangeState,
+    MatchedChange,
+    count_states,
+    match_change,
+    pending_changes,
+)
+from tests import wire
+
+FIELDS = {
+    "supplementary context": "current_supplementary_context",
+    "meta title": "current_meta_title",
+    "meta description": "current_meta_description",
+    "meta keywords": "current_meta_keywords",
+    "page context": "page_context",
+}
+NOW = {
+    "supplementary context": "Runs 64 trucks out of three depots.",
+    "meta title": "Kestrel for Brightwater",
+    "meta description": "Alarms that reach the driver first.",
+    "meta keywords": "cold chain, reefer",
+    "page context": "Every truck on one map.",
+}
+texts = st.text(min_size=1).filter(lambda text: bool(text.strip()))
+
+
+def matched(old: str | None, new: str | None, **now: str | None) -> MatchedChange:
+    current: dict[str, Any] = {FIELDS[name]: text for name, text in (now or NOW).items()}
+    return match_change(Change(previous_value=old, new_value=new), ConversationContext(**current))
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_an_old_text_that_is_a_field_now_is_ready_and_has_its_name(field: str) -> None:
+    found = matched(NOW[field], "Something else entirely")
+    assert (found.state, found.field_label) == (ChangeState.READY, field)
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_a_new_text_that_is_a_field_now_is_applied(field: str) -> None:
+    found = matched("What stood there before", NOW[field])
+    assert (found.state, found.field_label) == (ChangeState.APPLIED, field)
+
+
+def test_neither_text_in_any_field_means_the_base_has_moved() -> None:
+    found = matched("What stood there before", "What was to stand there")
+    assert (found.state, found.fields) == (ChangeState.MOVED, ())
+
+
+def test_blanks_and_line_breaks_do_not_count() -> None:
+    assert matched(" Kestrel\nfor  Brightwater ", "x").fields == ("meta title",)
+
+
+def test_an_excerpt_is_found_inside_its_field() -> None:
+    found = matched("out of three depots", "out of four depots")
+    assert (found.state, found.field_label) == (ChangeState.READY, "part of supplementary context")
+
+
+def test_an_excerpt_that_was_put_in_is_applied() -> None:
+    found = matched("64 trucks", "64 trucks out of three depots")
+    assert (found.state, found.is_part) == (ChangeState.APPLIED, True)
+
+
+def test_a_shortened_excerpt_is_ready_though_the_new_one_is_part_of_the_old() -> None:
+    assert matched("64 trucks out of three depots", "64 trucks out of").state is ChangeState.READY
+
+
+def test_a_short_word_is_not_looked_for_inside_a_field() -> None:
+    assert matched("trucks", "lorries").state is ChangeState.MOVED
+
+
+def test_an_empty_old_text_is_ready_where_fields_are_empty_and_names_them_all() -> None:
+    found = matched("", "A title", **NOW | {"meta title": None, "meta keywords": ""})
+    assert (found.state, found.field_label) == (ChangeState.READY, "meta title or meta keywords")
+
+
+def test_an_empty_old_text_whose_new_one_stands_there_is_applied() -> None:
+    found = matched(None, NOW["meta title"], **NOW | {"meta keywords": ""})
+    assert (found.state, found.fields) == (ChangeState.APPLIED, ("meta title",))
+
+
+def test_a_deletion_that_one_empty_field_shows_is_applied() -> None:
+    found = matched("Old keywords", "", **NOW | {"meta keywords": ""})
+    assert (found.state, found.fields) == (ChangeState.APPLIED, ("meta keywords",))
+
+
+def test_a_change_that_changes_nothing_is_applied() -> None:
+    assert matched(NOW["meta title"], NOW["meta title"]).state is ChangeState.APPLIED
+
+
+def test_a_context_that_gives_no_field_leaves_nothing_to_compare() -> None:
+    assert matched("a", "b", **dict.fromkeys(FIELDS)).state is ChangeState.UNKNOWN
+
+
+@given(st.none() | st.text(), st.none() | st.text(), st.lists(st.none() | st.text(), min_size=5))
+def test_any_texts_have_a_state_and_only_known_fields(
+    old: str | None, new: str | None, now: list[str | None]
+) -> None:
+    found = matched(old, new, **dict(zip(FIELDS, now, strict=False)))
+    assert found.state in ChangeState
+    assert set(found.fields) <= set(FIELDS)
+    assert bool(found.fields) is (found.state in {ChangeState.READY, ChangeState.APPLIED})
+
+
+@given(st.sampled_from(list(FIELDS)), texts, texts)
+def test_what_is_ready_is_applied_once_the_field_has_the_new_text(
+    field: str, old: str, new: str
+) -> None:
+    assume(old.split() != new.split())
+    before = matched(old, new, **NOW | {field: old})
+    assert before.state is ChangeState.READY
+    assert field in before.fields
+    after = matched(old, new, **dict.fromkeys(FIELDS, "") | {field: new})
+    assert (after.state, after.fields) == (ChangeState.APPLIED, (field,))
+
+
+def test_pending_changes_are_counted_by_state() -> None:
+    conversation = Conversation.model_validate(
+        wire.conversation(
+            context={"currentMetaTitle": "A"},
+            pendingChanges=[
+                {"changeId": "1", "previousValue": "A", "newValue": "B"},
+                {"changeId": "2", "previousValue": "Z", "newValue": "A"},
+                {"changeId": "3", "previousValue": "Y", "newValue": "X"},
+                {"changeId": "4"},
+            ],
+        )
+    )
+    counted = count_states(pending_changes(conversation))
+    assert counted[ChangeState.READY] == 1
+    assert counted[ChangeState.APPLIED] == 1
+    assert counted[ChangeState.MOVED] == 2

@@ -1,0 +1,717 @@
+"""The conversation page: what an operator reads, whatever the service sends."""
+
+import cProfile
+import json
+import pstats
+import re
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+from django.test import Client
+
+from tests import wire
+from tests.far_end import Answer, FarEnd
+from tests.web.hostile import PAYLOADS
+from tests.web.html import elements, text
+from tests.web.remembering import know_audiences
+
+# A conversation is never kept.
+pytestmark = pytest.mark.same_on_any_database
+
+URL = "/pages/page_1/audiences/aud_1/conversation/"
+FOUND = {"HX-Request": "true", "HX-Target": "found"}
+COUNTING = ("tabs", "filters", "standing")
+"""The parts of the page that count its messages."""
+
+
+@pytest.fixture
+def said(far_end: FarEnd) -> dict[str, Any]:
+    """The conversation the service answers with; a test changes it."""
+    conversation = wire.conversation()
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/messages"):
+            # Lone surrogates travel as escapes.
+            return httpx.Response(200, text=json.dumps(conversation))
+        return httpx.Response(200, json=wire.envelope(wire.audience()))
+
+    far_end.answer = answer
+    return conversation
+
+
+def message(**fields: Any) -> dict[str, Any]:
+    return {"messageId": "msg_1", "content": "Write the context.", "timestamp": 1.7e9} | fields
+
+
+def call(**fields: Any) -> dict[str, Any]:
+    return {"id": "call_1", "name": "find_person", "arguments": {"query": "ada"}} | fields
+
+
+def read(browser: Client, query: str = "", **headers: Any) -> str:
+    answer = browser.get(URL + query, headers=headers or None)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def visible(html: str) -> list[str]:
+    return [
+        element.attributes["id"]
+        for element in elements(html, "li")
+        if element.attributes.get("class") == "message" and "hidden" not in element.attributes
+    ]
+
+
+def test_a_conversation_reads_from_asking_to_changing(
+    as_viewer: Client, said: dict[str, Any]
+) -> None:
+    said["messages"] = [
+        message(),
+        message(
+            messageId="msg_2",
+            content="I **wrote** it.",
+            reasoning="They want it short.",
+            hasSnapshot=True,
+            toolCalls=[call(result={"name": "Ada"}), call(error="404 Not Found")],
+            changes=[{"changeId": "chg_1", "previousValue": "64 trucks", "newValue": "71 trucks"}],
+        ),
+        message(messageId="msg_3", content="And the share that", isInterrupted=True),
+    ]
+    html = read(as_viewer)
+    seen = text(html)
+    assert "Message 1 speaker not given" in seen
+    assert "Agent, message 2 inferred from tool calls, reasoning, changes Snapshot" in seen
+    assert "Reasoning 4 words" in seen
+    assert "find_person name: Ada Result" in seen
+    assert "find_person 404 Not Found Error" in seen
+    assert "<strong>wrote</strong>" in html
+    assert re.search("removed: 64 ?inserted: 71 trucks", seen)
+    assert seen.index("the share that") < seen.index("Interrupted. The message stops here.")
+
+
+def test_one_reading_costs_two_calls_however_long_it_is(
+    as_viewer: Client, said: dict[str, Any], far_end: FarEnd, django_assert_max_num_queries: Any
+) -> None:
+    said["messages"] = [message(messageId=f"m{n}", toolCalls=[call(result=n)]) for n in range(60)]
+    said["pendingChanges"] = [{"changeId": str(n), "newValue": str(n)} for n in range(60)]
+    read(as_viewer)  # remembers the audience
+    far_end.sent.clear()
+    with django_assert_max_num_queries(16):
+        read(as_viewer)
+    assert len(far_end.sent) == 2
+
+
+def test_a_conversation_leaves_nothing_in_the_database(
+    as_viewer: Client, said: dict[str, Any], django_assert_max_num_queries: Any
+) -> None:
+    from django.apps import apps
+
+    said["messages"] = [message(content="A secret of Marisol's", reasoning="Hers")]
+    said["context"] = {"currentMetaTitle": "Marisol's title"}
+    read(as_viewer)
+    for model in apps.get_models():
+        assert "Marisol" not in str(list(model._base_manager.values_list())), model
+
+
+def test_an_empty_conversation_says_so(as_viewer: Client, said: dict[str, Any]) -> None:
+    assert "nothing was said in it yet" in text(read(as_viewer))
+
+
+def test_an_audience_without_a_conversation_says_so_under_its_name(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.answer = without_conversation(404, wire.audience())
+    seen = text(read(as_viewer))
+    assert "No conversation" in seen
+    assert "The service lists this audience, but has no conversation for it. " in seen
+    assert "404: Nothing was said." in seen
+    assert "Brightwater Foods" in seen
+
+
+def test_an_audience_that_is_missing_too_is_not_said_to_be_listed(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    know_audiences(wire.audience())
+    far_end.answer = without_conversation(404)
+    seen = text(read(as_viewer))
+    assert "The service lists no such audience, and has no conversation for it." in seen
+    assert "lists this audience" not in seen
+
+
+def test_a_conversation_that_is_gone_says_so(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answer = without_conversation(410, wire.audience())
+    response = as_viewer.get(URL)
+    seen = text(response.content.decode())
+    assert response.status_code == 410
+    assert "The conversation is gone" in seen
+    assert "starts when someone works" not in seen
+    assert "410: Nothing was said." in seen
+
+
+def without_conversation(status: int, *audiences: dict[str, Any]) -> Answer:
+    """Return a service that lists these audiences and answers so for any conversation."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/messages"):
+            return httpx.Response(status, json={"detail": "Nothing was said."})
+        return httpx.Response(200, json=wire.envelope(*audiences))
+
+    return answer
+
+
+def test_a_conversation_of_an_audience_that_no_list_has_is_read_all_the_same(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/messages"):
+            return httpx.Response(200, json=wire.conversation(messages=[message()]))
+        return httpx.Response(200, json=wire.envelope())
+
+    far_end.answer = answer
+    assert "Write the context." in text(read(as_viewer))
+
+
+def test_neither_audience_nor_conversation_is_a_404(as_viewer: Client, far_end: FarEnd) -> None:
+    assert as_viewer.get(URL).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "sentence"),
+    [
+        (500, "oops", "The service could not do this"),
+        (200, "<html>", "can't be read"),
+        (200, '{"messages": 1}', "can't be read"),
+        (401, "{}", "refused our key"),
+    ],
+)
+def test_a_conversation_that_fails_leaves_the_audience_standing(
+    as_viewer: Client, far_end: FarEnd, status: int, body: str, sentence: str
+) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/messages"):
+            return httpx.Response(status, text=body)
+        return httpx.Response(200, json=wire.envelope(wire.audience()))
+
+    far_end.answer = answer
+    failed = as_viewer.get(URL)
+    seen = text(failed.content.decode())
+    assert failed.status_code == 502
+    assert sentence in seen
+    assert "Brightwater Foods" in seen
+    assert "conversations are never kept here" in seen
+
+
+def test_a_service_that_is_down_is_asked_once_and_said_under_the_audience_as_last_known(
+    as_publisher: Client, said: dict[str, Any], far_end: FarEnd
+) -> None:
+    read(as_publisher)
+    far_end.fails(httpx.ConnectError)
+    far_end.sent.clear()
+    failed = as_publisher.get(URL)
+    seen = text(failed.content.decode())
+    assert failed.status_code == 504
+    assert "what was last known" in seen
+    assert "Brightwater Foods" in seen
+    assert "conversations are never kept here" in seen
+    assert 'aria-disabled="true"' in failed.content.decode()
+    assert {request.url.path for request in far_end.sent} == {"/v0/pages/page_1/audiences"}
+
+
+def test_a_service_of_nulls_and_strangers_is_read(as_viewer: Client, said: dict[str, Any]) -> None:
+    said["conversation"] = {"publishedMessageId": None, "mood": "good"}
+    said["context"] = {}
+    said["messages"] = [
+        {},
+        dict.fromkeys(("messageId", "content", "timestamp", "toolCalls", "changes", "reasoning")),
+        message(content=""),
+        message(toolCalls=[{}, call(name=None, arguments=None, error="")]),
+        message(contentParts=[{"type": "file_reference", "fileId": "f_1"}, {"text": "typeless"}]),
+        message(changes=[{}], speaker="someone"),
+        message(timestamp=-1e300),
+    ]
+    said["pendingChanges"] = [{}, {"changeId": None, "previousValue": None, "newValue": "x"}]
+    seen = text(read(as_viewer))
+    assert "Nothing in this message: no text, no tool calls, no changes." in seen
+    assert "Empty message: the service sent a text with nothing in it." in seen
+    assert "No result and no error were sent." in seen
+    assert "Name not given" in seen
+    assert "A part of type “file_reference”, shown as it came" in seen
+    assert '"fileId": "f_1"' in seen
+    assert "typeless" in seen
+    assert "Fields the specification does not name 1" in seen
+    assert "Time not readable" in seen
+    assert "Nothing to compare with" in seen
+    assert "The service names no message up to which this was published." in seen
+
+
+def test_the_published_line_stands_where_the_service_says(
+    as_viewer: Client, said: dict[str, Any]
+) -> None:
+    said["conversation"] = {"publishedMessageId": "msg_1"}
+    said["messages"] = [message(), message(messageId="msg_2", changes=[{"newValue": "x"}])]
+    html = read(as_viewer)
+    assert "1 message and 1 change after what was published." in text(html)
+    assert "Conversation 2, 1 after publishing" in text(html)
+    assert html.index('id="m1"') < html.index('id="published"') < html.index('id="m2"')
+
+
+def test_pending_changes_stand_on_a_board_with_their_states(
+    as_viewer: Client, said: dict[str, Any]
+) -> None:
+    said["context"] = {"currentMetaTitle": "Kestrel", "currentMetaKeywords": "cold chain"}
+    said["messages"] = [message(changes=[{"changeId": "chg_1"}])]
+    said["pendingChanges"] = [
+        {"changeId": "chg_1", "previousValue": "Kestrel", "newValue": "Kestrel Fleet"},
+        {"changeId": "chg_2", "previousValue": "reefer", "newValue": "cold chain"},
+        {"changeId": "chg_3", "previousValue": "Gone", "newValue": "Never"},
+    ]
+    board = read(as_viewer, "?pending=moved").split('id="pending"')[1].split("</section>")[0]
+    seen = text("<section " + board)
+    assert "Pending changes 3" in seen
+    assert "Ready meta title inferred" in seen
+    assert "Already applied meta keywords inferred" in seen
+    assert "Base has moved inferred" in seen
+    assert "Made in message 1" in seen
+    shown = [
+        each.attributes["data-kinds"]
+        for each in elements(board, "div")
+        if "data-kinds" in each.attributes and "hidden" not in each.attributes
+    ]
+    assert shown == ["moved"]
+
+
+def test_errors_keep_the_turn_that_caused_them(as_viewer: Client, said: dict[str, Any]) -> None:
+    said["messages"] = [
+        message(messageId="a"),
+        message(messageId="b", content="Ask again."),
+        message(messageId="c", reasoning="Hm."),
+        message(messageId="d", toolCalls=[call(error="No")]),
+        message(messageId="e"),
+    ]
+    assert visible(read(as_viewer)) == ["m1", "m2", "m3", "m4", "m5"]
+    assert visible(read(as_viewer, "?show=errors")) == ["m2", "m4"]
+
+
+def test_a_filter_that_leaves_nothing_says_so(as_viewer: Client, said: dict[str, Any]) -> None:
+    said["messages"] = [message()]
+    html = read(as_viewer, "?show=errors")
+    assert '<p class="none" id="none-left">No message stays' in html
+    assert '<p class="none" id="none-left" hidden>' in read(as_viewer)
+
+
+def test_changes_only_are_the_messages_that_made_some(
+    as_viewer: Client, said: dict[str, Any]
+) -> None:
+    said["messages"] = [message(), message(messageId="b", changes=[{"newValue": "x"}])]
+    assert visible(read(as_viewer, "?show=changes")) == ["m2"]
+
+
+def test_a_search_counts_matches_inside_folded_calls_and_opens_them(
+    as_viewer: Client, said: dict[str, Any]
+) -> None:
+    said["messages"] = [
+        message(content="Reefer or reefer?"),
+        message(messageId="b", content="x", toolCalls=[call(result="x" * 9_000 + " REEFER")]),
+        message(messageId="c", content="Nothing of it."),
+    ]
+    html = read(as_viewer, "?q=reefer")
+    assert "3 matches for “reefer” in 2 of 3 messages" in text(html)
+    assert visible(html) == ["m1", "m2"]
+    [fold] = [each for each in elements(html, "details") if each.attributes.get("id") == "m2-1"]
+    assert "open" in fold.attributes
+    assert " REEFER" in html
+
+
+@pytest.mark.parametrize("words", ["then reefer alarms", "a & b", "two lines"])
+def test_a_search_finds_what_is_seen_and_not_the_markup(
+    as_viewer: Client, said: dict[str, Any], words: str
+) -> None:
+    said["messages"] = [message(content="Then **reefer** alarms, *a* & b.\nTwo\nlines.")]
+    assert "1 match for" in text(read(as_viewer, f"?q={quote(words)}"))
+    assert "Nothing matches" in text(read(as_viewer, "?q=**"))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("Then re**ef**er alarms", "reefer"),
+        ("See [the ree](https://a.example)fer", "reefer"),
+        ("A re&#101;fer, caf&eacute;", "reefer, cafe"),
+        ("A r\\_ee", "r_ee"),
+        ("```\nreefer\n```", "reefer"),
+        ("# One\n\n* two", "two"),
+    ],
+)
+def test_markup_inside_a_word_hides_it_from_no_search(
+    as_viewer: Client, said: dict[str, Any], content: str, words: str
+) -> None:
+    said["messages"] = [message(content=content, reasoning=content)]
+    assert "2 matches for" in text(read(as_viewer, f"?q={quote(words)}"))
+
+
+@pytest.mark.parametrize("words", ["kuhl", "KÜHLKETTE", "Ku\u0308hl", "strasse"])
+def test_a_search_ignores_case_and_accents(
+    as_viewer: Client, said: dict[str, Any], words: str
+) -> None:
+    said["messages"] = [
+        message(content="Die **Kühl**kette, Weserstraße.", toolCalls=[call(result="KÜHLKETTE")]),
+        message(messageId="b", toolCalls=[call(result="STRASSE")]),
+        message(messageId="c", content="Nothing of it."),
+    ]
+    assert "2 matches for" in text(read(as_viewer, f"?q={quote(words)}"))
+
+
+def test_a_search_renders_only_what_may_hold_the_words(
+    as_viewer: Client, said: dict[str, Any]
+) -> None:
+    said["messages"] = [message(messageId=f"m{n}", content=f"The **{n}th**") for n in range(50)]
+    with cProfile.Profile() as profile:
+        as_viewer.get(URL + "?q=30th", headers=FOUND)
+    calls = {key[2]: row[0] for key, row in pstats.Stats(profile).stats.items()}  # type: ignore[attr-defined]
+    assert calls["_markdown_shown"] >= 50
+    assert calls["visible_text"] == 1
+
+
+def test_a_search_by_htmx_gets_the_places_alone(as_viewer: Client, said: dict[str, Any]) -> None:
+    said["messages"] = [message(content="reefer"), message(messageId="b", toolCalls=[call()])]
+    answer = as_viewer.get(URL + "?q=ada", headers=FOUND)
+    [part] = [e for e in elements(answer.content.decode()) if e.attributes.get("id") == "found"]
+    assert part.attributes["data-messages"].split() == ["m2"]
+    assert part.attributes["data-calls"] == "m2-1"
+    assert b"<html" not in answer.content
+    assert "HX-Target" in answer["Vary"]
+
+
+def test_a_search_without_a_match_says_so(as_viewer: Client, said: dict[str, Any]) -> None:
+    said["messages"] = [message()]
+    assert "Nothing matches “zeppelin” in this 1 message," in text(read(as_viewer, "?q=zeppelin"))
+    assert "1 match for “the” in 1 of 1 message " in text(read(as_viewer, "?q=the"))
+    said["messages"] = [message(), message(messageId="b")]
+    assert "in these 2 messages, folded" in text(read(as_viewer, "?q=zeppelin"))
+
+
+def test_a_middling_result_comes_when_its_fold_is_opened(
+    as_viewer: Client, said: dict[str, Any]
+) -> None:
+    said["messages"] = [message(toolCalls=[call(result={"note": "word " * 2_000})])]
+    html = read(as_viewer)
+    [fold] = [each for each in elements(html, "details") if "hx-get" in each.attributes]
+    assert "word " * 40 not in html
+    inside = as_viewer.get(
+        fold.attributes["hx-get"], headers={"HX-Request": "true", "HX-Target": "m1-1-in"}
+    )
+    assert "word word" in inside.content.decode()
+    assert b"<html" not in inside.content
+    page = as_viewer.get(fold.attributes["hx-get"])
+    assert "call 1 of message 1" in text(page.content.decode())
+
+
+def test_a_large_result_shows_its_head_its_size_and_a_download(
+    as_viewer: Client, said: dict[str, Any]
+) -> None:
+    rows = {"rows": ["<b>row</b>"] * 20_000}
+    said["messages"] = [message(messageId="m/1", toolCalls=[call(result=rows)])]
+    html = read(as_viewer, "calls/m%252F1/1/")
+    assert re.search(r"Result: 25\d\.\d\sKB, of which this is the start", text(html))
+    assert len(html) < 40_000
+    [link] = [each for each in elements(html, "a") if "/results/" in each.attributes["href"]]
+    file = as_viewer.get(link.attributes["href"])
+    assert json.loads(file.content) == rows
+    assert file["Content-Disposition"] == 'attachment; filename="result-1-1.json"'
+    assert file["X-Content-Type-Options"] == "nosniff"
+
+
+def test_a_match_deep_in_a_large_result_is_shown_with_what_is_around_it(
+    as_viewer: Client, said: dict[str, Any]
+) -> None:
+    rows = ["Straße"] * 20_000
+    said["messages"] = [message(toolCalls=[call(result=[*rows, "a Reefer door", *rows])])]
+    html = read(as_viewer, "?q=reefer")
+    assert "Around the first match" in text(html)
+    assert "a Reefer door" in text(html)
+    assert "a Reefer door" in text(read(as_viewer, "calls/msg_1/1/?q=reefer"))
+
+
+@pytest.mark.parametrize(
+    "address", ["calls/msg_1/2/", "calls/msg_9/1/", "results/msg_1/0/", "results/@9/1/"]
+)
+def test_a_call_that_is_not_there_is_a_404(
+    as_viewer: Client, said: dict[str, Any], address: str
+) -> None:
+    said["messages"] = [message(toolCalls=[call(result=1)])]
+    assert as_viewer.get(URL + address).status_code == 404
+
+
+def test_two_hundred_messages_with_5_mb_of_results_make_a_small_page(
+    as_viewer: Client, said: dict[str, Any]
+) -> None:
+    large = {"rows": [f"row {n} of a long table" for n in range(1_000)]}
+    said["messages"] = [
+        message(messageId=f"m{n}", toolCalls=[call(result=large)]) for n in range(200)
+    ]
+    assert len(json.dumps(said)) > 5_000_000
+    assert len(read(as_viewer)) < 700_000
+
+
+@pytest.mark.parametrize("payload", PAYLOADS, ids=lambda payload: ascii(payload)[:40])
+def test_no_field_lets_a_hostile_text_be_more_than_text(
+    as_viewer: Client, said: dict[str, Any], payload: str
+) -> None:
+    said["messages"] = [
+        message(
+            messageId=payload,
+            content=payload,
+            contentParts=[{"type": payload, "text": payload, payload: payload}],
+            reasoning=payload,
+            toolCalls=[
+                call(name=payload, arguments={payload: payload}, result=[payload], error=payload),
+                call(result={payload: {payload: payload}}),
+                call(result=payload),
+            ],
+            changes=[{"changeId": payload, "previousValue": payload, "newValue": payload + "!"}],
+        )
+    ]
+    said["pendingChanges"] = said["messages"][0]["changes"]
+    said["context"] = dict.fromkeys(
+        ("currentSupplementaryContext", "currentMetaTitle", "pageContext"), payload
+    )
+    html = read(as_viewer)
+    assert_ours(html)
+    assert_ours(read(as_viewer, "?q=alert"))
+
+
+NEVER = ("img", "iframe", "object", "embed", "style", "base", "math", "video", "textarea")
+
+
+def assert_ours(html: str) -> None:
+    for element in elements(html):
+        assert element.tag not in NEVER
+        assert not [name for name in element.attributes if name.startswith("on")]
+        assert "style" not in element.attributes
+        if element.tag == "script":
+            assert element.attributes["src"].startswith("/static/")
+        href = element.attributes.get("href", "")
+        assert href.startswith(("/", "#", "?", "http://", "https://", "mailto:")) or not href
+        if href.startswith(("http:", "https:")):
+            assert "nofollow" in element.attributes["rel"]
+
+
+def test_an_export_as_json_is_what_the_service_sent(
+    as_viewer: Client, said: dict[str, Any]
+) -> None:
+    said["messages"] = [message(mood="unknown field", toolCalls=[call(result=None)])]
+    file = as_viewer.get(URL + "export/?format=json")
+    assert json.loads(file.content) == said
+    assert file["Content-Disposition"] == 'attachment; filename="conversation.json"'
+
+
+@pytest.mark.parametrize("moment", ["1700000000000", "1700000000000.5", "1e+300", "-1"])
+def test_an_export_writes_a_number_as_the_service_does(
+    as_viewer: Client, said: dict[str, Any], moment: str
+) -> None:
+    said["messages"] = [message(timestamp=json.loads(moment))]
+    file = as_viewer.get(URL + "export/?format=json").content.decode()
+    assert f'"timestamp": {moment},' in file or f'"timestamp": {moment}\n' in file
+
+
+def test_an_export_as_markdown_reads_and_cannot_break_out_of_its_fences(
+    as_viewer: Client, said: dict[str, Any]
+) -> None:
+    said["conversation"] = {"publishedMessageId": "msg_1"}
+    said["messages"] = [
+        message(
+            content="# Not a heading\nof ours",
+            reasoning="Because.",
+            toolCalls=[call(result="```\nout"), call(error="404")],
+            changes=[{"previousValue": "a", "newValue": "b"}],
+            isInterrupted=True,
+        )
+    ]
+    file = as_viewer.get(URL + "export/?format=markdown")
+    written = file.content.decode()
+    assert file["Content-Type"] == "text/markdown; charset=utf-8"
+    assert written.startswith("# Conversation: Brightwater Foods\n\n1 message.\n")
+    assert "## 1. Agent (inferred)\n\n2023-11-14 22:13:20 UTC" in written
+    assert "> # Not a heading\n> of ours" in written
+    assert '````json\n"```\\nout"\n````' in written
+    assert "*Published up to here.*" in written
+
+
+def look_of(html: str) -> str:
+    [newer] = [each for each in elements(html) if each.attributes.get("id") == "newer"]
+    return newer.attributes["hx-get"]
+
+
+def test_a_look_that_finds_nothing_new_answers_nothing(
+    as_viewer: Client, said: dict[str, Any]
+) -> None:
+    said["messages"] = [message()]
+    assert as_viewer.get(look_of(read(as_viewer))).status_code == 204
+
+
+def test_new_messages_are_added_to_the_thread_and_counted(
+    as_viewer: Client, said: dict[str, Any]
+) -> None:
+    said["messages"] = [message()]
+    look = look_of(read(as_viewer))
+    said["messages"] = [message(), message(messageId="b", content="Later.")]
+    first = as_viewer.get(look).content.decode()
+    assert "1 new message." in text(first)
+    assert visible(first) == ["m2"]
+    assert 'hx-swap-oob="beforeend:#thread"' in first
+    said["messages"] = [*said["messages"], message(messageId="c")]
+    second = as_viewer.get(look_of(first)).content.decode()
+    assert "2 new messages." in text(second)
+    assert visible(second) == ["m3"]
+
+
+def test_the_first_messages_of_an_empty_conversation_come_with_all_that_goes_with_them(
+    as_viewer: Client, said: dict[str, Any]
+) -> None:
+    html = read(as_viewer)
+    places = {each.attributes.get("id") for each in elements(html)}
+    assert {"talk", "no-messages"} <= places
+    said["messages"] = [message(), message(messageId="b", content="Later.")]
+    newer = as_viewer.get(look_of(html)).content.decode()
+    tools = newer.split('hx-swap-oob="beforebegin:#talk"')[1]
+    [form] = elements(tools, "form")
+    assert form.attributes["hx-get"] == URL
+    assert "All 2 Errors 0 Changes 0" in text(tools)
+    assert visible(newer.split('hx-swap-oob="beforebegin:#no-messages"')[1]) == ["m1", "m2"]
+    assert 'hx-swap-oob="delete:#no-messages"' in newer
+    assert "2 new messages." in text(newer)
+    said["messages"].append(message(messageId="c"))
+    assert 'hx-swap-oob="beforeend:#thread"' in as_viewer.get(look_of(newer)).content.decode()
+
+
+def test_new_messages_are_counted_wherever_the_page_counts(
+    as_viewer: Client, said: dict[str, Any]
+) -> None:
+    said["conversation"] = {"publishedMessageId": "msg_1"}
+    said["messages"] = [message()]
+    look = look_of(read(as_viewer))
+    said["messages"] = [message(), message(messageId="b", changes=[{"newValue": "x"}])]
+    page = {"HX-Request": "true", "HX-Current-URL": f"http://testserver{URL}?show=changes&q=a"}
+    html = as_viewer.get(look, headers=page).content.decode()
+    parts = {name: html.split(f'hx-swap-oob="morph:#{name}"')[1] for name in COUNTING}
+    assert "Conversation 2, 1 after publishing" in text(parts["tabs"])
+    assert "All 2 Errors 0 Changes 1" in text(parts["filters"])
+    assert "1 message and 1 change after what was published." in text(parts["standing"])
+    [chosen] = [e for e in elements(parts["filters"], "a") if "aria-current" in e.attributes]
+    assert chosen.attributes["data-show"] == "changes"
+    assert 'href="?q=a"' in parts["filters"]
+
+
+def test_messages_that_changed_above_are_said_and_looking_ends(
+    as_viewer: Client, said: dict[str, Any]
+) -> None:
+    said["messages"] = [message()]
+    look = look_of(read(as_viewer))
+    said["messages"] = [message(content="Rewritten."), message(messageId="b")]
+    html = as_viewer.get(look).content.decode()
+    assert "Messages have changed since you opened this page." in text(html)
+    assert visible(html) == []
+    assert "hx-get" not in html
+
+
+def test_the_head_is_the_same_on_every_tab(as_viewer: Client, said: dict[str, Any]) -> None:
+    """Else the tabs below it jump from one to the other."""
+    said["messages"] = [message()]
+    said["pendingChanges"] = [{"changeId": "chg_1", "newValue": "reefer"}]
+    tabs = [URL, URL.replace("conversation/", ""), URL.replace("conversation/", "versions/")]
+    pages = [as_viewer.get(tab).content.decode() for tab in tabs]
+    heads = {text(html.split('id="head"')[1].split('id="tabs"')[0]) for html in pages}
+    assert len(heads) == 1
+    standing = pages[0].split('id="standing"')[1].split("</p>")[0]
+    assert text(standing).endswith("1 pending change")
+    assert [e.attributes["href"] for e in elements(standing, "a")] == ["#pending"]
+
+
+def test_the_count_of_pending_changes_follows_the_board(
+    as_viewer: Client, said: dict[str, Any]
+) -> None:
+    said["messages"] = [message()]
+    look = look_of(read(as_viewer))
+    said["pendingChanges"] = [{"changeId": "chg_1", "newValue": "reefer"}]
+    html = as_viewer.get(look).content.decode()
+    assert "1 pending change" in text(html.split('hx-swap-oob="morph:#standing"')[1])
+
+
+def test_changed_pending_changes_and_context_are_drawn_anew_and_said_once(
+    as_viewer: Client, said: dict[str, Any]
+) -> None:
+    said["messages"] = [message()]
+    look = look_of(read(as_viewer))
+    said["pendingChanges"] = [{"changeId": "chg_1", "newValue": "reefer"}]
+    said["context"] = {"currentMetaTitle": "Kestrel"}
+    html = as_viewer.get(look).content.decode()
+    assert "The pending changes are others now: 1 waits." in text(html)
+    assert "The context is another now" in text(html)
+    assert "Pending changes 1" in text(html.split('hx-swap-oob="morph:#pending"')[1])
+    counted = html.split('hx-swap-oob="morph:#standing"')[1].split("</div>")[0]
+    assert text(counted).endswith("1 pending change")
+    assert "Kestrel" in text(html.split('hx-swap-oob="morph:#context"')[1])
+    assert as_viewer.get(look_of(html)).status_code == 204
+
+
+def test_a_board_drawn_anew_stays_filtered_as_the_page_is(
+    as_viewer: Client, said: dict[str, Any]
+) -> None:
+    look = look_of(read(as_viewer))
+    said["pendingChanges"] = [
+        {"changeId": "chg_1", "previousValue": "Gone", "newValue": "Never"},
+        {"changeId": "chg_2", "previousValue": "Kestrel", "newValue": "Heron"},
+    ]
+    said["context"] = {"currentMetaTitle": "Kestrel"}
+    page = {"HX-Request": "true", "HX-Current-URL": f"http://testserver{URL}?pending=moved&q=a"}
+    html = as_viewer.get(look, headers=page).content.decode()
+    hidden = [
+        each.attributes["data-kinds"]
+        for each in elements(html, "div")
+        if "data-kinds" in each.attributes and "hidden" in each.attributes
+    ]
+    assert hidden
+    assert "moved" not in hidden
+    assert 'href="?q=a#pending"' in html
+
+
+def test_a_line_that_moved_is_said_with_a_link(as_viewer: Client, said: dict[str, Any]) -> None:
+    said["messages"] = [message()]
+    look = look_of(read(as_viewer))
+    said["conversation"] = {"publishedMessageId": "msg_1"}
+    html = as_viewer.get(look).content.decode()
+    assert "The line of what is published is elsewhere now." in text(html)
+    assert as_viewer.get(look_of(html)).status_code == 204
+
+
+def test_a_look_that_fails_says_so_once_and_recovers(
+    as_viewer: Client, said: dict[str, Any], far_end: FarEnd
+) -> None:
+    look = look_of(read(as_viewer))
+    answer = far_end.answer
+    far_end.fails(httpx.ConnectError)
+    failed = as_viewer.get(look).content.decode()
+    assert "New messages can't be looked for now." in text(failed)
+    assert as_viewer.get(look_of(failed)).status_code == 204
+    far_end.answer = answer
+    assert text(as_viewer.get(look_of(failed)).content.decode()) == ""
+
+
+@pytest.mark.parametrize("query", ["", "?count=x&since=-1", "?count=99999999999", "?count=5"])
+def test_a_look_with_an_odd_address_is_no_failure(
+    as_viewer: Client, said: dict[str, Any], query: str
+) -> None:
+    said["messages"] = [message()]
+    assert as_viewer.get(URL + "newer/" + query).status_code == 200
+
+
+def test_the_conversation_asks_for_a_log_in(client: Client, db: None) -> None:
+    assert client.get(URL).status_code == 302
+
+
+def test_publishing_is_offered_to_those_who_may(
+    as_viewer: Client, as_publisher: Client, said: dict[str, Any]
+) -> None:
+    assert "/versions/ver_2/publish/" not in read(as_viewer)
+    assert "/versions/ver_2/publish/" in read(as_publisher)

@@ -1,0 +1,85 @@
+"""The URLs of all pages, and a service with the data for them."""
+
+from typing import Any
+
+import httpx
+
+from tests import wire
+from tests.faults.pages import good_answer, operation_of
+
+AUDIENCE = "/pages/page_1/audiences/aud_1/"
+CALLS = f"{AUDIENCE}conversation/"
+PAGES = {
+    "overview": ["/"],
+    "find": ["/find/", "/find/?q=bright", "/find/?q=publish"],
+    "page-list": ["/pages/", "/pages/?q=fleet&status=published&sort=name"],
+    "page-create": ["/pages/new/"],
+    "page-detail": ["/pages/page_1/", "/pages/page_unknown/"],
+    "audience-detail": [AUDIENCE, "/pages/page_1/audiences/aud_unknown/"],
+    "version-list": [f"{AUDIENCE}versions/"],
+    "version-compare": [f"{AUDIENCE}versions/compare/?from=live&to=latest"],
+    "version-publish": [f"{AUDIENCE}versions/ver_2/publish/"],
+    "conversation": [CALLS],
+    "conversation-newer": [f"{CALLS}newer/"],
+    "conversation-export": [f"{CALLS}export/?format=markdown"],
+    "tool-call": [f"{CALLS}calls/m_1/0/"],
+    "tool-result": [f"{CALLS}results/m_1/0/"],
+    "people-list": ["/people/", "/people/?q=ada"],
+    "page-export": ["/pages/export.csv"],
+    "people-export": ["/people/export.csv"],
+    "subscription-list": ["/webhooks/"],
+    "subscription-detail": ["/webhooks/whs_1/"],
+    "receiver": ["/hooks/"],
+    "delivery-detail": ["/hooks/deliveries/1/"],
+    "operation-list": ["/activity/", "/activity/?outcome=unknown"],
+    "operation-export": ["/activity/export.csv"],
+    "operation-detail": ["/activity/key-done/", "/activity/key-unknown/"],
+    "service-watch": ["/service/watch/"],
+    "password": ["/accounts/password/"],
+    "settings": ["/accounts/settings/"],
+    "mfa_activate_totp": ["/accounts/settings/app/"],
+    "mfa_add_webauthn": ["/accounts/settings/passkey/"],
+    "account_reauthenticate": ["/accounts/again/"],
+    "sign-in-rules": ["/accounts/rules/"],
+    "second-factor-reset": ["/accounts/rules/1/reset/"],
+}
+"""The pages with a URL, by the name of the view."""
+PARTIALS = [
+    ("/find/", "dialogs"),
+    ("/find/?q=bright", "palette-list"),
+    ("/", "flight"),
+    ("/pages/?q=fleet", "results"),
+    ("/pages/page_1/", "audiences"),
+    ("/people/?q=ada", "results"),
+    (f"{CALLS}?q=hello", "found"),
+    (f"{AUDIENCE}versions/ver_2/publish/", "dialogs"),
+]
+"""URLs that htmx requests, with the target."""
+NOT_PAGES = {
+    *("page-draft", "subscription-active", "subscription-forget", "operation-check"),
+    *("operation-send-again", "hook", "policy-report", "health-live", "health-ready", "metrics"),
+    *("login", "account_login", "logout", "mfa_authenticate", "single-sign-on", "mfa_index"),
+    *("single-sign-on-callback", "organisation-connect", "organisation-disconnect", "theme", "utc"),
+    *("keys", "pin", "mfa_deactivate_totp", "mfa_remove_webauthn", "mfa_view_recovery_codes"),
+    *("mfa_generate_recovery_codes", "mfa_reauthenticate", "mfa_reauthenticate_webauthn"),
+}
+"""Forms without a page, URLs for machines, and pages that need a second factor."""
+
+
+def answer(request: httpx.Request) -> httpx.Response:
+    """Return the service's response, always the same."""
+    return httpx.Response(200, json=_body(request))
+
+
+def _body(request: httpx.Request) -> Any:
+    if operation_of(request) == "List audiences":
+        others = [
+            wire.audience(audienceId=f"aud_{number}", effectiveName=f"Company {number}")
+            for number in range(2, 5)
+        ]
+        return wire.envelope(wire.audience(), *others)
+    if operation_of(request) == "Get audience messages":
+        call = {"name": "lookup", "arguments": {"for": 12_345}, "result": {"found": 1_234_567}}
+        message = {"messageId": "m_1", "content": "Hello", "timestamp": 1.7e12, "toolCalls": [call]}
+        return wire.conversation(messages=[message])
+    return good_answer(operation_of(request), request)

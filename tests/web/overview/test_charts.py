@@ -1,0 +1,108 @@
+"""Charts are numbers first: what is drawn follows from the values, whatever they are."""
+
+import math
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.ledger.queries.overview import DayCount
+from dashboard.operations.typical_times import QueueTime, TypicalTimes, percentile
+from dashboard.web.overview.charts import PlotArea, band, line, round_top, stacked_bars
+from dashboard.web.overview.summaries import late_after, publishes_chart, queue_chart, sum_today
+
+TODAY = date(2026, 3, 12)
+
+
+@pytest.mark.parametrize(
+    ("highest", "top"),
+    [(0, 2), (0.4, 2), (2, 2), (3, 4), (9, 10), (11, 12), (17, 20), (121, 160), (10_001, 12_000)],
+)
+def test_the_top_of_an_axis_is_the_next_round_number(highest: float, top: int) -> None:
+    assert round_top(highest) == top
+
+
+@given(st.floats(min_value=0, max_value=1e12))
+def test_no_value_stands_above_the_top_and_its_half_is_whole(highest: float) -> None:
+    top = round_top(highest)
+    assert top >= highest
+    assert top % 2 == 0
+
+
+@given(st.lists(st.lists(st.integers(0, 500), min_size=3, max_size=3), min_size=1, max_size=14))
+def test_bars_stay_inside_the_drawing_and_are_as_tall_as_their_values(
+    columns: list[list[int]],
+) -> None:
+    plane = PlotArea(140, 60, round_top(max(sum(column) for column in columns)))
+    bars = stacked_bars(columns, plane)
+    assert len(bars) == sum(value > 0 for column in columns for value in column)
+    assert all(float(bar.y) >= -0.05 for bar in bars)
+    assert all(0 <= float(bar.x) <= 140 - float(bar.width) for bar in bars)
+    drawn = sum(float(bar.height) for bar in bars)
+    assert math.isclose(drawn, sum(map(sum, columns)) / plane.top * 60, abs_tol=0.06 * len(bars))
+
+
+def test_a_line_leaves_out_the_days_without_a_value() -> None:
+    plane = PlotArea(30, 10, 10)
+    assert line([5, None, 10], plane) == "5.0,5.0 25.0,0.0"
+    assert band([5, None, 5], [10, None, 10], plane) == "5.0,0.0 25.0,0.0 25.0,5.0 5.0,5.0"
+
+
+def test_a_percentile_is_one_of_the_values() -> None:
+    assert percentile([], 0.95) is None
+    assert percentile([3.0, 1.0, 2.0], 0.5) == 2.0
+    assert percentile([float(n) for n in range(1, 101)], 0.95) == 95.0
+
+
+def day(number: int, outcome: str, count: int, kind: str = "publish_version") -> DayCount:
+    return DayCount(TODAY - timedelta(days=number), kind, outcome, count)
+
+
+def test_publishes_are_counted_by_day_and_outcome() -> None:
+    counts = [day(0, "accepted", 4), day(1, "rejected", 2), day(1, "accepted", 1, "create_page")]
+    chart = publishes_chart([*counts, day(14, "accepted", 9)], TODAY)
+    assert len(chart.rows) == 14
+    assert chart.newest_first[0].values == (4, 0, 0)
+    assert chart.newest_first[1].values == (0, 2, 0)
+    assert chart.totals == (4, 2, 0)
+    assert chart.highest == chart.newest_first[0]
+
+
+def test_unknown_outcomes_of_any_age_count_today() -> None:
+    today = sum_today([day(40, "unknown", 1), day(0, "rejected", 2), day(1, "accepted", 3)], TODAY)
+    assert (today.unknown, today.failed, today.operations) == (1, 2, 2)
+    assert (today.published, today.published_yesterday) == (0, 3)
+
+
+def took(seconds: float, days_ago: int = 0) -> QueueTime:
+    at = datetime(2026, 3, 12, 12, tzinfo=UTC) - timedelta(days=days_ago)
+    return QueueTime(at, timedelta(seconds=seconds))
+
+
+def test_queue_times_are_drawn_by_day_and_summed_over_all() -> None:
+    chart = queue_chart([*map(took, (10, 20, 30, 40)), took(50, days_ago=3)], TODAY)
+    assert chart.newest_first[0].values == (20, 40)
+    assert chart.newest_first[1].values == (None, None)
+    assert chart.totals == (30, 50)
+    assert chart.top == 50
+    assert len(chart.line.split()) == 2
+
+
+def test_nothing_measured_is_an_empty_chart() -> None:
+    chart = queue_chart([], TODAY)
+    assert (chart.totals, chart.line, chart.band) == ((None, None), "", "")
+
+
+def test_a_few_are_drawn_and_not_called_usual() -> None:
+    chart = queue_chart([took(10), took(30)], TODAY)
+    assert chart.newest_first[0].values == (10, 30)
+    assert chart.totals == (None, None)
+    assert chart.line
+
+
+def test_a_version_is_late_past_what_is_usual_and_past_five_minutes() -> None:
+    usual = TypicalTimes(timedelta(seconds=10), timedelta(minutes=15), 5)
+    assert late_after(usual) == timedelta(minutes=15)
+    assert late_after(TypicalTimes(usual.half, usual.half, 5)) == timedelta(minutes=5)
+    assert late_after(None) == timedelta(minutes=5)

@@ -1,0 +1,566 @@
+"""The overview: from the ledger alone, with each thing that needs a person and its next step."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from dashboard.ledger.models import AudienceRecord, Operation, PageRecord
+from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.operations import AttemptResult, Target, begin, end
+from dashboard.web.shell.sidebar_counts import side_counts
+from dashboard.web.ui.polling import MAX_POLLS
+from tests import wire
+from tests.far_end import FarEnd
+from tests.web.html import elements, text
+from tests.web.one_audience import serve
+from tests.web.remembering import know_audiences, know_pages
+
+pytestmark = pytest.mark.django_db
+
+LOST = AttemptResult(Outcome.UNKNOWN, "The service did not answer within 30 s.")
+REFUSED = AttemptResult(Outcome.REJECTED, "The service answered 422: No such version.", 422)
+DONE = AttemptResult(Outcome.ACCEPTED)
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+def get(client: Client, address: str = "/", *, target: str = "", status: int = 200) -> str:
+    headers = {"HX-Request": "true", "HX-Target": target} if target else {}
+    response = client.get(address, headers=headers)
+    assert response.status_code == status
+    return response.content.decode()
+
+
+def operation(actor: User, key: str, ending: AttemptResult, **differs: Any) -> Operation:
+    at = differs.pop("at", None)
+    given: dict[str, Any] = {
+        "kind": OperationKind.PUBLISH_VERSION,
+        "target": Target("page_1", "aud_1", "ver_2", 2, target_name="Brightwater Foods"),
+        "body": {"operationKey": key},
+    }
+    made, attempt = begin(operation_key=key, actor=actor, **given | differs)
+    assert attempt is not None
+    made = end(attempt, ending)
+    if at:
+        Operation.objects.filter(pk=made.pk).update(requested_at=at)
+    return made
+
+
+def queued(**differs: Any) -> dict[str, Any]:
+    at = datetime.now(UTC) - timedelta(seconds=20)
+    latest = wire.version(status="queued", queuedAt=at.isoformat())
+    return wire.audience(latestVersion=latest | differs)
+
+
+def section(html: str, heading: str) -> str:
+    """Return the text from one heading to the next."""
+    return text(html.split(f">{heading}", 1)[1].split("<h2", 1)[0])
+
+
+# Nothing known, and no service
+
+
+def test_an_empty_installation_names_three_things_to_do(
+    as_publisher: Client, far_end: FarEnd
+) -> None:
+    html = get(as_publisher)
+    assert "Three things to do first" in text(html)
+    links = {e.attributes.get("href") for e in elements(html, "a")}
+    assert {"/pages/?read=0", "/webhooks/", "/pages/new/"} <= links
+    assert far_end.sent == []
+
+
+def test_who_may_not_create_a_page_is_not_sent_to_do_so(as_viewer: Client) -> None:
+    links = [e.attributes.get("href") for e in elements(get(as_viewer), "a")]
+    assert "/pages/new/" not in links
+    assert "/people/" in links
+
+
+def test_nothing_is_asked_of_the_service_before_the_page_is_shown(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.fails(httpx.ConnectError)
+    know_pages(wire.page())
+    know_audiences(queued())
+    html = get(as_viewer)
+    assert "Brightwater Foods" in section(html, "Versions in flight")
+    assert far_end.sent == []
+
+
+# What needs a person
+
+
+def test_an_unknown_outcome_has_its_words_and_a_way_to_check_it(
+    as_publisher: Client, paula: User
+) -> None:
+    operation(paula, "k1", LOST, at=timezone.now() - timedelta(days=40))
+    html = get(as_publisher)
+    said = section(html, "Needs attention")
+    assert "Publish version 2, Brightwater Foods The service did not answer within 30 s." in said
+    assert "Check now" in said
+    actions = [e.attributes.get("action") for e in elements(html, "form")]
+    assert "/activity/k1/check/" in actions
+
+
+def test_what_failed_pushes_no_unknown_outcome_out(as_publisher: Client, paula: User) -> None:
+    operation(paula, "lost", LOST, at=timezone.now() - timedelta(days=2))
+    for number in range(22):
+        target = Target("page_1", "aud_1", f"ver_{number}", number)
+        operation(paula, f"k{number}", REFUSED, target=target)
+    html = get(as_publisher)
+    assert "/activity/lost/check/" in [e.attributes.get("action") for e in elements(html, "form")]
+    assert "Needs attention <small>23</small>" in html
+    assert "3 more in Activity" in section(html, "Needs attention")
+    links = [e.attributes.get("href") for e in elements(html, "a")]
+    assert "/activity/?outcome=rejected" in links
+
+
+def test_who_may_not_publish_can_open_an_unknown_outcome_but_not_settle_it(
+    as_viewer: Client, paula: User
+) -> None:
+    operation(paula, "k1", LOST)
+    html = get(as_viewer)
+    assert "Check now" not in html
+    assert "/activity/k1/" in [e.attributes.get("href") for e in elements(html, "a")]
+
+
+@pytest.mark.parametrize(("hours", "is_shown"), [(23, True), (25, False)])
+def test_what_failed_within_a_day_needs_attention(
+    hours: int, is_shown: bool, as_publisher: Client, paula: User
+) -> None:
+    operation(paula, "k1", REFUSED, at=timezone.now() - timedelta(hours=hours))
+    assert ("422: No such version." in section(get(as_publisher), "Needs attention")) is is_shown
+
+
+def test_what_was_mended_since_needs_nobody(as_publisher: Client, paula: User) -> None:
+    page = {"kind": OperationKind.CREATE_PAGE, "target": Target(target_name="Fleet"), "body": {}}
+    operation(paula, "k1", REFUSED, at=timezone.now() - timedelta(hours=1))
+    operation(paula, "k2", DONE)
+    operation(paula, "k3", REFUSED, at=timezone.now() - timedelta(hours=1), **page)
+    operation(paula, "k4", AttemptResult(Outcome.ACCEPTED, page_id="page_9"), **page)
+    assert "Nothing. No operation is" in section(get(as_publisher), "Needs attention")
+
+
+def test_another_page_that_was_created_mends_nothing(as_publisher: Client, paula: User) -> None:
+    page = {"kind": OperationKind.CREATE_PAGE, "body": {}}
+    hour_ago = timezone.now() - timedelta(hours=1)
+    operation(paula, "k1", REFUSED, at=hour_ago, target=Target(target_name="Fleet"), **page)
+    operation(paula, "k2", DONE, target=Target(target_name="Ships"), **page)
+    assert "Create page, Fleet" in section(get(as_publisher), "Needs attention")
+
+
+def change(actor: User, key: str, ending: AttemptResult, **body: Any) -> None:
+    at = timezone.now() - timedelta(hours=1) if ending is REFUSED else None
+    target = Target(subscription_id="whs_1", target_name="CRM")
+    operation(
+        actor, key, ending, at=at, kind=OperationKind.UPDATE_SUBSCRIPTION, target=target, body=body
+    )
+
+
+@pytest.mark.parametrize(
+    ("later", "is_shown"),
+    [
+        ([{"active": True}], True),
+        ([{"url": "https://b.example"}], True),
+        ([{"url": "https://b.example", "events": []}], False),
+        ([{"url": "https://b.example"}, {"events": []}], False),
+    ],
+)
+def test_a_change_of_a_webhook_that_failed_is_mended_only_by_one_of_the_same_fields(
+    later: list[dict[str, Any]], is_shown: bool, as_administrator: Client, ada: User
+) -> None:
+    change(ada, "failed", REFUSED, url="https://a.example", events=["form.submitted"])
+    for number, body in enumerate(later):
+        change(ada, f"done {number}", DONE, **body)
+    said = section(get(as_administrator), "Needs attention")
+    assert ("422: No such version." in said) is is_shown
+
+
+def test_a_version_queued_unusually_long_needs_attention(as_viewer: Client) -> None:
+    know_pages(wire.page())
+    long_ago = datetime.now(UTC) - timedelta(minutes=18)
+    know_audiences(queued(queuedAt=long_ago.isoformat()))
+    assert "Queued Version 2, Brightwater Foods In progress for 18 min" in section(
+        get(as_viewer), "Needs attention"
+    )
+
+
+@pytest.mark.parametrize(
+    "late",
+    [
+        {"status": "processing", "queuedAt": "2026-03-01T09:00:00Z"},
+        {"status": "pending", "queuedAt": None},
+        {"status": "queued", "queuedAt": "2026-03-01T09:00:00Z"},
+    ],
+)
+def test_a_version_in_progress_for_too_long_needs_attention_and_is_not_said_to_move(
+    late: dict[str, Any], as_viewer: Client
+) -> None:
+    know_pages(wire.page())
+    know_audiences(queued(**late), queued() | {"audienceId": "aud_2"})
+    html = get(as_viewer)
+    assert "Needs attention <small>1</small>" in html
+    assert "Versions in flight <small>1</small>" in html
+    assert '<span id="in-flight">1</span>' in html
+    word = str(late["status"]).capitalize()
+    assert f"{word} Version 2, Brightwater Foods In progress for" in section(
+        html, "Needs attention"
+    )
+    assert word not in section(html, "Versions in flight").removeprefix("1").split("Queued")[0]
+
+
+def test_a_late_version_is_found_behind_many_that_changed_since(as_viewer: Client) -> None:
+    know_pages(wire.page())
+    know_audiences(queued(queuedAt="2026-03-01T09:00:00Z") | {"effectiveName": "Stuck"})
+    know_audiences(*(queued() | {"audienceId": f"aud_{n}"} for n in range(2, 12)))
+    assert "Stuck" in section(get(as_viewer), "Needs attention")
+
+
+def test_more_late_versions_than_are_shown_are_counted(as_viewer: Client) -> None:
+    know_pages(wire.page())
+    pending = queued(status="pending", queuedAt=None)
+    know_audiences(*(pending | {"audienceId": f"aud_{n}"} for n in range(11)))
+    html = get(as_viewer)
+    assert "Needs attention <small>11</small>" in html
+    assert "6 more versions in progress for too long" in section(html, "Needs attention")
+
+
+def test_the_time_in_progress_is_counted_from_the_queue_whatever_the_status(
+    as_viewer: Client,
+) -> None:
+    know_pages(wire.page())
+    know_audiences(queued(status="processing"))
+    AudienceRecord.objects.update(changed_at=timezone.now() - timedelta(days=6))
+    assert re.search(r"2\d s", section(get(as_viewer), "Versions in flight"))
+
+
+def test_a_version_without_a_date_is_counted_from_when_it_was_seen(as_viewer: Client) -> None:
+    know_pages(wire.page())
+    know_audiences(queued(queuedAt=None))
+    AudienceRecord.objects.update(changed_at=timezone.now() - timedelta(minutes=2))
+    assert "seen for 2 min" in section(get(as_viewer), "Versions in flight")
+    AudienceRecord.objects.update(changed_at=timezone.now() - timedelta(minutes=20))
+    assert "Seen in progress for 20 min" in section(get(as_viewer), "Needs attention")
+
+
+def test_the_dialog_and_the_overview_say_the_same_of_what_is_usual(
+    as_publisher: Client, far_end: FarEnd, paula: User
+) -> None:
+    for number in range(5):
+        seconds = 30 + 10 * number
+        at = datetime.now(UTC) - timedelta(minutes=9)
+        live = wire.live_version(
+            versionId=f"old_{number}",
+            queuedAt=(at - timedelta(seconds=seconds)).isoformat(),
+            publishedAt=at.isoformat(),
+        )
+        old = wire.audience(audienceId=f"aud_x{number}", publishedVersion=live, latestVersion=live)
+        know_audiences(old)
+    latest = queued(queuedAt=(datetime.now(UTC) - timedelta(minutes=7)).isoformat())
+    know_audiences(latest)
+    operation(paula, "k1", DONE)
+    serve(far_end, latest)
+    html = get(as_publisher)
+    said = section(html, "Needs attention")
+    assert "Half of all versions are live within 50 s, 95 in 100 within 1 min 10 s." in said
+    assert "Median 50 s 95 in 100 within 1 min 10 s" in text(html)
+    dialog = get(as_publisher, "/pages/page_1/audiences/aud_1/versions/ver_2/publish/?operation=k1")
+    assert "Half finish in 50 s, 95 in 100 in 1 min 10 s" in text(dialog)
+
+
+# What is on its way
+
+
+def test_a_look_tells_what_moved_and_looks_again_soon(as_viewer: Client, far_end: FarEnd) -> None:
+    know_audiences(queued())
+    age_everything()
+    serve(far_end, queued(status="processing"))
+    html = get(as_viewer, "/?looks=5", target="flight")
+    assert "Processing" in html
+    assert "Version 2 of Brightwater Foods: processing." in text(html)
+    assert polling(html) == ("/?looks=0", "load delay:2s, again")
+
+
+def test_looks_that_bring_nothing_become_rarer(as_viewer: Client, far_end: FarEnd) -> None:
+    know_audiences(queued())
+    age_everything()
+    serve(far_end, queued())
+    html = get(as_viewer, "/?looks=4", target="flight")
+    assert polling(html) == ("/?looks=5", "load delay:20s, again")
+    assert "flight-said" not in html
+
+
+def test_looking_ends_when_nothing_is_on_its_way(as_viewer: Client, far_end: FarEnd) -> None:
+    know_audiences(queued())
+    age_everything()
+    serve(far_end, wire.audience(latestVersion=wire.live_version(versionId="ver_2")))
+    html = get(as_viewer, "/?looks=0", target="flight", status=286)
+    assert polling(html) is None
+    assert "No version seen here is on its way" in text(html)
+
+
+def test_looking_ends_when_nobody_seems_to_care(as_viewer: Client, far_end: FarEnd) -> None:
+    know_audiences(queued())
+    html = get(as_viewer, f"/?looks={MAX_POLLS}", target="flight", status=286)
+    assert polling(html) is None
+    assert "stopped looking by itself. Look again" in text(html)
+
+
+def test_a_look_that_fails_says_so_and_goes_on(as_viewer: Client, far_end: FarEnd) -> None:
+    know_audiences(queued())
+    age_everything()
+    far_end.fails(httpx.ConnectError)
+    html = get(as_viewer, "/?looks=0", target="flight")
+    assert "The last look failed." in text(html)
+    assert "Brightwater Foods" in html
+    assert polling(html) == ("/?looks=1", "load delay:3s, again")
+
+
+def test_a_look_reads_three_pages_those_that_move_before_those_that_wait(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    for number in range(8):
+        know_audiences(queued(status="pending"), page_id=f"page_{number}")
+    know_audiences(queued(queuedAt="2026-03-01T09:00:00Z"), page_id="page_late")
+    know_audiences(queued(), page_id="page_8")
+    age_everything()
+    far_end.answers(200, json=wire.envelope())
+    get(as_viewer, "/?looks=0", target="flight")
+    assert len(far_end.sent) == 3
+    assert far_end.sent[0].url.path == "/v0/pages/page_8/audiences"
+
+
+@pytest.mark.parametrize("looks", ["", "-1", "x", "9999999999", "²"])
+def test_a_count_of_looks_that_is_none_is_read_as_none(
+    looks: str, as_viewer: Client, far_end: FarEnd
+) -> None:
+    know_audiences(queued())
+    assert "Brightwater Foods" in get(as_viewer, f"/?looks={looks}", target="flight")
+
+
+def test_a_late_version_that_goes_live_leaves_what_needs_attention(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    know_pages(wire.page())
+    know_audiences(queued(queuedAt="2026-03-01T09:00:00Z"))
+    age_everything()
+    assert polling(get(as_viewer))
+    serve(far_end, wire.audience(latestVersion=wire.live_version(versionId="ver_2")))
+    html = get(as_viewer, "/?looks=0", target="flight", status=286)
+    assert "Version 2 of Brightwater Foods" not in section(html, "Needs attention")
+    assert "Nothing. No operation is" in section(html, "Needs attention")
+    assert polling(html) is None
+
+
+def test_an_operation_that_is_being_sent_is_followed_until_it_is_settled(
+    as_viewer: Client, far_end: FarEnd, paula: User
+) -> None:
+    target = Target("page_1", "aud_1", "ver_2", 2, target_name="Brightwater Foods")
+    _, attempt = begin(
+        operation_key="k1", actor=paula, kind=OperationKind.PUBLISH_VERSION, target=target, body={}
+    )
+    assert attempt
+    know_pages(wire.page())
+    assert polling(get(as_viewer))
+    assert "In flight" in section(get(as_viewer, "/?looks=0", target="flight"), "Recent operations")
+    end(attempt, DONE)
+    html = get(as_viewer, "/?looks=1", target="flight", status=286)
+    assert "Done" in section(html, "Recent operations")
+    assert polling(html) is None
+    assert far_end.sent == []
+
+
+def age_everything() -> None:
+    """Let what was just seen be seen a minute ago, so that it is due for a look."""
+    AudienceRecord.objects.update(last_seen_at=timezone.now() - timedelta(minutes=1))
+
+
+def polling(html: str) -> tuple[str, str] | None:
+    part = next(e for e in elements(html, "section") if e.attributes.get("id") == "flight")
+    if "hx-get" not in part.attributes:
+        return None
+    return part.attributes["hx-get"], part.attributes["hx-trigger"]
+
+
+# What changed since the last look
+
+
+def looked(client: Client, user: User, *, ago: timedelta) -> None:
+    at = int((timezone.now() - ago).timestamp())
+    client.cookies[f"overview-{user.pk}"] = f"0.{at}"
+
+
+def test_the_first_look_has_nothing_to_compare_with(as_viewer: Client) -> None:
+    know_pages(wire.page())
+    assert "This is your first look" in section(get(as_viewer), "Since you last looked")
+
+
+def test_it_tells_what_changed_since_the_last_look(
+    as_viewer: Client, vera: User, paula: User
+) -> None:
+    know_pages(wire.page())
+    know_audiences(wire.audience(publishedVersion=live_now()))
+    operation(paula, "k1", DONE)
+    PageRecord.objects.update(first_seen_at=timezone.now() - timedelta(days=9))
+    looked(as_viewer, vera, ago=timedelta(hours=2))
+    said = section(get(as_viewer), "Since you last looked")
+    assert "1 version went live: Brightwater Foods, version 1" in said
+    assert "Audiences: 0 changed, 1 seen here for the first time" in said
+    assert "Pages: 1 changed, 0 seen here for the first time" in said
+    assert "Operations: 1 done, 0 failed, 0 of unknown outcome" in said
+
+
+def test_ones_own_publishes_are_no_news(
+    as_publisher: Client, as_viewer: Client, paula: User, vera: User
+) -> None:
+    know_pages(wire.page())
+    live = live_now()
+    mine = wire.audience(publishedVersion=live, latestVersion=live)
+    know_audiences(mine, wire.audience(audienceId="aud_2", effectiveName="Of another"))
+    long_ago = timezone.now() - timedelta(days=9)
+    PageRecord.objects.update(first_seen_at=long_ago, changed_at=long_ago)
+    AudienceRecord.objects.update(first_seen_at=long_ago)
+    AudienceRecord.objects.filter(audience_id="aud_2").update(live_since=timezone.now())
+    operation(paula, "k1", DONE, target=Target("page_1", "aud_1", live["versionId"], 1))
+    for client, user in ((as_publisher, paula), (as_viewer, vera)):
+        looked(client, user, ago=timedelta(hours=2))
+    own = section(get(as_publisher), "Since you last looked")
+    assert "1 version went live: Of another, version 1" in own
+    assert "Audiences: 1 changed" in own
+    assert "Operations:" not in own
+    other = section(get(as_viewer), "Since you last looked")
+    assert "2 versions went live:" in other
+    assert "Brightwater Foods" in other
+    assert "Audiences: 2 changed" in other
+    assert "Operations: 1 done" in other
+
+
+def test_what_another_published_again_is_news_to_who_did_first(
+    as_publisher: Client, paula: User, vera: User
+) -> None:
+    know_pages(wire.page())
+    live = live_now()
+    know_audiences(wire.audience(publishedVersion=live))
+    target = Target("page_1", "aud_1", live["versionId"], 1)
+    operation(paula, "k1", DONE, target=target, at=timezone.now() - timedelta(days=1))
+    operation(vera, "k2", DONE, target=target)
+    looked(as_publisher, paula, ago=timedelta(hours=2))
+    assert "1 version went live" in section(get(as_publisher), "Since you last looked")
+
+
+def test_nothing_changed_has_a_sentence(as_viewer: Client, vera: User) -> None:
+    know_pages(wire.page())
+    long_ago = timezone.now() - timedelta(days=9)
+    PageRecord.objects.update(first_seen_at=long_ago, changed_at=long_ago)
+    looked(as_viewer, vera, ago=timedelta(hours=2))
+    assert "has changed" in section(get(as_viewer), "Since you last looked")
+
+
+def test_a_reload_does_not_forget_what_changed(as_viewer: Client, vera: User) -> None:
+    know_pages(wire.page())
+    looked(as_viewer, vera, ago=timedelta(hours=2))
+    first, again = get(as_viewer), get(as_viewer)
+    assert "1 seen here for the first time" in section(first, "Since you last looked")
+    assert "1 seen here for the first time" in section(again, "Since you last looked")
+
+
+@pytest.mark.parametrize("kept", ["", "x.y", "1", "-5.3", "9999999999999.9999999999999", "0.²"])
+def test_a_cookie_that_can_t_be_read_is_a_first_look(
+    kept: str, as_viewer: Client, vera: User
+) -> None:
+    know_pages(wire.page())
+    as_viewer.cookies[f"overview-{vera.pk}"] = kept
+    assert "This is your first look" in text(get(as_viewer))
+
+
+def live_now(number: int = 1) -> dict[str, Any]:
+    at = datetime.now(UTC) - timedelta(minutes=5)
+    queued_at = at - timedelta(seconds=40)
+    return wire.live_version(
+        versionId=f"live_{number}",
+        audienceId=f"aud_{number}",
+        publishedAt=at.isoformat(),
+        queuedAt=queued_at.isoformat(),
+    )
+
+
+# Counts, charts, health
+
+
+def test_counts_say_how_much_of_the_whole_is_known(as_viewer: Client) -> None:
+    know_pages(wire.page(audiencesCount=7), total=1204)
+    know_audiences(wire.audience())
+    said = text(get(as_viewer))
+    assert "Pages known 1 of 1,204, read the rest" in said
+    assert "Audiences known 1 of 7, 1 live" in said
+
+
+def test_charts_are_drawn_without_a_style_and_said_in_words_and_in_a_table(
+    as_viewer: Client, paula: User
+) -> None:
+    know_audiences(
+        *(wire.audience(audienceId=f"aud_{n}", publishedVersion=live_now(n)) for n in range(5))
+    )
+    operation(paula, "k1", DONE)
+    html = get(as_viewer)
+    drawings = [e for e in elements(html, "svg") if e.attributes.get("role") == "img"]
+    assert {e.attributes["aria-labelledby"] for e in drawings} == {"publishes-t", "queue-t"}
+    assert "1 done, 0 failed, 0 of unknown outcome. Most done: 1 on" in text(html)
+    assert "half of all within 40 s, 95 in 100 within 40 s" in text(html)
+    assert html.count("Show as a table") == 2
+    assert not any("style" in e.attributes for e in elements(html))
+
+
+def test_health_is_of_the_calls_that_were_made(as_viewer: Client, far_end: FarEnd) -> None:
+    know_pages(wire.page())
+    assert "Nothing was asked of it in the last 60 minutes" in text(get(as_viewer))
+    far_end.fails(httpx.ReadTimeout)
+    as_viewer.get("/pages/")
+    assert "0 slow and 1 unanswered in 60 min" in text(get(as_viewer))
+    assert "Service not answering" in text(get(as_viewer))
+
+
+def test_the_last_eight_operations_are_listed(as_viewer: Client, paula: User) -> None:
+    for number in range(9):
+        operation(paula, f"k{number}", DONE)
+    said = section(get(as_viewer), "Recent operations")
+    assert said.count("paula Publish version 2") == 8
+
+
+def test_it_takes_as_many_queries_for_much_as_for_little(
+    as_publisher: Client, paula: User, django_assert_max_num_queries: Any
+) -> None:
+    for number in range(30):
+        know_pages(wire.page(pageId=f"page_{number}"))
+        know_audiences(queued() | {"audienceId": f"aud_{number}"}, page_id=f"page_{number}")
+        operation(paula, f"k{number}", LOST)
+    side_counts()  # counted once for the pages of a while
+    with django_assert_max_num_queries(22):
+        get(as_publisher)
+
+
+def test_what_the_service_says_is_never_markup(as_publisher: Client, paula: User) -> None:
+    know_pages(wire.page(name=HOSTILE))
+    know_audiences(queued() | {"effectiveName": HOSTILE})
+    target = Target("page_1", "a/b", "ver_2", 2, target_name=HOSTILE)
+    operation(paula, "k1", AttemptResult(Outcome.UNKNOWN, HOSTILE), target=target)
+    html = get(as_publisher)
+    assert HOSTILE not in html
+    assert not any(e.tag == "img" for e in elements(html))
+
+
+def test_a_refused_key_is_named_and_administrators_read_what_to_do(
+    as_viewer: Client, as_administrator: Client, far_end: FarEnd
+) -> None:
+    far_end.answers(401)
+    as_viewer.get("/people/")
+    seen = text(as_viewer.get("/").content.decode())
+    assert "Service key refused" in seen
+    assert "Tell an administrator." in seen
+    assert "SERVICE_API_KEY" not in seen
+    assert "Set a valid SERVICE_API_KEY" in text(as_administrator.get("/").content.decode())

@@ -1,0 +1,191 @@
+"""Bad input to "Create page": a clear error, nothing lost, nothing sent or stored that was refused.
+
+What is bad for the receiver is in test_receiver.py.
+"""
+
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from django.test import Client
+
+from dashboard.ledger.models import Operation, PageDraft
+from tests.far_end import FarEnd
+from tests.web.html import elements, text
+from tests.web.pages.test_page_create import NEW, WHOLE, bodies, creates, problems, typed, values
+from tests.web.pages.test_page_drafts import HTMX, drawn, offered
+
+START = "Start with https://"
+NULL = "Null characters are not allowed."
+LONG = "is the most that can be typed here."
+LINK = "footerLinks.0.links.0.url"
+LOGO = "actionCardWidgets.0.logos.0.image.url"
+BAD = [
+    ("name", "", "Write a name."),
+    ("name", " \t\u2003\n", "Write a name."),
+    ("name", "a\0b", NULL),
+    ("name", "x" * 5_001, f"5001 characters: 5000 {LONG}"),
+    ("brandId", "", "Write the id of a brand."),
+    ("brandId", "\0", NULL),
+    ("brandId", "b" * 5_001, LONG),
+    ("pageContext", "", "Write at least one character."),
+    ("pageContext", "\r\n", "Write at least one character."),
+    ("pageContext", "a\0", NULL),
+    ("pageContext", "x" * 500_001, f"500001 characters: 500000 {LONG}"),
+    ("pageType", "", "Choose a type."),
+    ("pageType", "hologram", "Choose one of the five."),
+    ("pageType", "INBOUND", "Choose one of the five."),
+    ("headerActionId", "gone", "This is the id of none of the actions below."),
+    ("headerActionId", "\0", "This is the id of none of the actions below."),
+    ("actions.0.url", "javascript:alert(1)", START),
+    ("actions.0.url", "JaVaScRiPt:alert(1)", START),
+    ("actions.0.url", "data:text/html,x", START),
+    ("actions.0.url", "vbscript:x", START),
+    ("actions.0.url", "ftp://a.example", START),
+    ("actions.0.url", "//a.example", START),
+    ("actions.0.url", "https://", START),
+    ("actions.0.url", "https:///path", START),
+    ("actions.0.url", "https://a.example/a b", START),
+    ("actions.0.url", "file:///etc/passwd", START),
+    ("actions.0.url", "https://a.example/" + "x" * 5_000, LONG),
+    ("actions.0.url", "https://a.example/\nx", START),
+    ("actions.0.buttonTitle", "\0", NULL),
+    (LINK, "javascript:alert(1)", START),
+    (LINK, "a.example", START),
+    (LOGO, "data:image/png;base64,x", START),
+    ("metadata.canonicalUrl", "javascript:alert(1)", START),
+    ("metadata.ogUrl", "x", START),
+    ("metadata.keywords", "\0", NULL),
+    ("metadata.description", "x" * 5_001, LONG),
+    ("scripts.0.content", "\0", NULL),
+    ("scripts.0.content", "x" * 500_001, LONG),
+    ("actionCardWidgets.0.type", "\0", NULL),
+    ("footerLinks.0.id", "x" * 5_001, LONG),
+]
+
+
+@pytest.mark.parametrize(("field", "bad", "words"), BAD)
+def test_it_is_said_and_nothing_is_lost_or_stored(
+    as_publisher: Client, far_end: FarEnd, field: str, bad: str, words: str
+) -> None:
+    creates(far_end)
+    html = as_publisher.post(NEW, drawn(as_publisher) | typed() | {field: bad}).content.decode()
+    assert words in problems(html)
+    kept = values(html)
+    others = {name: WHOLE[name] for name in WHOLE if name in kept and name != field}
+    assert {name: kept[name] for name in others} == others
+    assert bodies(far_end) == []
+    assert Operation.objects.count() == 0
+
+
+def left(client: Client, field: str, form: dict[str, str]) -> str:
+    response = client.post(NEW, form | {"left": field}, headers=HTMX)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+@pytest.mark.same_on_any_database
+@pytest.mark.parametrize(("field", "bad", "words"), [row for row in BAD if len(row[1]) < 100])
+def test_it_is_said_when_the_field_is_left_and_of_no_other(
+    as_publisher: Client, far_end: FarEnd, field: str, bad: str, words: str
+) -> None:
+    html = left(as_publisher, field, typed(**{field: bad}) | {"metadata.author": "\0"})
+    assert words in text(html)
+    assert len(elements(html, "p")) == 1
+    assert 'role="alert"' in html
+
+
+@pytest.mark.same_on_any_database
+@pytest.mark.parametrize("field", ["name", "actions.0.url", "metadata.ogUrl", LOGO])
+def test_a_field_that_is_in_order_is_told_nothing(
+    as_publisher: Client, far_end: FarEnd, field: str
+) -> None:
+    html = left(as_publisher, field, typed(**{"actions.0.purpose": "\0"}))
+    assert text(html) == ""
+    assert "hidden" in elements(html, "p")[0].attributes
+
+
+@pytest.mark.same_on_any_database
+@pytest.mark.parametrize("field", ["", "nothing", "actions.9.url", "actions", "\0", "a" * 9_000])
+def test_a_field_that_is_not_there_has_no_answer(
+    as_publisher: Client, far_end: FarEnd, field: str
+) -> None:
+    response = as_publisher.post(NEW, typed(left=field), headers=HTMX)
+    assert (response.status_code, response.content) == (204, b"")
+
+
+def test_a_row_in_which_nothing_is_yet_keeps_its_place_while_another_is_left(
+    as_publisher: Client, far_end: FarEnd
+) -> None:
+    form = typed(**{"scripts.0.name": "", "scripts.0.content": "", "scripts.1.content": "\0"})
+    html = left(as_publisher, "scripts.1.content", form)
+    assert elements(html, "p")[0].attributes["id"] == "scripts.1.content_error"
+    assert NULL in text(html)
+
+
+@pytest.mark.same_on_any_database
+def test_a_thousand_rows_are_too_many_and_all_of_them_are_there(
+    as_publisher: Client, far_end: FarEnd
+) -> None:
+    many = {f"scripts.{n}.name": f"Script {n}" for n in range(1_000)}
+    html = as_publisher.post(NEW, drawn(as_publisher) | typed(**many)).content.decode()
+    assert "Scripts: 1,000 rows. 50 is the most." in problems(html)
+    assert values(html)["scripts.999.name"] == "Script 999"
+    assert len(offered(as_publisher)) == 1
+    assert bodies(far_end) == []
+
+
+def test_too_many_rows_within_a_row_are_said_too(as_publisher: Client, far_end: FarEnd) -> None:
+    many = {f"footerLinks.0.links.{n}.text": f"Link {n}" for n in range(51)}
+    html = as_publisher.post(NEW, typed(**many)).content.decode()
+    assert "Links: 51 rows. 50 is the most." in problems(html)
+    assert 'href="#footerLinks.0"' in html
+
+
+def test_two_actions_of_one_id_are_told_apart_first(as_publisher: Client, far_end: FarEnd) -> None:
+    twice = {"actions.1.actionId": "book", "actions.1.buttonTitle": "Another"}
+    html = as_publisher.post(NEW, typed(**twice)).content.decode()
+    assert "Action 2, Action id: Action 1 has this id already." in problems(html)
+    assert bodies(far_end) == []
+
+
+FORM = "application/x-www-form-urlencoded"
+TOO_MUCH: list[dict[str, Any]] = [
+    {"pageContext": "x" * 2_700_000},
+    {f"scripts.{n}.name": "" for n in range(20_001)},
+]
+
+
+@pytest.mark.parametrize("much", TOO_MUCH, ids=["megabytes", "fields"])
+@pytest.mark.parametrize("checks", [True, False])
+def test_a_form_too_large_to_be_read_is_refused_in_a_sentence(
+    far_end: FarEnd, paula: Any, much: dict[str, str], checks: bool
+) -> None:
+    client = Client(enforce_csrf_checks=checks)
+    client.force_login(paula)
+    response = client.post(NEW, urlencode(typed(**much)), content_type=FORM)
+    assert response.status_code == 413
+    assert "Nothing was sent. One form takes 20,000 fields and 2.5 MB." in text(
+        response.content.decode()
+    )
+    assert "Its draft may lack what you typed last." in text(response.content.decode())
+    assert (bodies(far_end), Operation.objects.count()) == ([], 0)
+
+
+@pytest.mark.parametrize("much", TOO_MUCH, ids=["megabytes", "fields"])
+def test_a_draft_too_large_to_be_read_is_said_quietly(
+    as_publisher: Client, far_end: FarEnd, much: dict[str, str]
+) -> None:
+    body = urlencode(drawn(as_publisher) | WHOLE | much)
+    response = as_publisher.post("/pages/new/draft/", body, content_type=FORM, headers=HTMX)
+    assert response.status_code == 200
+    assert "Too long to be kept as a draft" in text(response.content.decode())
+    assert PageDraft.objects.count() == 0
+
+
+@pytest.mark.parametrize("address", [f"{NEW}?draft=%00", f"{NEW}?draft=", f"{NEW}?draft=x%2Fy"])
+def test_a_draft_of_a_strange_key_is_not_there(
+    as_publisher: Client, far_end: FarEnd, address: str
+) -> None:
+    html = as_publisher.get(address, follow=True).content.decode()
+    assert "That draft is not here" in text(html)

@@ -1,0 +1,520 @@
+"""Creating a page: nothing typed is lost, nothing is sent twice, and the service's words win."""
+
+import json
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from dashboard.contract.pages import Page
+from dashboard.ledger.models import Operation
+from dashboard.ledger.models.operations import Outcome
+from dashboard.ledger.recording import record_page
+from tests import wire
+from tests.conftest import logged_in
+from tests.far_end import FarEnd
+from tests.web.html import elements, text
+
+NEW = "/pages/new/"
+REQUIRED = {"name", "brandId", "pageContext"}
+WHOLE = {
+    "name": "Spring outbound",
+    "pageType": "outbound",
+    "brandId": "brand_1",
+    "pageContext": "For carriers.\r\nSpeak plainly.",
+    "headerActionId": "book",
+    "actions.0.buttonTitle": "Book a call",
+    "actions.0.purpose": "Meeting",
+    "actions.0.actionType": "calendar",
+    "actions.0.actionId": "book",
+    "actions.0.url": "https://a.example/book",
+    "actionCardWidgets.0.type": "logo_strip",
+    "actionCardWidgets.0.title": "Carriers",
+    "actionCardWidgets.0.logos.0.image.url": "https://cdn.example/l.svg",
+    "actionCardWidgets.0.logos.0.image.altText": "Nordlys",
+    "footerLinks.0.title": "Legal",
+    "footerLinks.0.links.0.text": "Imprint",
+    "footerLinks.0.links.0.url": "https://a.example/imprint",
+    "scripts.0.name": "Counter",
+    "scripts.0.content": "  count()\r\n",
+    "scripts.0.enabled": "on",
+    "metadata.title": "Meta",
+    "metadata.keywords": "fleet, reefer ,",
+    "metadata.ogUrl": "https://a.example",
+}
+SENT = {
+    "actions": [
+        {
+            "actionId": "book",
+            "actionType": "calendar",
+            "buttonTitle": "Book a call",
+            "purpose": "Meeting",
+            "url": "https://a.example/book",
+        }
+    ],
+    "actionCardWidgets": [
+        {
+            "type": "logo_strip",
+            "title": "Carriers",
+            "logos": [
+                {
+                    "image": {
+                        "url": "https://cdn.example/l.svg",
+                        "altText": "Nordlys",
+                        "fileId": "",
+                        "assetId": "",
+                    }
+                }
+            ],
+        }
+    ],
+    "brandId": "brand_1",
+    "footerLinks": [
+        {
+            "id": "",
+            "title": "Legal",
+            "links": [{"id": "", "text": "Imprint", "url": "https://a.example/imprint"}],
+        }
+    ],
+    "headerActionId": "book",
+    "metadata": {"title": "Meta", "keywords": ["fleet", "reefer"], "ogUrl": "https://a.example"},
+    "name": "Spring outbound",
+    "pageContext": "For carriers.\nSpeak plainly.",
+    "pageType": "outbound",
+    "scripts": [{"name": "Counter", "description": "", "content": "  count()\n", "enabled": True}],
+}
+
+
+def typed(**differs: str) -> dict[str, str]:
+    return WHOLE | {"operation_key": str(uuid4())} | differs
+
+
+def bodies(far_end: FarEnd) -> list[Any]:
+    """Return the body of the create request."""
+    return [json.loads(request.content) for request in far_end.sent if request.method == "POST"]
+
+
+def creates(far_end: FarEnd) -> None:
+    far_end.answers(201, json=wire.page(pageId="page_new", status="draft"))
+
+
+def values(html: str) -> dict[str, str]:
+    """Return the values of a form's fields."""
+    return {
+        tag.attributes["name"]: tag.attributes.get("value", "")
+        for tag in elements(html, "input")
+        if tag.attributes.get("type") not in ("radio", "checkbox") and "name" in tag.attributes
+    }
+
+
+def problems(html: str) -> str:
+    """Return the text of the error summary."""
+    start = html.index('class="problems"')
+    return text(html[start - 9 : html.index("</section>", start)])
+
+
+def test_required_fields_are_marked(as_publisher: Client) -> None:
+    html = as_publisher.get(NEW).content.decode()
+    marked = [e for e in elements(html) if "required" in e.attributes.get("class", "").split()]
+    assert {e.attributes.get("for") for e in marked} == {*REQUIRED, None}
+    assert html.split('class="label required">')[1].startswith("Page type")
+    assert "* Required" in text(html)
+
+
+def test_the_whole_request_arrives_as_it_was_typed(as_publisher: Client, far_end: FarEnd) -> None:
+    creates(far_end)
+    response = as_publisher.post(NEW, typed())
+    assert response.status_code == 302
+    assert response["Location"] == "/pages/page_new/"
+    assert bodies(far_end) == [SENT]
+
+
+def test_the_operation_is_on_record_with_its_page(as_publisher: Client, far_end: FarEnd) -> None:
+    creates(far_end)
+    as_publisher.post(NEW, typed())
+    operation = Operation.objects.get()
+    assert operation.outcome == Outcome.ACCEPTED
+    assert (operation.target_name, operation.page_id) == ("Spring outbound", "page_new")
+    assert operation.body_sent == SENT
+    assert operation.actor_name == "paula"
+
+
+def test_a_second_click_sends_nothing(as_publisher: Client, far_end: FarEnd) -> None:
+    creates(far_end)
+    form = typed()
+    first, second = as_publisher.post(NEW, form), as_publisher.post(NEW, form)
+    assert first["Location"] == second["Location"] == "/pages/page_new/"
+    assert len(bodies(far_end)) == 1
+
+
+def test_the_least_is_a_name_a_context_and_a_brand(as_publisher: Client, far_end: FarEnd) -> None:
+    creates(far_end)
+    least = {name: WHOLE[name] for name in ("name", "pageType", "brandId", "pageContext")}
+    blank_row = {"actions.0.buttonTitle": "", "actions.0.url": " ", "scripts.3.enabled": "on"}
+    response = as_publisher.post(NEW, least | blank_row | {"operation_key": str(uuid4())})
+    assert response.status_code == 302
+    sent = bodies(far_end)[0]
+    assert (sent["actions"], sent["actionCardWidgets"], sent["footerLinks"]) == ([], [], [])
+    assert "metadata" not in sent
+    assert "headerActionId" not in sent
+
+
+def test_create_and_add_another_leads_to_an_empty_form(
+    as_publisher: Client, far_end: FarEnd
+) -> None:
+    creates(far_end)
+    response = as_publisher.post(NEW, typed(another="1"), follow=True)
+    assert response.redirect_chain == [(NEW, 302)]
+    html = response.content.decode()
+    assert "Created “Spring outbound”." in text(html)
+    assert values(html)["name"] == ""
+
+
+WRONG = [
+    ({"name": " "}, "Name: Write a name.", "name"),
+    ({"pageContext": ""}, "Context: Write at least one character.", "pageContext"),
+    ({"brandId": ""}, "Brand id: Write the id of a brand.", "brandId"),
+    ({"pageType": "hologram"}, "Page type: Choose one of the five.", "pageType_0"),
+    ({"headerActionId": "gone"}, "Header action: This is the id of none", "headerActionId"),
+    ({"actions.0.url": "javascript:alert(1)"}, "Action 1, URL: Start with", "actions.0.url"),
+    ({"actions.0.url": "a.example"}, "Action 1, URL: Start with https://", "actions.0.url"),
+    ({"footerLinks.0.links.0.url": "data:x"}, "Link 1, URL", "footerLinks.0.links.0.url"),
+    ({"name": "a\0b"}, "Name: Null characters are not allowed.", "name"),
+    ({"scripts.0.content": "\0"}, "Script 1, Content: Null", "scripts.0.content"),
+    ({"metadata.canonicalUrl": "//x"}, "Canonical URL: Start with", "metadata.canonicalUrl"),
+]
+
+
+@pytest.mark.parametrize(("differs", "words", "field"), WRONG)
+def test_what_is_wrong_is_said_at_its_field_and_nothing_is_sent(
+    as_publisher: Client, far_end: FarEnd, differs: dict[str, str], words: str, field: str
+) -> None:
+    response = as_publisher.post(NEW, typed(**differs))
+    html = response.content.decode()
+    assert response.status_code == 422
+    assert words in problems(html)
+    assert f'href="#{field}"' in html
+    assert [tag for tag in elements(html) if tag.attributes.get("id") == field]
+    assert bodies(far_end) == []
+    assert Operation.objects.count() == 0
+
+
+def test_everything_typed_is_there_after_an_error(as_publisher: Client, far_end: FarEnd) -> None:
+    html = as_publisher.post(NEW, typed(name="")).content.decode()
+    kept = values(html)
+    for name, value in WHOLE.items():
+        if name in kept and name != "name":
+            assert kept[name] == value
+    assert "Speak plainly." in html
+    assert "count()" in html
+    assert '<option value="book" selected>Book a call (book)</option>' in html
+
+
+@pytest.mark.parametrize(
+    "path", ["actions.0.url", "actions[0].url", "/actions/0/url", "body.actions.0.url"]
+)
+def test_the_services_own_words_stand_at_the_field_it_names(
+    as_publisher: Client, far_end: FarEnd, path: str
+) -> None:
+    far_end.answers(422, json={"errors": [{"path": path, "message": "No such host"}]})
+    blank_first = {"actions.7.url": WHOLE["actions.0.url"], "actions.0.url": ""}
+    row = {name: "" for name in WHOLE if name.startswith("actions.0.")}
+    response = as_publisher.post(NEW, typed(**row, headerActionId="") | blank_first)
+    html = response.content.decode()
+    assert response.status_code == 422
+    assert "Action 1, URL: No such host" in problems(html)
+    field = next(t for t in elements(html, "input") if t.attributes.get("id") == "actions.0.url")
+    assert field.attributes["value"] == "https://a.example/book"
+    assert field.attributes["aria-invalid"] == "true"
+
+
+def test_words_about_no_field_are_in_the_summary(as_publisher: Client, far_end: FarEnd) -> None:
+    errors = [{"path": "tenant", "message": "is closed"}, {"path": "", "message": "Not today"}]
+    far_end.answers(422, json={"errors": errors})
+    html = as_publisher.post(NEW, typed()).content.decode()
+    assert "tenant: is closed" in problems(html)
+    assert "Not today" in problems(html)
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 413, 429])
+def test_a_refusal_keeps_the_form_and_can_be_sent_anew(
+    as_publisher: Client, far_end: FarEnd, status: int
+) -> None:
+    far_end.answers(status, json={"detail": "Because"})
+    form = typed()
+    html = as_publisher.post(NEW, form).content.decode()
+    assert f"The service answered {status}: Because" in problems(html)
+    assert values(html)["name"] == "Spring outbound"
+    assert values(html)["operation_key"] != form["operation_key"]
+    creates(far_end)
+    again = as_publisher.post(NEW, WHOLE | {"operation_key": values(html)["operation_key"]})
+    assert again["Location"] == "/pages/page_new/"
+
+
+def test_a_refused_form_sent_by_reload_sends_nothing(as_publisher: Client, far_end: FarEnd) -> None:
+    far_end.answers(409, json={"detail": "Because"})
+    form = typed()
+    as_publisher.post(NEW, form)
+    html = as_publisher.post(NEW, form).content.decode()
+    assert "This form was sent before" in text(html)
+    assert len(bodies(far_end)) == 1
+
+
+def test_the_key_of_another_operation_creates_nothing(
+    as_publisher: Client, far_end: FarEnd
+) -> None:
+    creates(far_end)
+    form = typed()
+    as_publisher.post(NEW, form)
+    response = as_publisher.post(NEW, form | {"name": "Autumn outbound"})
+    html = response.content.decode()
+    assert response.status_code == 409
+    assert "operation key is on record for another request" in problems(html)
+    assert values(html)["name"] == "Autumn outbound"
+    assert len(bodies(far_end)) == 1
+    again = form | {"name": "Autumn outbound", "operation_key": values(html)["operation_key"]}
+    as_publisher.post(NEW, again)
+    assert [body["name"] for body in bodies(far_end)] == ["Spring outbound", "Autumn outbound"]
+
+
+def test_other_words_under_the_key_of_a_lost_page_are_sent_only_after_a_look(
+    as_publisher: Client, far_end: FarEnd
+) -> None:
+    far_end.fails(httpx.ReadError)
+    form = typed()
+    as_publisher.post(NEW, form)
+    creates(far_end)
+    html = as_publisher.post(NEW, form | {"name": "Autumn outbound"}).content.decode()
+    assert "Outcome unknown: the page may exist already. All that you typed" in text(html)
+    second = form | {name: values(html)[name] for name in ("operation_key", "after")}
+    html = as_publisher.post(NEW, second).content.decode()
+    assert "Look at the newest pages first" in problems(html)
+    assert len(bodies(far_end)) == 1
+
+
+LOST = [
+    lambda far_end: far_end.fails(httpx.ReadTimeout),
+    lambda far_end: far_end.answers(500, text="oops"),
+    lambda far_end: far_end.answers(201, text="garbage"),
+    lambda far_end: far_end.answers(201, json={"pageId": 3}),
+]
+
+
+@pytest.mark.parametrize("lose", LOST)
+def test_after_an_unknown_outcome_a_look_comes_before_a_second_try(
+    as_publisher: Client, far_end: FarEnd, lose: Any
+) -> None:
+    lose(far_end)
+    html = as_publisher.post(NEW, typed()).content.decode()
+    assert "Outcome unknown: the page may exist already" in text(html)
+    assert Operation.objects.get().outcome == Outcome.UNKNOWN
+    kept = values(html)
+    creates(far_end)
+    second = WHOLE | {"operation_key": kept["operation_key"], "after": kept["after"]}
+    html = as_publisher.post(NEW, second).content.decode()
+    assert "Look at the newest pages first" in problems(html)
+    assert len(bodies(far_end)) == 1
+    assert as_publisher.post(NEW, second | {"looked": "1"}).status_code == 302
+    assert len(bodies(far_end)) == 2
+
+
+def test_the_page_that_another_request_made_settles_no_lost_one(
+    as_publisher: Client, far_end: FarEnd
+) -> None:
+    far_end.fails(httpx.ReadError)
+    lost = typed()
+    as_publisher.post(NEW, lost)
+    sent = {name: SENT[name] for name in ("name", "brandId", "pageContext")}
+    made = wire.page(pageId="page_new", createdAt=timezone.now().isoformat(), **sent)
+    far_end.answers(201, json=made)
+    as_publisher.post(NEW, typed())
+    far_end.answers(200, json=wire.envelope(made))
+    as_publisher.post(f"/activity/{lost['operation_key']}/check/")
+    outcomes = dict(Operation.objects.values_list("operation_key", "outcome"))
+    assert sorted(outcomes.values()) == [Outcome.ACCEPTED, Outcome.UNKNOWN]
+    assert outcomes[lost["operation_key"]] == Outcome.UNKNOWN
+
+
+def test_a_reload_after_an_unknown_outcome_sends_nothing(
+    as_publisher: Client, far_end: FarEnd
+) -> None:
+    far_end.fails(httpx.ReadTimeout)
+    form = typed()
+    as_publisher.post(NEW, form)
+    html = as_publisher.post(NEW, form).content.decode()
+    assert "the page may exist already" in text(html)
+    assert len(bodies(far_end)) == 1
+
+
+def test_what_was_never_sent_is_said_and_kept(as_publisher: Client, far_end: FarEnd) -> None:
+    far_end.fails(httpx.ConnectError)
+    html = as_publisher.post(NEW, typed()).content.decode()
+    assert "could not be reached" in problems(html)
+    assert "may exist" not in text(html)
+    assert Operation.objects.get().outcome == Outcome.NOT_SENT
+
+
+@pytest.mark.parametrize("key", ["", "not-a-key", None])
+def test_a_form_without_its_key_is_not_sent(
+    as_publisher: Client, far_end: FarEnd, key: str | None
+) -> None:
+    form = WHOLE | ({} if key is None else {"operation_key": key})
+    html = as_publisher.post(NEW, form).content.decode()
+    assert "lost its key" in problems(html)
+    assert bodies(far_end) == []
+
+
+def rows(client: Client, command: str, form: dict[str, str] | None = None, target: str = "") -> str:
+    headers = {"HX-Request": "true", "HX-Target": target} if target else {}
+    data = typed() if form is None else form
+    response = client.post(NEW, data | {"rows": command}, headers=headers)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def test_a_row_more_keeps_what_was_typed_and_shows_no_error(
+    as_publisher: Client, far_end: FarEnd
+) -> None:
+    html = rows(as_publisher, "add actions", typed(name=""))
+    kept = values(html)
+    assert kept["actions.0.url"] == WHOLE["actions.0.url"]
+    assert kept["actions.1.url"] == ""
+    assert 'class="problems"' not in html
+    focused = [
+        tag.attributes.get("id") for tag in elements(html) if "data-autofocus" in tag.attributes
+    ]
+    assert focused == ["actions.1.buttonTitle"]
+
+
+def test_rows_within_rows_come_and_go(as_publisher: Client, far_end: FarEnd) -> None:
+    more = values(rows(as_publisher, "add actionCardWidgets.0.logos"))
+    assert more["actionCardWidgets.0.logos.1.image.altText"] == ""
+    assert more["actionCardWidgets.0.logos.0.image.altText"] == "Nordlys"
+    less = values(rows(as_publisher, "remove footerLinks.0.links.0"))
+    assert "footerLinks.0.links.0.text" not in less
+    assert less["footerLinks.0.title"] == "Legal"
+
+
+def test_rows_change_places(as_publisher: Client, far_end: FarEnd) -> None:
+    two = typed(**{"actions.4.url": "https://b.example", "actions.4.buttonTitle": "Second"})
+    kept = values(rows(as_publisher, "up actions.1", two))
+    assert (kept["actions.0.buttonTitle"], kept["actions.1.buttonTitle"]) == (
+        "Second",
+        "Book a call",
+    )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("", "add", "add nothing", "up actions.9", "remove actions", "remove actions.-1"),
+        *("up x.y.z", "add actions.0", "add actions.x.logos", "down actions.0"),
+        "remove actions.99999999999",
+    ],
+)
+def test_a_strange_command_changes_nothing(
+    as_publisher: Client, far_end: FarEnd, command: str
+) -> None:
+    before = values(rows(as_publisher, "look"))
+    after = values(rows(as_publisher, command))
+    for name in ("operation_key", "draft", "csrfmiddlewaretoken"):
+        del before[name], after[name]
+    assert after == before
+
+
+def test_htmx_gets_the_form_alone_and_the_choices_alone(
+    as_publisher: Client, far_end: FarEnd
+) -> None:
+    assert "<h1" not in rows(as_publisher, "add scripts", target="page-form")
+    choices = rows(as_publisher, "look", target="header-action")
+    assert "Book a call (book)" in choices
+    assert "Context" not in choices
+    previews = rows(as_publisher, "look", target="previews")
+    assert "title 4, description 0 characters" in text(previews)
+    assert "Brand id" not in previews
+
+
+def test_a_list_takes_no_more_rows_than_it_can(as_publisher: Client, far_end: FarEnd) -> None:
+    full = typed(**{f"scripts.{n}.name": str(n) for n in range(50)})
+    assert "50 is the most that can be typed here" in text(rows(as_publisher, "look", full))
+    assert "scripts.50.name" not in values(rows(as_publisher, "add scripts", full))
+
+
+def test_checking_sends_nothing(as_publisher: Client, far_end: FarEnd) -> None:
+    html = as_publisher.post(NEW, typed(check="1")).content.decode()
+    assert "Nothing wrong was found here" in text(html)
+    assert far_end.sent == []
+
+
+def test_a_page_can_be_begun_from_another(as_publisher: Client, far_end: FarEnd) -> None:
+    page = wire.page(
+        actions=[{"actionIndex": 0, "actionId": "a", "buttonTitle": "Go", "url": "https://a.b"}],
+        actionCardWidgets=[{"type": "x", "logos": [{"image": {"altText": "Alt"}}, {}]}],
+        footerLinks=None,
+        scripts=[{"name": "S", "content": "x()", "enabled": True}],
+        metadata={"keywords": ["a", "b"], "robots": None, "ogImageUrl": "https://i.example"},
+        headerActionId="a",
+    )
+    far_end.answers(200, json=page)
+    html = as_publisher.get(f"{NEW}?from=page_1").content.decode()
+    kept = values(html)
+    assert kept["name"] == "Fleet telematics"
+    assert kept["actionCardWidgets.0.logos.0.image.altText"] == "Alt"
+    assert kept["metadata.keywords"] == "a, b"
+    assert '<option value="a" selected>Go (a)</option>' in html
+    creates(far_end)
+    far_end.sent.clear()
+    checked = [t.attributes for t in elements(html, "input") if "checked" in t.attributes]
+    boxes = {box["name"]: box.get("value", "on") for box in checked}
+    areas = {"pageContext": "For regional carriers.", "scripts.0.content": "x()"}
+    response = as_publisher.post(NEW, kept | boxes | areas | {"headerActionId": "a"})
+    assert response["Location"] == "/pages/page_new/"
+    sent = bodies(far_end)[0]
+    assert sent["pageType"] == "outbound"
+    assert sent["scripts"][0] == {"name": "S", "description": "", "content": "x()", "enabled": True}
+
+
+def test_a_page_to_begin_from_that_is_not_there_is_said(
+    as_publisher: Client, far_end: FarEnd
+) -> None:
+    assert as_publisher.get(f"{NEW}?from=gone").status_code == 404
+
+
+def test_a_form_filled_from_what_was_last_known_says_so(
+    as_publisher: Client, far_end: FarEnd
+) -> None:
+    record_page(Page.model_validate(wire.page()))
+    far_end.fails(httpx.ConnectError)
+    html = as_publisher.get(f"{NEW}?from=page_1").content.decode()
+    assert "Filled from the page as last known" in text(html)
+    assert values(html)["name"] == "Fleet telematics"
+
+
+def test_who_may_only_look_is_refused(as_viewer: Client, far_end: FarEnd) -> None:
+    for answer in (as_viewer.get(NEW), as_viewer.post(NEW, typed())):
+        assert answer.status_code == 403
+        assert "The group Publishers may." in text(answer.content.decode())
+    assert far_end.sent == []
+
+
+def test_two_people_with_forms_of_their_own_make_two_pages(
+    as_publisher: Client, far_end: FarEnd, django_user_model: type[User]
+) -> None:
+    creates(far_end)
+    root = django_user_model.objects.create_superuser("root")
+    as_publisher.post(NEW, typed())
+    logged_in(root).post(NEW, typed())
+    assert len(bodies(far_end)) == 2
+
+
+def test_names_that_the_form_does_not_have_are_left_out(
+    as_publisher: Client, far_end: FarEnd
+) -> None:
+    creates(far_end)
+    odd = {"actions.0": "x", "actions.0.url.deep": "x", "actions": "x", "tenantId": "x"}
+    assert as_publisher.post(NEW, typed(**odd)).status_code == 302
+    assert bodies(far_end) == [SENT]

@@ -1,0 +1,499 @@
+"""One page: everything the service sent of it, and its audiences with what each offers next."""
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from dashboard.contract.audiences import Audience
+from dashboard.contract.pages import Page
+from dashboard.ledger import recording
+from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.operations import AttemptResult, Target, begin, end
+from tests import wire
+from tests.far_end import Answer, FarEnd
+from tests.web.html import elements, text
+
+FULL = wire.page(
+    actions=[
+        {"actionIndex": 1, "actionId": "b", "buttonTitle": "Second", "url": "javascript:alert(1)"},
+        {"actionIndex": 0, "actionId": "a", "buttonTitle": "First", "url": "https://a.example/x"},
+    ],
+    headerActionId="b",
+    actionCardWidgets=[
+        {"type": "logo_strip", "title": "Carriers", "logos": [{"image": {"altText": "Nordlys"}}]},
+        {"type": "quote", "title": None},
+    ],
+    footerLinks=[{"id": "f", "title": "Legal", "links": [{"text": "Imprint", "url": "//evil"}]}],
+    scripts=[{"name": "Counter", "content": "</pre><script>alert(1)</script>", "enabled": False}],
+    pageContext="One.\n\nTwo.\n\nThree.\n\nFour <b>bold</b>.",
+    metadata={
+        "title": "Meta title",
+        "keywords": ["fleet", "reefer"],
+        "author": None,
+        "canonicalUrl": "https://pages.example/fleet/regional",
+        "themeColor": "#12355b",
+        "ogImageUrl": "https://cdn.example/x.png",
+    },
+    unheardOf={"kept": True},
+)
+
+
+def serving(page: dict[str, Any], *audiences: Any, **envelope: Any) -> Answer:
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/audiences"):
+            return httpx.Response(200, json=wire.envelope(*audiences, **envelope))
+        return httpx.Response(200, json=page)
+
+    return answer
+
+
+def get(client: Client, address: str = "/pages/page_1/", target: str = "") -> str:
+    headers = {"HX-Request": "true", "HX-Target": target} if target else {}
+    response = client.get(address, headers=headers)
+    assert response.status_code == 200, response.content[:500]
+    return response.content.decode()
+
+
+def test_a_page_shows_every_part_of_it(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answer = serving(FULL, wire.audience())
+    html = get(as_viewer)
+    shown = text(html)
+    assert html.index("<b>First</b>") < html.index("<b>Second</b>")
+    assert 'Second</b> <span class="chip">Header</span>' in " ".join(html.split())
+    for words in ("Carriers", "Nordlys", "logo_strip", "Legal", "Imprint", "Counter", "Disabled"):
+        assert words in shown
+    assert "5 of 21 fields set" in shown
+    assert "pages.example › fleet › regional" in shown
+    assert "unheardOf" in shown
+    assert "Custom name, computed: Brightwater Foods Group plc" in shown
+
+
+def test_a_page_makes_two_calls_and_few_queries(
+    as_viewer: Client, far_end: FarEnd, django_assert_max_num_queries: Any
+) -> None:
+    many = [wire.audience(audienceId=f"aud_{n}", latestVersion=None) for n in range(400)]
+    far_end.answer = serving(FULL, *many)
+    get(as_viewer)
+    far_end.sent.clear()
+    with django_assert_max_num_queries(9):
+        get(as_viewer)
+    assert [request.url.path for request in far_end.sent] == [
+        "/v0/pages/page_1",
+        "/v0/pages/page_1/audiences",
+    ]
+
+
+PART = {"HX-Request": "true", "HX-Target": "audience-results"}
+
+
+def test_the_audiences_alone_are_one_call(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answer = serving(FULL, wire.audience())
+    assert "Brightwater Foods" in get(as_viewer, target="audience-results")
+    assert [request.url.path for request in far_end.sent] == ["/v0/pages/page_1/audiences"]
+
+
+def test_the_audiences_of_a_page_that_is_not_there_are_not_there(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.answers(404, json={"detail": "There is no such page."})
+    response = as_viewer.get("/pages/gone/", headers=PART)
+    assert response.status_code == 404
+    assert "There is no such page." in text(response.content.decode())
+
+
+def test_the_audiences_alone_say_that_they_did_not_load(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answer = lambda request: httpx.Response(
+        500 if request.url.path.endswith("/audiences") else 200, json=FULL
+    )
+    assert "The audiences did not load" in text(get(as_viewer, target="audience-results"))
+
+
+def test_the_audiences_alone_are_last_known_where_the_service_fails(
+    as_publisher: Client, far_end: FarEnd
+) -> None:
+    far_end.fails(httpx.ConnectError)
+    assert as_publisher.get("/pages/page_1/", headers=PART).status_code in (502, 504)
+    remember()
+    html = get(as_publisher, target="audience-results")
+    assert "Brightwater Foods" in html
+    assert "held back until the service answers" in text(html)
+
+
+def test_nothing_a_page_holds_becomes_markup_or_a_live_link(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.answer = serving(FULL, wire.audience(effectiveName="<img src=x>"))
+    html = get(as_viewer)
+    scripts = [tag.attributes for tag in elements(html, "script")]
+    assert all(script.get("src", "").startswith("/static/") for script in scripts)
+    links = [tag.attributes.get("href", "") for tag in elements(html, "a")]
+    assert not [link for link in links if link.startswith(("javascript:", "//"))]
+    assert elements(html, "img") == []
+    assert "<b>bold</b>" not in html
+
+
+def test_a_colour_that_is_none_is_not_drawn(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answer = serving(wire.page(metadata={"themeColor": "url(https://evil)"}))
+    html = get(as_viewer)
+    assert "url(https://evil)" in text(html)
+    assert elements(html, "rect") == []
+
+
+def test_null_absent_and_empty_have_each_their_word(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answer = serving(wire.page(metadata={"title": None, "author": ""}))
+    html = get(as_viewer)
+    assert '<dt>title</dt><dd class="none">null</dd>' in html.replace("\n", "").replace("  ", "")
+    assert "Not sent" in html
+    assert "0 of 21 fields set" in text(html)
+
+
+def test_a_page_with_the_least_the_spec_asks_for_is_shown(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    page = wire.page(
+        actions=[{}],
+        actionCardWidgets=[{}],
+        scripts=[{}],
+        pageContext="",
+        name="",
+        title="",
+        status="evaporated",
+        pageType="hologram",
+        headerActionId="gone",
+    )
+    del page["footerLinks"]
+    far_end.answer = serving(page, {}, wire.audience(latestVersion=None, publishedVersion=None))
+    shown = text(get(as_viewer))
+    for words in ("Page without a name", "evaporated", "hologram", "none of these", "No content"):
+        assert words in shown
+    assert "Not sent by the service" in shown
+    assert "Name not given" in shown
+
+
+def test_an_unreadable_audience_costs_itself(as_viewer: Client, far_end: FarEnd) -> None:
+    broken = wire.audience(latestVersion={"status": "draft"})
+    far_end.answer = serving(wire.page(), broken, wire.audience())
+    shown = text(get(as_viewer))
+    assert "1 item could not be read" in shown
+    assert "Brightwater Foods" in shown
+
+
+def test_a_cut_list_of_audiences_says_that_the_rest_cannot_be_read(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.answer = serving(wire.page(), wire.audience(), hasMore=True, totalCount=120)
+    assert "1 of 120 audiences: the service lists no way to read the rest" in text(get(as_viewer))
+
+
+def test_a_page_without_audiences_says_so(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answer = serving(wire.page())
+    assert "No audiences yet" in text(get(as_viewer))
+
+
+def test_audiences_are_filtered_sorted_and_shown_in_parts(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    many = [
+        wire.audience(
+            audienceId=f"aud_{n}",
+            effectiveName=f"Name {n:03}",
+            customName=None,
+            latestVersion=wire.version(versionNumber=n, status="draft" if n % 2 else "queued"),
+        )
+        for n in range(120)
+    ]
+    far_end.answer = serving(wire.page(), *many)
+    html = get(as_viewer, "/pages/page_1/?status=draft&sort=-name", target="audience-results")
+    assert "<h1" not in html
+    assert html.count("<tr") == 11
+    assert "10 of 60 that match shown" in text(html)
+    assert "Show 50 more" in text(html)
+    assert html.index("Name 119") < html.index("Name 117")
+    html = get(as_viewer, "/pages/page_1/?status=draft&sort=-name&show=60")
+    assert "60 of 60 that match shown" in text(html)
+    html = get(as_viewer, "/pages/page_1/?q=name+11&show=100")
+    assert "11 of 11 that match shown" in text(html)
+    assert "No audience matches “zebra”" in text(get(as_viewer, "/pages/page_1/?q=zebra"))
+
+
+def test_audiences_are_filtered_whatever_the_accents(as_viewer: Client, far_end: FarEnd) -> None:
+    named = wire.audience(effectiveName="Hanseatic Kühllogistik")
+    far_end.answer = serving(wire.page(), named, wire.audience(audienceId="b"))
+    assert "1 of 1 that match shown" in text(get(as_viewer, "/pages/page_1/?q=kuhl"))
+
+
+def test_ten_audiences_at_first_leave_the_rest_of_the_page_near(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    many = [wire.audience(audienceId=f"aud_{n}") for n in range(34)]
+    far_end.answer = serving(wire.page(audiencesCount=34), *many)
+    html = get(as_viewer)
+    before_context = html[: html.index('id="context"')]
+    assert before_context.count("<tr") == 11
+    assert "10 of 34 audiences shown" in text(before_context)
+    more = next(e for e in elements(html, "a") if e.attributes.get("id") == "show-more")
+    assert more.attributes["href"] == "?show=60#audiences"
+    assert "34 of 34 audiences shown" in text(get(as_viewer, "/pages/page_1/?show=60"))
+
+
+def test_the_parts_of_a_page_are_linked_above_its_audiences(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.answer = serving(wire.page(), wire.audience())
+    html = get(as_viewer)
+    above = html[: html.index('<section class="section" id="audiences"')]
+    anchors = [e.attributes["href"][1:] for e in elements(above, "a") if "href" in e.attributes]
+    parts = ["audiences", "context", "actions", "widgets", "footer", "scripts", "metadata"]
+    assert [anchor for anchor in anchors if anchor in parts] == parts
+    assert all(f'id="{part}"' in html for part in parts)
+
+
+def test_audiences_are_filtered_by_how_they_stand(as_viewer: Client, far_end: FarEnd) -> None:
+    live = wire.live_version()
+    far_end.answer = serving(
+        wire.page(),
+        wire.audience(audienceId="a", effectiveName="Up to date", latestVersion=live),
+        wire.audience(audienceId="b", effectiveName="Written on", latestVersion=wire.version()),
+        wire.audience(audienceId="c", effectiveName="Never live", publishedVersion=None),
+    )
+    html = get(as_viewer, "/pages/page_1/?standing=changed", target="audience-results")
+    assert "Written on" in html
+    assert "Up to date" not in html
+    assert "1 of 1 that match shown" in text(html)
+    assert "Something live (2) Nothing live (1) Changed since publish (1)" in text(html)
+    assert "Draft (1)" in text(html)
+
+
+def test_what_is_live_is_marked_whether_or_not_it_is_the_latest(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    live = wire.live_version()
+    older = wire.audience(audienceId="aud_1", latestVersion=wire.version())
+    latest = wire.audience(audienceId="aud_2", latestVersion=live, publishedVersion=live)
+    far_end.answer = serving(wire.page(), older, latest)
+    html = get(as_viewer)
+    assert [text(row).count("Live now") for row in html.split("<tr ")[2:4]] == [1, 1]
+
+
+def steps(html: str) -> list[str]:
+    """Return the action that each row offers, in order."""
+    return [part.split("</td>")[0] for part in html.split('<td role="cell" class="actions">')[1:]]
+
+
+def test_each_audience_offers_what_can_be_done_next(as_publisher: Client, far_end: FarEnd) -> None:
+    live = wire.live_version()
+    rows = [
+        wire.audience(),
+        wire.audience(audienceId="aud_2", latestVersion=wire.version(status="queued")),
+        wire.audience(audienceId="aud_3", latestVersion=live, publishedVersion=live),
+        wire.audience(audienceId="aud_4", latestVersion=wire.version(status="cancelled")),
+        wire.audience(audienceId="aud_5", latestVersion=wire.version(status="archived")),
+    ]
+    far_end.answer = serving(wire.page(), *rows)
+    shown = [text(step) for step in steps(get(as_publisher))]
+    assert [words.split(" of ")[0] for words in shown] == [
+        "Publish 2",
+        "Watch version 2",
+        "Up to date",
+        "—nothing to publish",
+        "—nothing to publish",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("page", "audience"),
+    [({"status": "archived"}, {}), ({}, {"archivedAt": "2026-11-01T00:00:00Z"})],
+)
+def test_what_is_archived_is_not_offered_to_publish(
+    page: dict[str, str], audience: dict[str, str], as_publisher: Client, far_end: FarEnd
+) -> None:
+    far_end.answer = serving(wire.page(**page), wire.audience(**audience))
+    [step] = steps(get(as_publisher))
+    assert text(step) == "—nothing to publish"
+
+
+def test_who_may_only_look_is_offered_no_publish(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answer = serving(wire.page(), wire.audience())
+    html = get(as_viewer)
+    assert "/publish/" not in html
+    assert "Create from this page" not in html
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"), [(Outcome.UNKNOWN, "Check"), (Outcome.REJECTED, "Failed, retry")]
+)
+def test_a_publish_that_went_wrong_is_seen_at_its_audience(
+    as_publisher: Client, paula: User, far_end: FarEnd, outcome: Outcome, words: str
+) -> None:
+    target = Target(page_id="page_1", audience_id="aud_1", version_id="ver_2")
+    _, attempt = begin(
+        operation_key="k", kind=OperationKind.PUBLISH_VERSION, actor=paula, target=target, body={}
+    )
+    assert attempt
+    end(attempt, AttemptResult(outcome))
+    far_end.answer = serving(wire.page(), wire.audience())
+    assert words in steps(get(as_publisher))[0]
+
+
+def test_of_an_audience_that_stays_the_same_each_sees_what_is_so_for_them_now(
+    as_publisher: Client, as_viewer: Client, paula: User, far_end: FarEnd
+) -> None:
+    far_end.answer = serving(wire.page(), wire.audience())
+    assert "Publish 2" in text(steps(get(as_publisher))[0])
+    assert "not offered to you" in steps(get(as_viewer))[0]
+    target = Target(page_id="page_1", audience_id="aud_1", version_id="ver_2")
+    begin(
+        operation_key="k", kind=OperationKind.PUBLISH_VERSION, actor=paula, target=target, body={}
+    )
+    assert "Watch version 2" in text(steps(get(as_publisher))[0])
+    assert "not offered to you" in steps(get(as_viewer))[0]
+
+
+def remember() -> None:
+    recording.record_page(Page.model_validate(wire.page()))
+    recording.record_audiences("page_1", [Audience.model_validate(wire.audience())])
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        lambda far_end: far_end.fails(httpx.ConnectError),
+        lambda far_end: far_end.fails(httpx.ReadTimeout),
+        lambda far_end: far_end.answers(500),
+        lambda far_end: far_end.answers(200, text="garbage"),
+        lambda far_end: far_end.answers(200, json=[]),
+    ],
+)
+def test_when_the_service_fails_the_last_known_is_shown_and_publishing_is_off(
+    as_publisher: Client, far_end: FarEnd, failure: Any
+) -> None:
+    failure(far_end)
+    assert as_publisher.get("/pages/page_1/").status_code in (502, 504)
+    remember()
+    html = get(as_publisher)
+    assert "You are looking at what was last known" in text(html)
+    assert "Brightwater Foods" in html
+    assert "/publish/" not in html
+    assert "held back until the service answers" in text(html)
+
+
+@pytest.mark.parametrize("status", [404, 500])
+def test_audiences_that_do_not_load_leave_the_page_readable(
+    as_publisher: Client, far_end: FarEnd, status: int
+) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/audiences"):
+            return httpx.Response(status, json={"detail": "No list today"})
+        return httpx.Response(200, json=FULL)
+
+    far_end.answer = answer
+    shown = text(get(as_publisher))
+    assert "The audiences did not load" in shown
+    assert "No list today" in shown
+    assert "Carriers" in shown
+
+
+def test_a_page_that_is_not_there_is_said(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answers(404, json={"detail": "There is no such page."})
+    response = as_viewer.get("/pages/gone/")
+    assert response.status_code == 404
+    assert "There is no such page." in text(response.content.decode())
+
+
+def test_an_id_of_any_characters_is_asked_for_as_it_is(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answer = serving(wire.page(pageId="a/b ?"))
+    html = get(as_viewer, "/pages/a%252Fb%2520%253F/")
+    assert far_end.sent[0].url.raw_path == b"/v0/pages/a%2Fb%20%3F"
+    assert "/v0/pages/a%2Fb%20%3F" in text(html)
+    assert "far-end-key" not in html
+
+
+def test_every_part_of_a_group_of_links_and_of_a_logo_is_shown(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    page = wire.page(
+        footerLinks=[
+            {
+                "id": "grp",
+                "title": "Legal",
+                "links": [{"text": "A", "url": "https://a.example/x", "id": "lnk"}],
+            }
+        ],
+        actionCardWidgets=[
+            {
+                "type": "t",
+                "title": "C",
+                "logos": [
+                    {
+                        "image": {
+                            "fileId": "fil",
+                            "assetId": "ass",
+                            "altText": "Alt",
+                            "url": "https://i.example/l.svg",
+                        }
+                    }
+                ],
+            }
+        ],
+    )
+    far_end.answers(200, json=page)
+    html = as_viewer.get("/pages/page_1/").content.decode()
+    words = text(html)
+    for shown in (
+        "grp",
+        "lnk",
+        "https://a.example/x",
+        "fil",
+        "ass",
+        "Alt",
+        "https://i.example/l.svg",
+    ):
+        assert shown in words
+    assert not elements(html, "img")
+
+
+def test_the_json_can_be_copied_as_it_was_sent(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answers(200, json=wire.page(unheard='"of" <b>'))
+    html = as_viewer.get("/pages/page_1/").content.decode()
+    copied = [
+        t.attributes["data-copy"] for t in elements(html, "button") if "data-copy" in t.attributes
+    ]
+    [whole] = [words for words in copied if words.startswith("{")]
+    assert json.loads(whole) == wire.page(unheard='"of" <b>')
+
+
+@pytest.mark.parametrize(
+    ("url", "opens"),
+    [("https://i.example/og.png", True), ("javascript:alert(1)", False), (None, False)],
+)
+def test_a_picture_is_fetched_by_nobody_but_who_opens_it(
+    as_viewer: Client, far_end: FarEnd, url: str | None, opens: bool
+) -> None:
+    far_end.answers(200, json=wire.page(metadata={"ogImageUrl": url}))
+    html = as_viewer.get("/pages/page_1/").content.decode()
+    assert ("Open its picture in a new tab" in html) is opens
+    assert not [t for t in elements(html) if t.attributes.get("src", "").startswith("http")]
+
+
+def test_a_look_that_takes_long_does_not_undo_what_another_saw_meanwhile(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    now = serving(FULL | {"name": "New"}, wire.audience(effectiveName="New audience"))
+    long_ago = serving(FULL | {"name": "Old"}, wire.audience(effectiveName="Old audience"))
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        far_end.answer = now
+        get(as_viewer)
+        far_end.answer = answer
+        return long_ago(request)
+
+    far_end.answer = answer
+    get(as_viewer)
+    far_end.fails(httpx.ConnectError)
+    last_known = text(get(as_viewer))
+    assert "New audience" in last_known
+    assert "Old" not in last_known

@@ -1,0 +1,331 @@
+"""Drafts: what is typed into "Create page" is there afterwards, for that person alone."""
+
+import json
+import re
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from dashboard.ledger.models import Operation, PageDraft
+from dashboard.ledger.models.operations import Outcome
+from tests.conftest import logged_in, person
+from tests.far_end import FarEnd
+from tests.web.html import elements, text
+from tests.web.pages.test_page_create import NEW, WHOLE, bodies, creates, values
+
+KEEP = "/pages/new/draft/"
+HTMX = {"HX-Request": "true"}
+
+
+def drawn(client: Client, address: str = NEW) -> dict[str, str]:
+    """Return the hidden fields of a rendered form: its key and its ticket."""
+    kept = values(client.get(address).content.decode())
+    return {name: kept[name] for name in ("operation_key", "draft")}
+
+
+def save(client: Client, form: dict[str, str]) -> str:
+    response = client.post(KEEP, form, headers=HTMX)
+    assert response.status_code == 200
+    return text(response.content.decode())
+
+
+def offered(client: Client) -> list[str]:
+    """Return the URLs of the drafts offered on "Create page"."""
+    html = client.get(NEW).content.decode()
+    links = [tag.attributes.get("href", "") for tag in elements(html, "a")]
+    return [link for link in links if link.startswith(f"{NEW}?draft=")]
+
+
+def test_what_is_typed_is_offered_on_return_and_all_of_it_is_there(
+    as_publisher: Client, far_end: FarEnd
+) -> None:
+    assert re.match(r"Draft kept \d\d:\d\d:\d\d\.", save(as_publisher, drawn(as_publisher) | WHOLE))
+    [link] = offered(as_publisher)
+    html = as_publisher.get(link).content.decode()
+    kept = values(html)
+    assert {name: kept[name] for name in WHOLE if name in kept} == {
+        name: value for name, value in WHOLE.items() if name in kept
+    }
+    assert "Speak plainly." in html
+    assert '<option value="book" selected>Book a call (book)</option>' in html
+    assert "This is your draft from" in text(html)
+
+
+def test_a_save_says_how_a_link_may_look(as_publisher: Client, far_end: FarEnd) -> None:
+    said = save(as_publisher, drawn(as_publisher) | WHOLE)
+    assert "title 4, description 0 characters" in said
+
+
+def test_a_draft_that_is_used_is_gone(as_publisher: Client, far_end: FarEnd) -> None:
+    creates(far_end)
+    form = drawn(as_publisher) | WHOLE
+    save(as_publisher, form)
+    as_publisher.post(NEW, form)
+    assert offered(as_publisher) == []
+
+
+def test_a_save_that_comes_after_its_page_was_created_keeps_nothing(
+    as_publisher: Client, far_end: FarEnd
+) -> None:
+    creates(far_end)
+    form = drawn(as_publisher) | WHOLE
+    as_publisher.post(NEW, form)
+    assert "Draft kept" not in save(as_publisher, form)
+    assert offered(as_publisher) == []
+
+
+@pytest.mark.parametrize("press", [{"rows": "add scripts"}, {"check": "1"}, {"name": ""}, {}])
+def test_every_button_keeps_what_was_typed(
+    as_publisher: Client, far_end: FarEnd, press: dict[str, str]
+) -> None:
+    far_end.fails(httpx.ConnectError)
+    as_publisher.post(NEW, drawn(as_publisher) | WHOLE | press)
+    [link] = offered(as_publisher)
+    kept = values(as_publisher.get(link).content.decode())
+    assert kept["actions.0.url"] == WHOLE["actions.0.url"]
+    assert ("scripts.1.name" in kept) is ("rows" in press)
+
+
+def test_a_form_in_which_nothing_was_typed_leaves_no_draft(
+    as_publisher: Client, far_end: FarEnd
+) -> None:
+    form = drawn(as_publisher) | {"pageType": "outbound", "brandId": "brand_1"}
+    save(as_publisher, form | {"name": "Half"})
+    save(as_publisher, form | {"name": " ", "actions.0.url": ""})
+    assert offered(as_publisher) == []
+
+
+def test_two_forms_open_at_once_are_two_drafts(as_publisher: Client, far_end: FarEnd) -> None:
+    creates(far_end)
+    first, second = drawn(as_publisher), drawn(as_publisher)
+    save(as_publisher, first | WHOLE)
+    save(as_publisher, second | {"name": "The other"})
+    as_publisher.post(NEW, first | WHOLE)
+    [link] = offered(as_publisher)
+    assert values(as_publisher.get(link).content.decode())["name"] == "The other"
+
+
+def test_a_draft_gone_on_with_stays_the_same_draft(as_publisher: Client, far_end: FarEnd) -> None:
+    save(as_publisher, drawn(as_publisher) | {"name": "First words"})
+    [link] = offered(as_publisher)
+    save(as_publisher, drawn(as_publisher, link) | {"name": "More words"})
+    assert offered(as_publisher) == [link]
+    assert values(as_publisher.get(link).content.decode())["name"] == "More words"
+
+
+def test_a_draft_can_be_thrown_away(as_publisher: Client, far_end: FarEnd) -> None:
+    save(as_publisher, drawn(as_publisher) | {"name": "No use"})
+    [link] = offered(as_publisher)
+    response = as_publisher.post(NEW, {"throw_away": link.partition("=")[2]}, follow=True)
+    assert "Threw away the draft “No use”." in text(response.content.decode())
+    assert offered(as_publisher) == []
+
+
+def test_nobody_is_shown_the_draft_of_another(as_publisher: Client, far_end: FarEnd) -> None:
+    save(as_publisher, drawn(as_publisher) | {"name": "Private words"})
+    [link] = offered(as_publisher)
+    other = logged_in(person("pierre", "Publishers"))
+    assert offered(other) == []
+    html = other.get(link, follow=True).content.decode()
+    assert "Private words" not in html
+    assert "That draft is not here" in text(html)
+    other.post(NEW, {"throw_away": link.partition("=")[2]})
+    assert offered(as_publisher) == [link]
+
+
+def test_a_form_sent_after_the_session_ended_is_there_after_the_log_in(
+    as_publisher: Client, far_end: FarEnd, paula: User
+) -> None:
+    form = drawn(as_publisher) | WHOLE
+    as_publisher.logout()
+    response = as_publisher.post(NEW, form)
+    assert response["Location"].startswith("/accounts/login/?next=/pages/new/%3Fdraft%3D")
+    back = as_publisher.post(response["Location"], {"username": "paula", "password": "paula"})
+    html = as_publisher.get(back["Location"]).content.decode()
+    assert values(html)["actions.0.url"] == WHOLE["actions.0.url"]
+    assert bodies(far_end) == []
+
+
+def test_what_is_typed_on_after_the_session_ended_is_kept_and_said(
+    as_publisher: Client, far_end: FarEnd, paula: User
+) -> None:
+    form = drawn(as_publisher)
+    as_publisher.logout()
+    said = save(as_publisher, form | {"name": "Typed signed out"})
+    assert "You are signed out: sign in in another tab" in said
+    as_publisher.force_login(paula)
+    [link] = offered(as_publisher)
+    assert values(as_publisher.get(link).content.decode())["name"] == "Typed signed out"
+
+
+def test_a_row_asked_for_by_htmx_after_the_session_ended_leads_to_the_log_in_and_back(
+    as_publisher: Client, far_end: FarEnd
+) -> None:
+    form = drawn(as_publisher) | WHOLE | {"rows": "add actions"}
+    as_publisher.logout()
+    response = as_publisher.post(NEW, form, headers=HTMX | {"HX-Target": "page-form"})
+    assert response["HX-Redirect"].startswith("/accounts/login/?next=/pages/new/%3Fdraft%3D")
+
+
+@pytest.mark.parametrize("asks", [{"left": "name"}, {"rows": "look"}])
+@pytest.mark.parametrize("has_cookie", [True, False])
+def test_what_the_form_asks_by_itself_never_leaves_the_page(
+    far_end: FarEnd, paula: User, asks: dict[str, str], has_cookie: bool
+) -> None:
+    client = checking(paula)
+    form = drawn(client) | WHOLE | asks
+    client.logout()
+    if has_cookie:
+        form |= {
+            "csrfmiddlewaretoken": values(client.get("/accounts/login/").content.decode())[
+                "csrfmiddlewaretoken"
+            ]
+        }
+    response = client.post(NEW, form, headers=HTMX)
+    assert (response.status_code, response.content) == (204, b"")
+
+
+def checking(user: User) -> Client:
+    """Return a browser with CSRF checks."""
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(user)
+    return client
+
+
+def test_a_form_from_before_a_second_log_in_is_not_sent_and_not_lost(
+    far_end: FarEnd, paula: User
+) -> None:
+    client = checking(paula)
+    response = client.post(NEW, drawn(client) | WHOLE | {"csrfmiddlewaretoken": "x" * 64})
+    html = client.get(response["Location"]).content.decode()
+    assert "You signed in anew since this form was drawn" in text(html)
+    assert values(html)["actions.0.url"] == WHOLE["actions.0.url"]
+    assert bodies(far_end) == []
+
+
+def test_a_form_of_another_person_is_kept_for_that_person_and_sent_by_nobody(
+    as_publisher: Client, far_end: FarEnd
+) -> None:
+    form = drawn(as_publisher) | WHOLE
+    other = checking(person("pierre", "Publishers"))
+    response = other.post(NEW, form)
+    assert response.status_code == 403
+    assert "kept as a draft of theirs" in text(response.content.decode())
+    assert offered(other) == []
+    assert len(offered(as_publisher)) == 1
+
+
+@pytest.mark.parametrize("ticket", ["", "nonsense", "WzEsImEiXQ:1:x", "\0"])
+def test_a_ticket_that_is_none_of_ours_keeps_nothing(
+    client: Client, paula: User, ticket: str
+) -> None:
+    assert "Not kept" in save(client, WHOLE | {"draft": ticket})
+    assert client.post(NEW, WHOLE | {"draft": ticket})["Location"].endswith("next=/")
+    assert PageDraft.objects.count() == 0
+
+
+def test_the_words_of_somebody_who_left_are_not_kept(
+    as_publisher: Client, far_end: FarEnd, paula: User
+) -> None:
+    form = drawn(as_publisher) | WHOLE
+    User.objects.filter(pk=paula.pk).update(is_active=False)
+    assert "Not kept" in save(as_publisher, form)
+    assert PageDraft.objects.count() == 0
+
+
+def test_odd_text_comes_back_as_it_was(as_publisher: Client, far_end: FarEnd) -> None:
+    odd = "a\0b\u202e\U0001f600\u2028<script>"
+    save(as_publisher, drawn(as_publisher) | {"name": odd, "tenantId": "x"})
+    draft = PageDraft.objects.get()
+    assert json.loads(draft.typed)["name"] == odd
+    assert "tenantId" not in json.loads(draft.typed)
+    assert draft.typed.isascii()
+    assert "\0" not in draft.name
+    assert "<script>" not in as_publisher.get(NEW).content.decode().replace('<script src="', "")
+
+
+def test_what_is_too_long_to_keep_is_said_and_what_was_kept_stays(
+    as_publisher: Client, far_end: FarEnd
+) -> None:
+    form = drawn(as_publisher)
+    save(as_publisher, form | {"name": "Short"})
+    said = save(as_publisher, form | {"pageContext": "x" * 1_000_001})
+    assert "Too long to be kept as a draft" in said
+    assert "A draft from before stays as it was, without what you typed since." in said
+    assert len(offered(as_publisher)) == 1
+
+
+def test_a_person_has_ten_drafts_at_most_and_the_oldest_makes_room(
+    as_publisher: Client, far_end: FarEnd
+) -> None:
+    for number in range(12):
+        save(as_publisher, drawn(as_publisher) | {"name": f"Draft {number}"})
+    assert len(offered(as_publisher)) == 10
+    html = text(as_publisher.get(NEW).content.decode())
+    assert "Draft 11" in html
+    assert "Draft 1 " not in html
+
+
+def test_a_draft_of_long_ago_is_forgotten(as_publisher: Client, far_end: FarEnd) -> None:
+    save(as_publisher, drawn(as_publisher) | {"name": "Old"})
+    PageDraft.objects.update(saved_at=timezone.now() - timedelta(days=91))
+    assert offered(as_publisher) == []
+    save(as_publisher, drawn(as_publisher) | {"name": "New"})
+    assert [draft.name for draft in PageDraft.objects.all()] == ["New"]
+
+
+def lose(far_end: FarEnd) -> None:
+    far_end.fails(httpx.ReadTimeout)
+
+
+def test_a_draft_whose_page_may_exist_asks_for_a_look_first(
+    as_publisher: Client, far_end: FarEnd
+) -> None:
+    lose(far_end)
+    as_publisher.post(NEW, drawn(as_publisher) | WHOLE)
+    [link] = offered(as_publisher)
+    html = as_publisher.get(link).content.decode()
+    assert "Outcome unknown: the page may exist already" in text(html)
+    assert values(html)["after"] == Operation.objects.get().operation_key
+    again = as_publisher.post(NEW, WHOLE | values(html))
+    assert again.status_code == 422
+    assert len(bodies(far_end)) == 1
+
+
+def test_a_look_that_is_owed_is_owed_after_typing_on(as_publisher: Client, far_end: FarEnd) -> None:
+    lose(far_end)
+    html = as_publisher.post(NEW, drawn(as_publisher) | WHOLE).content.decode()
+    save(as_publisher, WHOLE | values(html))
+    [link] = offered(as_publisher)
+    assert "the page may exist already" in text(as_publisher.get(link).content.decode())
+
+
+def test_a_draft_whose_page_was_found_is_not_offered(as_publisher: Client, far_end: FarEnd) -> None:
+    lose(far_end)
+    as_publisher.post(NEW, drawn(as_publisher) | WHOLE)
+    Operation.objects.update(outcome=Outcome.ACCEPTED)
+    assert offered(as_publisher) == []
+
+
+def test_the_same_draft_in_two_tabs_is_created_once(as_publisher: Client, far_end: FarEnd) -> None:
+    creates(far_end)
+    save(as_publisher, drawn(as_publisher) | WHOLE)
+    [link] = offered(as_publisher)
+    first, second = drawn(as_publisher, link), drawn(as_publisher, link)
+    for tab in (first, second):
+        as_publisher.post(NEW, tab | WHOLE)
+    assert len(bodies(far_end)) == 1
+
+
+def test_a_save_asks_the_service_nothing_and_the_database_little(
+    as_publisher: Client, far_end: FarEnd, django_assert_max_num_queries: Any
+) -> None:
+    form = drawn(as_publisher) | WHOLE
+    with django_assert_max_num_queries(10):
+        save(as_publisher, form)
+    assert far_end.sent == []

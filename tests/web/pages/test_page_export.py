@@ -1,0 +1,99 @@
+"""Pages as a file: all that match, in the order of the list, and how much of the whole that is."""
+
+import csv
+import io
+
+import pytest
+from django.test import Client
+
+from tests import wire
+from tests.far_end import FarEnd
+from tests.web.html import elements, text
+from tests.web.pages.test_page_list import dated, get, numbered, remember
+
+
+def lines_of(client: Client, address: str) -> list[list[str]]:
+    """Return the lines of the file below its header."""
+    response = client.get(address)
+    assert response.status_code == 200
+    assert response["Content-Type"] == "text/csv; charset=utf-8"
+    assert response.streaming
+    content = b"".join(response).decode()  # type: ignore[arg-type]
+    header, *lines = csv.reader(io.StringIO(content.removeprefix("\ufeff"), newline=""))
+    assert header[:4] == ["Page", "Tenant", "Brand", "Name"]
+    return lines
+
+
+def export_link(html: str) -> str:
+    links = [e.attributes["href"] for e in elements(html, "a") if "href" in e.attributes]
+    return next(link for link in links if link.startswith("/pages/export.csv"))
+
+
+def test_all_that_match_are_in_the_file_in_the_order_of_the_list(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    remember(
+        *(numbered(n, status="draft", audiencesCount=n) for n in range(120)),
+        wire.page(pageId="other"),
+    )
+    lines = lines_of(as_viewer, "/pages/export.csv?q=number&status=draft&sort=-audiences")
+    assert [line[0] for line in lines] == [f"page_{n}" for n in range(119, -1, -1)]
+    assert far_end.sent == []
+
+
+def test_a_line_holds_what_was_seen_of_a_page_and_when(as_viewer: Client, far_end: FarEnd) -> None:
+    page = wire.page(name="=1+1", updatedAt="2026-11-09T10:00:00Z", archivedAt=None)
+    del page["pageType"]
+    remember(page)
+    [line] = lines_of(as_viewer, "/pages/export.csv")
+    assert line[3] == "'=1+1"
+    assert line[5] == ""
+    assert line[9] == "2026-11-09T10:00:00+00:00"
+    assert line[10] == ""
+    assert line[12].startswith("20")
+
+
+def test_a_file_ends_with_how_many_pages_were_never_seen(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    remember(numbered(1), numbered(2), total=60)
+    assert lines_of(as_viewer, "/pages/export.csv?q=number+2")[1:] == [
+        ["Not searched: 58 of 60 pages, never seen here."]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("address", "total", "label"),
+    [
+        ("/pages/?q=number", 2, "Export 2 as CSV"),
+        ("/pages/?q=number", 60, "Export 2 found in 2 of 60 as CSV"),
+        ("/pages/?sort=name", 60, "Export 2 of 60 as CSV"),
+        ("/pages/?sort=name", 2, "Export 2 as CSV"),
+    ],
+)
+def test_the_button_says_how_many_of_how_many(
+    as_viewer: Client, far_end: FarEnd, address: str, total: int, label: str
+) -> None:
+    remember(numbered(1), numbered(2), total=total)
+    html = get(as_viewer, address)
+    assert label in text(html)
+    assert export_link(html) == address.replace("/pages/", "/pages/export.csv")
+
+
+def test_the_button_follows_a_search_as_it_is_typed(as_viewer: Client, far_end: FarEnd) -> None:
+    remember(dated(1, 2), dated(2, 3))
+    html = get(as_viewer, "/pages/?q=number+2", target="results")
+    assert 'id="page-export" hx-swap-oob="innerHTML"' in html
+    assert export_link(html) == "/pages/export.csv?q=number+2"
+    assert "Export 1 as CSV" in text(html)
+
+
+def test_nothing_found_offers_no_file(as_viewer: Client, far_end: FarEnd) -> None:
+    remember(numbered(1))
+    assert "/pages/export.csv" not in get(as_viewer, "/pages/?q=zebra")
+
+
+def test_who_is_not_signed_in_gets_no_file(client: Client) -> None:
+    response = client.get("/pages/export.csv")
+    assert response.status_code == 302
+    assert response["Location"].startswith("/accounts/login/")

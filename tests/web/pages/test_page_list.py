@@ -1,0 +1,560 @@
+"""The list of pages: live, searched in what was seen, and when the service is not there."""
+
+import re
+from typing import Any
+from urllib.parse import parse_qs
+
+import httpx
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from dashboard.contract.audiences import Audience
+from dashboard.contract.envelope import ListEnvelope
+from dashboard.contract.pages import PageItem
+from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.operations import AttemptResult, Target, begin, end
+from dashboard.ledger.recording import record_audiences, record_pages
+from dashboard.web.shell.sidebar_counts import side_counts
+from tests import wire
+from tests.far_end import Answer, FarEnd
+from tests.web.html import elements, text
+
+
+def remember(*items: dict[str, Any], total: int | None = None) -> None:
+    envelope = wire.envelope(*items, totalCount=len(items) if total is None else total)
+    record_pages(ListEnvelope[PageItem].model_validate(envelope))
+
+
+def numbered(number: int, **differs: Any) -> dict[str, Any]:
+    return wire.page(pageId=f"page_{number}", name=f"Page number {number}", **differs)
+
+
+def audience(**differs: Any) -> Audience:
+    return Audience.model_validate(wire.audience(**differs))
+
+
+def part_of(total: int) -> Answer:
+    """Return the responses of a service with `total` pages, whose cursors are start numbers."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked = parse_qs(request.url.query.decode())
+        start, limit = int(asked.get("cursor", ["0"])[0]), int(asked["limit"][0])
+        items = [numbered(number) for number in range(start, min(start + limit, total))]
+        end = start + len(items)
+        more = {"nextCursor": str(end)} if end < total else {}
+        envelope = wire.envelope(*items, totalCount=total, hasMore=end < total)
+        return httpx.Response(200, json=envelope | more)
+
+    return answer
+
+
+def get(client: Client, address: str, target: str = "") -> str:
+    headers = {"HX-Request": "true", "HX-Target": target} if target else {}
+    response = client.get(address, headers=headers)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def test_the_list_shows_each_page_as_the_service_gives_it(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.answers(200, json=wire.envelope(wire.page()))
+    html = get(as_viewer, "/pages/")
+    assert "Fleet telematics Every truck on one map" in text(html)
+    assert "Outbound" in html
+    assert "Published" in html
+    assert "1 of 1 page" in text(html)
+    assert [request.url.path for request in far_end.sent] == ["/v0/pages"]
+
+
+def test_a_name_in_any_letters_is_shown_as_it_is(as_viewer: Client, far_end: FarEnd) -> None:
+    name = "Żółć “quoted” & <b>, 中文, \U0001f69a, é"
+    far_end.answers(200, json=wire.envelope(wire.page(name=name)))
+    html = get(as_viewer, "/pages/")
+    assert name in text(html)
+
+
+def dated(number: int, day: int) -> dict[str, Any]:
+    return numbered(number, updatedAt=f"2026-11-{day:02}T10:00:00Z")
+
+
+def test_a_list_known_in_full_begins_with_the_page_updated_last(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.answers(200, json=wire.envelope(dated(1, 3), dated(2, 9), dated(3, 6)))
+    html = get(as_viewer, "/pages/")
+    assert names_in(html) == ["page_2", "page_3", "page_1"]
+    assert "Pages, most recently updated first" in text(html)
+    assert sorted_column(html) == "?sort=updated"
+    assert "as last seen" not in text(html)
+
+
+def test_what_one_call_lacks_of_a_list_is_read_at_once(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answer = part_of(120)
+    assert "most recently updated first" in get(as_viewer, "/pages/")
+    assert [request.url.params["limit"] for request in far_end.sent] == ["50", "200"]
+    html = get(as_viewer, "/pages/")
+    assert len(far_end.sent) == 3
+    assert "70 of 120 pages are shown as last seen" in text(html)
+    assert "50 of 120 pages" in text(html)
+
+
+def test_a_list_known_in_part_stays_in_the_order_of_the_service(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.answers(
+        200,
+        json=wire.envelope(
+            dated(1, 3), dated(2, 9), totalCount=900, hasMore=True, nextCursor="abc"
+        ),
+    )
+    html = get(as_viewer, "/pages/")
+    assert names_in(html) == ["page_1", "page_2"]
+    assert "in the order the service lists them" in text(html)
+    assert sorted_column(html) is None
+    assert "Search, filters and sorting look at the 2 pages seen here. Read all 900" in text(html)
+    assert len(far_end.sent) == 1
+
+
+def test_a_page_that_is_listed_no_longer_is_not_among_those_that_are(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    remember(numbered(7))
+    far_end.answers(200, json=wire.envelope(dated(1, 3), dated(2, 9)))
+    assert names_in(get(as_viewer, "/pages/")) == ["page_1", "page_2"]
+
+
+def test_more_of_a_sorted_list_goes_on_in_its_order(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answers(200, json=wire.envelope(*(dated(n, n % 28 + 1) for n in range(70))))
+    html = get(as_viewer, "/pages/")
+    more = next(e for e in elements(html, "a") if e.attributes.get("id") == "load-more")
+    address = more.attributes["href"]
+    rows = get(as_viewer, f"/pages/{address}", target="rows")
+    shown = names_in(html) + names_in(rows)
+    assert len(set(shown)) == 70
+    days = [int(name.removeprefix("page_")) % 28 for name in shown]
+    assert days == sorted(days, reverse=True)
+
+
+def sorted_column(html: str) -> str | None:
+    """Return the link of the heading that the list is sorted by, or None."""
+    found = re.search(r'aria-sort="(?:de|a)scending">\s*<a href="([^"]+)"', html)
+    return found[1] if found else None
+
+
+def test_load_more_goes_on_where_the_part_before_ended(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answer = part_of(620)
+    html = get(as_viewer, "/pages/")
+    assert "50 of 620 pages" in text(html)
+    assert "Load 50 more" in text(html)
+    rows = get(as_viewer, "/pages/?cursor=600&after=600", target="rows")
+    assert rows.count("<tr") == 20
+    assert "620 of 620 pages" in text(rows)
+    assert "load-more" not in rows
+    assert "<h1" not in rows
+
+
+def load_more(client: Client, shown: str, address: str) -> str:
+    """Load more rows from a URL; return the URL that the browser then has."""
+    headers = {"HX-Request": "true", "HX-Target": "rows"}
+    headers["HX-Current-URL"] = f"http://testserver{shown}"
+    return client.get(address, headers=headers)["HX-Replace-Url"]
+
+
+def names_in(html: str) -> list[str]:
+    links = [e.attributes.get("href", "") for e in elements(html, "a")]
+    return [link.split("/")[2] for link in links if link.startswith("/pages/page_")]
+
+
+@pytest.mark.parametrize(
+    ("shown", "more", "first"),
+    [
+        ("/pages/", "/pages/?cursor=50&after=50", 0),
+        ("/pages/?cursor=10&after=10", "/pages/?cursor=60&after=60", 10),
+    ],
+)
+def test_what_was_loaded_is_there_on_the_way_back(
+    as_viewer: Client, far_end: FarEnd, shown: str, more: str, first: int
+) -> None:
+    far_end.answer = part_of(620)
+    html = get(as_viewer, load_more(as_viewer, shown, more))
+    assert names_in(html) == [f"page_{number}" for number in range(first, first + 100)]
+    assert len(far_end.sent) == 2
+
+
+def test_matches_that_were_loaded_are_there_on_the_way_back(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    remember(*[numbered(number) for number in range(70)])
+    address = load_more(
+        as_viewer, "/pages/?q=number&sort=name", "/pages/?q=number&sort=name&after=50"
+    )
+    assert address == "/pages/?q=number&sort=name&show=70"
+    assert len(names_in(get(as_viewer, address))) == 70
+    assert far_end.sent == []
+
+
+def test_of_more_than_an_address_shows_the_last_part_is_there_and_says_so(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    remember(*[numbered(number) for number in range(260)])
+    address = load_more(as_viewer, "/pages/?q=number&show=200", "/pages/?q=number&after=200")
+    assert address == "/pages/?q=number&after=200"
+    assert "201 to 250 of 260 that match" in text(get(as_viewer, address))
+
+
+@pytest.mark.parametrize(
+    ("show", "asked"), [("100", "100"), ("9", "50"), ("x", "50"), ("999999", "200")]
+)
+def test_no_address_shows_more_than_two_hundred_rows(
+    as_viewer: Client, far_end: FarEnd, show: str, asked: str
+) -> None:
+    far_end.answer = part_of(620)
+    get(as_viewer, f"/pages/?show={show}")
+    assert far_end.sent[0].url.params["limit"] == asked
+
+
+def test_a_service_that_gives_no_more_than_a_part_at_once_starts_again_and_says_so(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.params["limit"] != "50":
+            return httpx.Response(422, json={"detail": "What a limit"})
+        return part_of(620)(request)
+
+    far_end.answer = answer
+    for _ in range(2):
+        html = get(as_viewer, "/pages/?show=100")
+        assert "This is the list from its start" in text(html)
+        assert "50 of 620 pages" in text(html)
+
+
+def test_a_part_by_itself_is_a_page_that_says_where_it_is(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.answer = part_of(620)
+    html = get(as_viewer, "/pages/?cursor=50&after=50")
+    assert "51 to 100 of 620 pages" in text(html)
+    assert "From the start" in text(html)
+
+
+@pytest.mark.parametrize("status", [400, 404, 410, 422])
+@pytest.mark.parametrize("target", ["", "rows"])
+def test_a_refused_cursor_starts_again_and_says_so(
+    as_viewer: Client, far_end: FarEnd, status: int, target: str
+) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        if "cursor" in request.url.params:
+            return httpx.Response(status, json={"detail": "What a cursor"})
+        return httpx.Response(200, json=wire.envelope(wire.page()))
+
+    far_end.answer = answer
+    headers = {"HX-Request": "true", "HX-Target": target} if target else {}
+    response = as_viewer.get("/pages/?cursor=old&after=50", headers=headers)
+    assert response.status_code == 200
+    assert "This is the list from its start" in text(response.content.decode())
+    assert "1 of 1 page" in text(response.content.decode())
+    assert response.get("HX-Retarget") == ("#results" if target else None)
+
+
+def test_more_without_a_cursor_is_said(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answers(200, json=wire.envelope(wire.page(), hasMore=True, totalCount=9))
+    assert "gives no way to ask for it" in get(as_viewer, "/pages/")
+
+
+def test_an_odd_service_costs_words_and_not_the_list(as_viewer: Client, far_end: FarEnd) -> None:
+    bare = wire.page(pageId="a/b ?#", name="Bare", title="", extra={"x": 1}, headerActionId=None)
+    del bare["pageType"], bare["status"], bare["footerLinks"]
+    strange = wire.page(pageId="..", pageType="hologram", status="evaporated", updatedAt="soon")
+    broken = {"name": "no id"}
+    far_end.answers(200, json=wire.envelope(bare, strange, broken))
+    html = get(as_viewer, "/pages/")
+    assert "1 item could not be read" in text(html)
+    assert text(html).count("Open to see") == 2
+    assert "evaporated" in html
+    assert "hologram" in html
+    assert "/pages/a%252Fb%2520%253F%2523/" in html
+    assert "3 of 3 pages" in text(html)
+
+
+def test_no_pages_at_all_is_said(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answers(200, json=wire.envelope())
+    assert "The service lists none" in get(as_viewer, "/pages/")
+
+
+def test_a_search_is_answered_from_what_was_seen_without_a_call(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    remember(wire.page(), numbered(2, status="draft"), total=240)
+    html = get(as_viewer, "/pages/?q=number")
+    assert "Page number 2" in html
+    assert "Fleet telematics" not in html
+    assert "1 found in 2 of 240 pages" in text(html)
+    assert "Read the rest" in text(html)
+    assert far_end.sent == []
+
+
+def test_nothing_found_is_final_only_when_all_is_known(as_viewer: Client, far_end: FarEnd) -> None:
+    remember(wire.page(), total=240)
+    assert "239 more were never seen here" in get(as_viewer, "/pages/?q=zebra")
+    remember(wire.page(), total=1)
+    assert "All 1 pages were looked at" in get(as_viewer, "/pages/?q=zebra")
+
+
+def test_filters_are_counted_and_can_be_taken_away(as_viewer: Client, far_end: FarEnd) -> None:
+    remember(wire.page(), numbered(2, status="draft"), numbered(3, status="odd"))
+    html = get(as_viewer, "/pages/?status=draft&status=odd&type=outbound")
+    boxes = [
+        box for box in elements(html, "input") if box.attributes.get("name") in {"status", "type"}
+    ]
+    assert {box.attributes["value"] for box in boxes if "checked" in box.attributes} == {
+        "draft",
+        "odd",
+        "outbound",
+    }
+    assert '<small id="n-status-draft">1</small>' in html
+    links = [e.attributes["href"] for e in elements(html, "a")]
+    assert "?status=odd&type=outbound" in links
+    assert "?status=draft&status=odd" in links
+    assert "2 found in all 3 pages" in text(html)
+
+
+def test_pages_are_found_by_how_their_audiences_stand(as_viewer: Client, far_end: FarEnd) -> None:
+    remember(numbered(1), numbered(2), numbered(3))
+    live, draft = wire.live_version(), wire.version()
+    record_audiences("page_1", [audience(latestVersion=live, publishedVersion=live)])
+    record_audiences("page_2", [audience(latestVersion=draft, publishedVersion=live)])
+    html = get(as_viewer, "/pages/?standing=changed")
+    assert "1 found in all 3 pages" in text(html)
+    assert "Page number 2" in text(html)
+    assert "Audiences: Changed since publish" in text(html)
+    counts = get(as_viewer, "/pages/?q=number", target="f-standing")
+    assert text(counts) == "2 0 1 0"
+
+
+def test_typing_brings_the_results_their_counts_and_a_clean_address(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    remember(wire.page(), numbered(2, status="draft"))
+    response = as_viewer.get(
+        "/pages/?q=number&sort=", headers={"HX-Request": "true", "HX-Target": "results"}
+    )
+    html = response.content.decode()
+    assert "<h1" not in html
+    assert 'id="n-status-draft" hx-swap-oob="true">1<' in html
+    assert response["HX-Replace-Url"] == "/pages/?q=number"
+    assert "HX-Target" in response["Vary"]
+
+
+def test_a_sort_turns_round_when_chosen_twice(as_viewer: Client, far_end: FarEnd) -> None:
+    remember(numbered(1, audiencesCount=3), numbered(2, audiencesCount=7))
+    html = get(as_viewer, "/pages/?sort=-audiences")
+    assert html.index("Page number 2") < html.index("Page number 1")
+    headings = {
+        e.attributes["aria-sort"] for e in elements(html, "th") if "aria-sort" in e.attributes
+    }
+    assert headings == {"none", "descending"}
+    assert "?sort=audiences" in [e.attributes["href"] for e in elements(html, "a")]
+
+
+def test_pages_are_sorted_by_type_and_status_those_without_one_last(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    bare = numbered(3)
+    del bare["pageType"], bare["status"]
+    remember(
+        numbered(1, pageType="outbound", status="draft"),
+        bare,
+        numbered(2, pageType="custom", status="published"),
+    )
+    plain = get(as_viewer, "/pages/?q=page")
+    sorts = [e.attributes["href"] for e in elements(plain, "a")]
+    assert {"?q=page&sort=type", "?q=page&sort=status"} <= set(sorts)
+    assert names_in(get(as_viewer, "/pages/?sort=type")) == ["page_2", "page_1", "page_3"]
+    assert names_in(get(as_viewer, "/pages/?sort=-type")) == ["page_1", "page_2", "page_3"]
+    assert names_in(get(as_viewer, "/pages/?sort=status")) == ["page_1", "page_2", "page_3"]
+    assert names_in(get(as_viewer, "/pages/?sort=-status")) == ["page_2", "page_1", "page_3"]
+    assert far_end.sent == []
+
+
+def test_many_matches_come_in_parts(as_viewer: Client, far_end: FarEnd) -> None:
+    remember(*[numbered(number) for number in range(70)])
+    html = get(as_viewer, "/pages/?q=number&sort=name")
+    assert html.count("<tr") == 51
+    address = next(e.attributes["href"] for e in elements(html, "a") if e.attributes.get("id"))
+    assert get(as_viewer, f"/pages/{address}", target="rows").count("<tr") == 20
+
+
+@pytest.mark.parametrize("sort", ["", "name", "-updated", "-audiences"])
+def test_a_walk_through_many_matches_meets_each_once(
+    sort: str, as_viewer: Client, far_end: FarEnd
+) -> None:
+    """However they are read: the first parts are few of what matches, the last ones are not."""
+    # Others stand between them in every order.
+    for part in range(0, 600, 200):
+        remember(
+            *(
+                numbered(
+                    number,
+                    title="Odd" if number % 2 else "Even",
+                    audiencesCount=number % 7,
+                    updatedAt=f"2026-11-{number % 28 + 1:02}T10:00:00Z",
+                )
+                for number in range(part, part + 200)
+            ),
+            total=600,
+        )
+    met: list[str] = []
+    for after in range(0, 300, 50):
+        rows = get(as_viewer, f"/pages/?q=odd&sort={sort}&after={after}", target="rows")
+        links = [e.attributes.get("href", "") for e in elements(rows, "a")]
+        met += [link for link in links if link.startswith("/pages/page_")]
+    assert sorted(met) == sorted(f"/pages/page_{number}/" for number in range(1, 600, 2))
+
+
+def test_reading_the_rest_asks_part_after_part_until_all_is_known(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        start = int(request.url.params.get("cursor", "0"))
+        items = [numbered(number) for number in range(start, min(start + 200, 450))]
+        end = start + len(items)
+        more = {"nextCursor": str(end)} if end < 450 else {}
+        return httpx.Response(
+            200, json=wire.envelope(*items, totalCount=450, hasMore=end < 450) | more
+        )
+
+    far_end.answer = answer
+    address, parts = "?q=number+449&read=0", []
+    for _ in range(9):
+        response = as_viewer.get(
+            f"/pages/{address}", headers={"HX-Request": "true", "HX-Target": "coverage"}
+        )
+        parts.append(text(response.content.decode()))
+        asking_on = [e for e in elements(response.content.decode()) if "hx-trigger" in e.attributes]
+        if not asking_on:
+            break
+        address = asking_on[0].attributes["hx-get"]
+    assert "Read 200 of 450 pages" in parts[0]
+    assert "Read 400 of 450 pages" in parts[1]
+    assert "1 found in all 450 pages" in parts[2]
+    assert response["HX-Retarget"] == "#results"
+    assert len(far_end.sent) == 3
+
+
+def test_reading_the_rest_works_by_links_alone(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answer = part_of(120)
+    response = as_viewer.get("/pages/?q=number&read=0", follow=True)
+    assert response.redirect_chain == [("/pages/?q=number", 302)]
+    assert "120 found in all 120 pages" in text(response.content.decode())
+
+
+def test_reading_that_fails_half_way_says_so_and_can_go_on(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.fails(httpx.ReadTimeout)
+    html = get(as_viewer, "/pages/?q=x&read=200&cursor=abc", target="coverage")
+    assert "Reading stopped after 200 pages" in text(html)
+    assert "?q=x&read=200&cursor=abc" in [e.attributes["href"] for e in elements(html, "a")]
+    assert "hx-trigger" not in html
+
+
+def test_a_service_that_repeats_its_cursor_is_not_asked_for_ever(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.answers(200, json=wire.envelope(wire.page(), hasMore=True, nextCursor="abc"))
+    html = get(as_viewer, "/pages/?q=x&read=200&cursor=abc", target="coverage")
+    assert "hx-trigger" not in html
+
+
+FAILURES = [
+    lambda far_end: far_end.fails(httpx.ConnectError),
+    lambda far_end: far_end.answers(500, text="<h1>oops</h1>"),
+    lambda far_end: far_end.answers(200, text="garbage"),
+    lambda far_end: far_end.answers(200, json={"items": 3}),
+    lambda far_end: far_end.answers(401, json={"detail": "no"}),
+]
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_when_the_service_fails_the_last_known_is_shown_as_such(
+    as_publisher: Client, far_end: FarEnd, failure: Any
+) -> None:
+    remember(wire.page())
+    failure(far_end)
+    html = get(as_publisher, "/pages/")
+    assert "You are looking at what was last known" in text(html)
+    assert "Fleet telematics" in html
+    create = [e for e in elements(html, "button") if e.attributes.get("aria-disabled")]
+    assert len(create) == 1
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_when_the_service_fails_and_nothing_is_known_a_page_says_what_to_do(
+    as_viewer: Client, far_end: FarEnd, failure: Any
+) -> None:
+    failure(far_end)
+    response = as_viewer.get("/pages/")
+    assert response.status_code in (502, 504)
+    assert "Try again" in text(response.content.decode())
+
+
+def publish(actor: User, version_id: str, outcome: Outcome) -> None:
+    """Record a publish of page_1 with its outcome."""
+    target = Target(page_id="page_1", audience_id="aud_1", version_id=version_id)
+    _, attempt = begin(
+        operation_key=version_id,
+        kind=OperationKind.PUBLISH_VERSION,
+        actor=actor,
+        target=target,
+        body={},
+    )
+    assert attempt
+    end(attempt, AttemptResult(outcome))
+
+
+def test_a_publish_that_failed_is_seen_at_its_page_until_another_goes_well(
+    as_viewer: Client, vera: User, far_end: FarEnd
+) -> None:
+    far_end.answers(200, json=wire.envelope(wire.page()))
+    publish(vera, "ver_1", Outcome.REJECTED)
+    assert "Publish failed" in get(as_viewer, "/pages/")
+    publish(vera, "ver_2", Outcome.UNKNOWN)
+    assert "Publish: outcome unknown" in get(as_viewer, "/pages/")
+    publish(vera, "ver_3", Outcome.ACCEPTED)
+    assert "Publish" not in text(get(as_viewer, "/pages/")).replace("Published", "")
+
+
+def test_who_may_only_look_is_offered_no_create(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answers(200, json=wire.envelope(wire.page()))
+    assert "Create page" not in get(as_viewer, "/pages/")
+
+
+def test_what_others_wrote_is_text(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answers(200, json=wire.envelope(wire.page(name="<script>x</script>", title="<b>")))
+    html = get(as_viewer, "/pages/?")
+    assert "<script>x" not in html
+    assert "&lt;script&gt;x" in html
+
+
+@pytest.mark.parametrize(
+    "address", ["?q=%00&status=%00", "?after=-1&cursor=", "?sort=drop&after=1e9", "?read=x"]
+)
+def test_a_strange_address_is_a_list_all_the_same(
+    as_viewer: Client, far_end: FarEnd, address: str
+) -> None:
+    far_end.answers(200, json=wire.envelope(wire.page()))
+    assert as_viewer.get(f"/pages/{address}", follow=True).status_code == 200
+
+
+def test_a_list_costs_the_same_however_long(
+    as_viewer: Client, far_end: FarEnd, django_assert_max_num_queries: Any
+) -> None:
+    far_end.answer = part_of(620)
+    side_counts()  # counted once for the pages of a while
+    with django_assert_max_num_queries(13):
+        get(as_viewer, "/pages/")
+    with django_assert_max_num_queries(11):
+        get(as_viewer, "/pages/?q=number&sort=name")
+    assert len(far_end.sent) == 1

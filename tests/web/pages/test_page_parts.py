@@ -1,0 +1,100 @@
+"""Parts of a page, and rows of its audiences: the decisions, by themselves."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.contract.audiences import Audience
+from dashboard.contract.envelope import ListEnvelope
+from dashboard.contract.metadata import MetadataRequest
+from dashboard.contract.pages import PageItem
+from dashboard.web.audiences.table import AudienceQuery, AudienceView, audience_table
+from dashboard.web.pages.detail import (
+    actions_in_order,
+    curl_line,
+    paragraphs,
+    search_result,
+    social_card,
+)
+from dashboard.web.ui.tables import heading
+from tests import wire
+
+
+@given(st.text(alphabet="ab \n\r"))
+def test_paragraphs_lose_nothing_but_blanks(text: str) -> None:
+    assert "".join("".join(paragraphs(text)).split()) == "".join(text.split())
+    assert all(part.strip() for part in paragraphs(text))
+
+
+@given(st.lists(st.none() | st.floats(allow_nan=False)))
+def test_actions_come_by_their_index_and_those_without_last(indices: list[float | None]) -> None:
+    actions = [{"actionIndex": index} for index in indices]
+    page = PageItem.model_validate(wire.page(actions=actions))
+    found = [action.action_index for action in actions_in_order(page)]
+    given_indices = [index for index in indices if index is not None]
+    assert found[: len(given_indices)] == sorted(given_indices)
+    assert found[len(given_indices) :] == [None] * indices.count(None)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://pages.example/a/b/", "pages.example › a › b"),
+        ("https://[broken", "https://[broken"),
+        ("just words", "just words"),
+        (None, ""),
+    ],
+)
+def test_an_address_is_written_as_a_search_engine_does(url: str | None, shown: str) -> None:
+    metadata = MetadataRequest(canonical_url=url)
+    assert search_result(metadata, title="Title").address == shown
+
+
+def test_a_social_card_takes_the_nearest_title() -> None:
+    titles = [{"title": "m"}, {"title": "m", "twitterTitle": "t"}, {"title": "m", "ogTitle": "o"}]
+    metadata = [None, *map(MetadataRequest.model_validate, titles)]
+    assert [social_card(one, title="p").title for one in metadata] == ["p", "m", "t", "o"]
+
+
+def test_a_curl_line_is_one_word_however_odd_the_id() -> None:
+    line = curl_line("https://service.example/", "pages", "a'; rm -rf /")
+    assert line.endswith(" https://service.example/v0/pages/a%27%3B%20rm%20-rf%20%2F")
+
+
+def test_a_heading_turns_round_and_comes_back() -> None:
+    first = heading("", "-updated", str)
+    again = heading(first.address, "-updated", str)
+    assert (first.direction, first.address) == ("none", "-updated")
+    assert (again.direction, again.address) == ("descending", "updated")
+    assert heading("updated", "-updated", str).address == "-updated"
+
+
+NAMES = st.none() | st.sampled_from(["Åse", "brightwater", "Moor", ""])
+AUDIENCES = st.lists(
+    st.builds(
+        lambda name, number, live: wire.audience(
+            effectiveName=name,
+            customName=None,
+            computedName=None,
+            latestVersion=wire.version(versionNumber=number),
+            publishedVersion=wire.live_version() if live else None,
+        ),
+        NAMES,
+        st.integers(0, 9),
+        st.booleans(),
+    ),
+    max_size=8,
+)
+
+
+@given(AUDIENCES, st.sampled_from(["", "name", "-name", "latest", "-latest", "published"]))
+def test_sorting_audiences_loses_none(audiences: list[dict[str, object]], sort: str) -> None:
+    found = ListEnvelope[Audience].model_validate(wire.envelope(*audiences))
+    view = AudienceView("page_1", "/", AudienceQuery(sort=sort), True, False, False, ())
+    rows = audience_table(found, view).rows
+    shown = sorted((row.name, row.latest_number) for row in rows)
+    sent = [(one.name or one.audience_id, one.latest_version) for one in found.items]
+    assert shown == sorted((name, latest and latest.version_number) for name, latest in sent)
+    if sort == "-latest":
+        numbers = [row.latest_number for row in rows]
+        assert numbers == sorted(numbers, reverse=True)

@@ -1,0 +1,85 @@
+"""Rows of a form that come and go: nothing that was typed is lost on the way."""
+
+from copy import deepcopy
+
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic.alias_generators import to_camel
+
+from dashboard.web.pages.forms.nested import (
+    NestedForm,
+    SubmittedData,
+    as_data,
+    edit_rows,
+    read_typed,
+    without_blank_rows,
+)
+from dashboard.web.pages.forms.sections import BasicsForm
+
+TEXTS = st.text(alphabet="ab \0é<", max_size=3)
+
+
+def typed_parts(form: type[NestedForm]) -> st.SearchStrategy[SubmittedData]:
+    """Return anything that may be typed into a form, including nested rows."""
+    lists = {name: st.lists(typed_parts(row), max_size=3) for name, row in form.lists.items()}
+    return st.builds(
+        SubmittedData,
+        st.fixed_dictionaries(dict.fromkeys(form.base_fields, TEXTS)),
+        st.fixed_dictionaries(lists),
+    )
+
+
+TYPED = typed_parts(BasicsForm)
+
+
+def submitted(form: NestedForm) -> dict[str, str]:
+    """Return what a browser would send for a form."""
+    return {
+        part.add_prefix(name): str(part.initial.get(name, ""))
+        for part in form.walk()
+        for name in part.fields
+    }
+
+
+@given(TYPED)
+def test_a_form_that_goes_round_comes_back_the_same(typed: SubmittedData) -> None:
+    form = BasicsForm(typed, submitted=False)
+    assert read_typed(BasicsForm, submitted(form)) == typed
+
+
+@given(TYPED)
+def test_what_is_kept_of_a_form_is_what_was_typed(typed: SubmittedData) -> None:
+    assert read_typed(BasicsForm, as_data(BasicsForm, typed)) == typed
+
+
+@given(TYPED, st.sampled_from(sorted(BasicsForm.lists)))
+def test_a_row_added_and_removed_leaves_all_as_it_was(typed: SubmittedData, name: str) -> None:
+    before, path = deepcopy(typed), to_camel(name)
+    added = edit_rows(BasicsForm, typed, f"add {path}")
+    assert added == f"{path}.{len(before.rows[name])}"
+    assert edit_rows(BasicsForm, typed, f"remove {added}") == f"add {path}"
+    assert typed == before
+
+
+@given(TYPED, st.integers(0, 3))
+def test_a_row_moved_up_and_down_is_where_it_was(typed: SubmittedData, place: int) -> None:
+    before = deepcopy(typed)
+    moved = edit_rows(BasicsForm, typed, f"up actions.{place}")
+    if moved:
+        assert typed != before or before.rows["actions"][place] == before.rows["actions"][place - 1]
+        edit_rows(BasicsForm, typed, moved.replace("up", "down"))
+    assert typed == before
+
+
+@given(TYPED, st.text(max_size=30))
+def test_no_command_fails(typed: SubmittedData, command: str) -> None:
+    edit_rows(BasicsForm, typed, command)
+
+
+@given(TYPED)
+def test_only_rows_in_which_nothing_is_typed_are_dropped(typed: SubmittedData) -> None:
+    kept = without_blank_rows(BasicsForm, typed)
+    assert kept.fields == typed.fields
+    assert without_blank_rows(BasicsForm, kept) == kept
+    written = [row for row in typed.rows["actions"] if any(map(str.strip, row.fields.values()))]
+    assert kept.rows["actions"] == written

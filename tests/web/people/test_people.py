@@ -1,0 +1,548 @@
+"""People: listed and searched live, one opened, in parts both ways, and when it goes wrong."""
+
+from html import unescape
+from typing import Any
+from urllib.parse import parse_qs, urlencode
+
+import httpx
+import pytest
+from django.contrib.sessions.models import Session
+from django.test import Client
+
+from dashboard.contract.audiences import Audience
+from dashboard.contract.envelope import ListEnvelope
+from dashboard.contract.pages import PageItem
+from dashboard.ledger import recording
+from dashboard.ledger.models import AudienceRecord, Operation, PageRecord
+from dashboard.web.shell.sidebar_counts import side_counts
+from tests import wire
+from tests.embedded_api.factories import make_person
+from tests.far_end import FarEnd
+from tests.web.hostile import PAYLOADS
+from tests.web.html import Element, elements, text
+
+
+def numbered(number: int, **differs: Any) -> dict[str, Any]:
+    given = {"personId": f"prospect_{number}", "name": f"Person {number}"}
+    return wire.person(**given | differs)
+
+
+def part_of_120(request: httpx.Request, count: int = 120) -> httpx.Response:
+    """Answer as a service with 120 people whose cursors are `c` and the number to start at."""
+    asked = parse_qs(request.url.query.decode())
+    start = int(asked.get("cursor", ["c0"])[0].removeprefix("c"))
+    items = [
+        numbered(number) for number in range(start, min(start + int(asked["limit"][0]), count))
+    ]
+    end = start + len(items)
+    more = {"nextCursor": f"c{end}"} if end < count else {}
+    listed = wire.envelope(*items, totalCount=count, hasMore=end < count)
+    return httpx.Response(200, json=listed | more)
+
+
+def part_of_250(request: httpx.Request) -> httpx.Response:
+    return part_of_120(request, count=250)
+
+
+def get(client: Client, address: str, target: str = "", **headers: str) -> str:
+    sent = {"HX-Request": "true", "HX-Target": target, **headers} if target else headers
+    response = client.get(address, headers=sent)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def link(html: str, named: str) -> str:
+    """Return where the link of that text leads."""
+    at = html.index(named)
+    return elements(html[html.rindex("<a ", 0, at) : at], "a")[0].attributes["href"]
+
+
+def by_id(html: str, identifier: str) -> Element | None:
+    found = [e for e in elements(html) if e.attributes.get("id") == identifier]
+    return found[0] if found else None
+
+
+def test_the_list_shows_people_and_how_many_there_are(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answer = part_of_120
+    html = get(as_viewer, "/people/")
+    assert "Person 0 ada@analytical.example" in text(html)
+    assert "50 of 120 people." in text(html)
+    assert "Load 50 more" in text(html)
+    assert "Export 120 as CSV" in text(html)
+    assert [str(request.url.path) for request in far_end.sent] == ["/v0/persons"]
+
+
+def test_a_name_that_looks_like_a_place_to_fill_in_is_a_name(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    odd = wire.person(name="{email} {0} {", email="{address}", domain="%s", personId="{name}")
+    far_end.answer = lambda request: httpx.Response(200, json=wire.envelope(odd))
+    html = get(as_viewer, "/people/")
+    assert "{email} {0} { {address} %s" in text(html)
+    assert link(html, "{email}") == "/people/?person=%7Bname%7D"
+
+
+def test_a_search_is_the_services_and_marks_what_matched(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.answers(200, json=wire.envelope(wire.person()))
+    html = get(as_viewer, "/people/?q=LOVE+ada+7946")
+    assert "<mark>Ada</mark> <mark>Love</mark>lace" in html
+    assert "<mark>ada</mark>@analytical.example" in html
+    assert "+44 20 <mark>7946</mark> 0001" in html
+    assert "1 person matches “LOVE ada 7946”" in text(html)
+    assert far_end.sent[0].url.path == "/v0/persons/search"
+    assert far_end.sent[0].url.params["query"] == "LOVE ada 7946"
+
+
+def test_a_match_in_a_field_the_row_lacks_is_said(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answers(200, json=wire.envelope(wire.person(slug="countess-7")))
+    html = get(as_viewer, "/people/?q=count")
+    assert "Slug: <bdi><mark>count</mark>ess-7</bdi>" in html
+    html = get(as_viewer, "/people/?q=ada+babbage")
+    assert "Matched by the service: “babbage” stands in no field shown" in text(html)
+
+
+def test_the_embedded_service_finds_by_every_word(as_viewer: Client) -> None:
+    make_person("Jürgen Weiß", email="j.weiss@x.example", domain="x.example")
+    make_person("Jürgen Peña")
+    html = get(as_viewer, "/people/?q=JURGEN+weiss")
+    assert "<mark>Jürgen</mark> <mark>Weiß</mark>" in unescape(html)
+    assert "Peña" not in text(html)
+    assert "1 of 1 match." in text(html)
+
+
+def test_typing_gets_the_results_alone_with_what_they_change_around_them(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.answers(200, json=wire.envelope(wire.person()))
+    html = get(as_viewer, "/people/?q=ada", target="results")
+    assert "<h1" not in html
+    assert "<form" not in html
+    around = {e.attributes["id"] for e in elements(html) if "hx-swap-oob" in e.attributes}
+    assert around == {"people-count", "people-clear", "people-export", "people-fresh"}
+    assert "/people/export.csv?q=ada" in html
+    # It has no form, so no token was made for one.
+    assert "csrftoken" not in as_viewer.cookies
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("/people/", "a", "HX-Push-Url", "/people/?q=a"),
+        ("/people/?q=a", "ad", "HX-Replace-Url", "/people/?q=ad"),
+        ("/people/?q=ad", "", "HX-Push-Url", "/people/"),
+        ("/people/?cursor=c50&after=50&person=x", " ", "HX-Replace-Url", "/people/"),
+    ],
+)
+def test_back_undoes_a_search_and_not_a_letter(
+    as_viewer: Client, far_end: FarEnd, case: tuple[str, str, str, str]
+) -> None:
+    shown, typed, kept, address = case
+    far_end.answers(200, json=wire.envelope(wire.person()))
+    headers = {"HX-Request": "true", "HX-Target": "results"}
+    headers["HX-Current-URL"] = f"http://testserver{shown}"
+    response = as_viewer.get("/people/", {"q": typed}, headers=headers)
+    assert response[kept] == address
+    assert len({"HX-Push-Url", "HX-Replace-Url"} & {*response.headers}) == 1
+
+
+@pytest.mark.parametrize(
+    ("shown", "kept"),
+    [
+        ("/people/?q=person", "HX-Push-Url"),
+        ("/people/?q=person&person=prospect_2", "HX-Replace-Url"),
+        ("/people/?q=person&row=3", "HX-Replace-Url"),
+    ],
+)
+@pytest.mark.parametrize("status", [200, 500])
+def test_back_closes_a_person_and_goes_through_no_others(
+    as_viewer: Client, far_end: FarEnd, shown: str, kept: str, status: int
+) -> None:
+    far_end.answers(status, json=wire.envelope(numbered(1), numbered(2)))
+    address = "/people/?q=person&person=prospect_1"
+    headers = {"HX-Request": "true", "HX-Target": "person"}
+    headers["HX-Current-URL"] = f"http://testserver{shown}"
+    response = as_viewer.get(address, headers=headers)
+    assert response[kept] == address
+    assert len({"HX-Push-Url", "HX-Replace-Url"} & {*response.headers}) == 1
+
+
+def test_a_restored_page_is_whole(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answer = part_of_120
+    headers = {"HX-History-Restore-Request": "true"}
+    assert "<h1>People</h1>" in get(as_viewer, "/people/?q=a", target="results", **headers)
+
+
+def test_more_is_added_below_and_the_keyboard_goes_to_the_first_of_it(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.answer = part_of_120
+    address = link(get(as_viewer, "/people/"), "Load 50 more")
+    rows = get(as_viewer, address, target="rows")
+    assert rows.count("<tr") == 50
+    assert "100 of 120 people." in text(rows)
+    focused = [a for a in elements(rows, "a") if "data-autofocus" in a.attributes]
+    assert [a.attributes["href"] for a in focused] == [elements(rows, "a")[0].attributes["href"]]
+    last = get(as_viewer, link(rows, "Load 20 more"), target="rows")
+    assert last.count("<tr") == 20
+    assert by_id(last, "load-more") is None
+
+
+@pytest.mark.parametrize(
+    ("shown", "address"),
+    [
+        ("/people/", "/people/?show=100"),
+        ("/people/?person=prospect_7", "/people/?person=prospect_7&show=100"),
+        ("/people/?show=200", "/people/?cursor=c50&after=50&back=0-"),
+        ("/people/?q=typed+since", "/people/?cursor=c50&after=50&back=0-"),
+    ],
+)
+def test_what_was_loaded_is_in_the_address(
+    as_viewer: Client, far_end: FarEnd, shown: str, address: str
+) -> None:
+    far_end.answer = part_of_250
+    headers = {"HX-Request": "true", "HX-Target": "rows"}
+    headers["HX-Current-URL"] = f"http://testserver{shown}"
+    asked = "/people/?cursor=c200&after=200&back=0-" if "200" in shown else ""
+    asked = asked or "/people/?cursor=c50&after=50&back=0-"
+    response = as_viewer.get(asked, headers=headers)
+    assert response["HX-Replace-Url"] == address.replace("50", "200" if "200" in shown else "50")
+
+
+def test_an_address_with_what_was_loaded_shows_all_of_it(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.answer = part_of_250
+    html = get(as_viewer, "/people/?show=100&person=prospect_60")
+    assert "100 of 250 people." in text(html)
+    assert "Person 60" in text(html[html.index('id="person"') :])
+    assert link(html, "Load 50 more") == "/people/?cursor=c100&after=100&back=0-"
+    assert link(html, "Person 99").startswith("/people/?show=100&")
+
+
+def test_a_person_of_a_loaded_part_opens_within_all_that_is_shown(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.answer = part_of_250
+    headers = {"HX-Request": "true", "HX-Target": "person"}
+    headers["HX-Current-URL"] = "http://testserver/people/?show=100"
+    for opened, address in [
+        ("person=prospect_60", "/people/?person=prospect_60&show=100"),
+        ("row=11", "/people/?row=61&show=100"),
+    ]:
+        response = as_viewer.get(f"/people/?cursor=c50&after=50&{opened}", headers=headers)
+        assert response["HX-Push-Url"] == address
+
+
+def test_the_plain_list_goes_forth_and_back(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answer = part_of_120
+    first = get(as_viewer, "/people/?q=person")
+    second = get(as_viewer, link(first, "Load 50 more"))
+    third = get(as_viewer, link(second, "Load 20 more"))
+    assert "101 to 120 of 120 matches." in text(third)
+    assert "100 come before these." in text(third)
+    back = get(as_viewer, link(third, "Previous"))
+    assert "51 to 100 of 120 matches." in text(back)
+    start = get(as_viewer, link(back, "Previous"))
+    assert "50 of 120 matches." in text(start)
+    assert "Previous" not in text(start)
+    assert link(third, "From the start") == "/people/?q=person"
+    sent = [request.url.params.get("cursor") for request in far_end.sent]
+    assert sent == [None, "c50", "c100", "c50", None]
+
+
+def test_the_way_back_stays_short_in_an_address(as_viewer: Client, far_end: FarEnd) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        count = int(request.url.params.get("cursor", "0").strip("x"))
+        cursor = "x" * 100 + str(count + 1)
+        return httpx.Response(
+            200, json=wire.envelope(wire.person(), hasMore=True, totalCount=99, nextCursor=cursor)
+        )
+
+    far_end.answer = answer
+    address = "/people/"
+    for _ in range(20):
+        html = get(as_viewer, address)
+        address = link(html, "Load ")
+        assert len(address) < 2_000
+    assert "Previous" in text(html)
+    assert "From the start" in text(html)
+
+
+def test_a_cursor_of_unknown_origin_leads_back_to_the_start_alone(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.answer = part_of_120
+    html = get(as_viewer, "/people/?cursor=c50&after=nonsense&back=junk&back=-&back=x-c3")
+    assert "Others come before these." in text(html)
+    assert "Previous" not in text(html)
+    assert link(html, "From the start") == "/people/"
+
+
+@pytest.mark.same_on_any_database
+@pytest.mark.parametrize("status", [400, 404, 410, 422])
+@pytest.mark.parametrize("target", ["", "rows", "person"])
+def test_a_refused_cursor_starts_again_and_says_so(
+    as_viewer: Client, far_end: FarEnd, status: int, target: str
+) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        if "cursor" in request.url.params:
+            return httpx.Response(status, json={"detail": "What a cursor"})
+        return httpx.Response(200, json=wire.envelope(wire.person()))
+
+    far_end.answer = answer
+    headers = {"HX-Request": "true", "HX-Target": target} if target else {}
+    response = as_viewer.get("/people/?q=ada&cursor=old&after=50", headers=headers)
+    html = response.content.decode()
+    assert response.status_code == 200
+    assert "This is the list from its start" in text(html)
+    assert "1 of 1 match." in text(html)
+    assert response.get("HX-Retarget") == ("#results" if target else None)
+
+
+@pytest.mark.parametrize(
+    "address", ["/people/?cursor=c7", "/people/?cursor=c9&back=0-&back=50-c7&after=100"]
+)
+def test_a_cursor_that_leads_back_ends_the_list(
+    as_viewer: Client, far_end: FarEnd, address: str
+) -> None:
+    found = wire.envelope(wire.person(), hasMore=True, totalCount=9, nextCursor="c7")
+    far_end.answers(200, json=found)
+    html = get(as_viewer, address)
+    assert "gives no way to ask for it" in text(html)
+    assert by_id(html, "load-more") is None
+
+
+def test_an_empty_part_with_more_asks_before_it_goes_on(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answers(200, json=wire.envelope(hasMore=True, totalCount=9, nextCursor="c1"))
+    html = get(as_viewer, "/people/")
+    assert "sent nobody here" in text(html)
+    assert "cursor=c1" in link(html, "Ask for the next part")
+    assert len(far_end.sent) == 1
+
+
+def test_nobody_is_said_in_each_case(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answers(200, json=wire.envelope())
+    assert "No people yet" in text(get(as_viewer, "/people/"))
+    assert "Nobody matches “zebra”" in text(get(as_viewer, "/people/?q=zebra"))
+    assert "Nobody further after the first 50" in text(
+        get(as_viewer, "/people/?cursor=c50&after=50")
+    )
+    assert "Export" not in text(get(as_viewer, "/people/"))
+    far_end.answers(200, json=wire.envelope(totalCount=12))
+    assert "counts 12, and sent none of them" in text(get(as_viewer, "/people/"))
+
+
+def test_one_item_that_cant_be_read_costs_one_line(as_viewer: Client, far_end: FarEnd) -> None:
+    broken = wire.person(name=["no", "text"])
+    far_end.answers(200, json=wire.envelope(wire.person(), broken, numbered(2)))
+    html = get(as_viewer, "/people/?person=prospect_2")
+    assert "1 item could not be read" in text(html)
+    assert "3 of 3 people." in text(html)
+    assert "Person 2 3 of 3 people" in text(html)
+    rows = get(as_viewer, "/people/?cursor=c3&after=3", target="rows")
+    assert "1 item could not be read" in text(rows)
+
+
+def test_nothing_given_is_said_field_by_field(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answers(200, json=wire.envelope({}, {"name": "", "email": None, "domain": ""}))
+    html = get(as_viewer, "/people/")
+    assert text(html).count("No name") == 2
+    opened = get(as_viewer, elements(html[html.index("<tbody") :], "a")[1].attributes["href"])
+    panel = text(opened[opened.index("<aside") :])
+    assert "No name 2 of 2 people" in panel
+    assert "Person Not given Email Not given Domain Empty text" in panel
+    assert "sent without one" in panel
+
+
+def test_a_person_is_opened_beside_the_list_with_every_field(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    given = wire.person(email="ada+b?bcc=eve@x.example", nickname="Countess", score={"a": 1})
+    far_end.answers(200, json=wire.envelope(numbered(0), given, numbered(2)))
+    html = get(as_viewer, "/people/")
+    panel = get(as_viewer, link(html, "Ada Lovelace"), target="person")
+    assert panel.strip().startswith('<aside class="panel sticky" id="person"')
+    for shown in ("2 of 3 people", "analytical.example", "ada-lovelace", "+44 20 7946 0001"):
+        assert shown in text(panel)
+    assert "nickname Countess" in text(panel)
+    links = {a.attributes.get("href") for a in elements(panel, "a")}
+    assert "mailto:ada%2Bb%3Fbcc%3Deve@x.example" in links
+    assert "https://linkedin.example/in/ada" in links
+    assert {"/people/?person=prospect_0", "/people/?person=prospect_2"} <= links
+    copied = {b.attributes.get("data-copy") for b in elements(panel, "button")}
+    assert {"prospect_1", "ten_1", "+44 20 7946 0001", "ada+b?bcc=eve@x.example"} <= copied
+
+
+def test_an_opened_person_is_a_page_to_share(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answer = part_of_120
+    second = get(as_viewer, link(get(as_viewer, "/people/?q=per"), "Load 50 more"), target="rows")
+    address = elements(second, "a")[2].attributes["href"]
+    html = get(as_viewer, address)
+    assert "<h1>People</h1>" in html
+    assert "<mark>Per</mark>son 52" in html
+    panel = html[html.index("<aside") :]
+    assert "Person 52 53 of 120 matches" in text(panel)
+    current = [a for a in elements(html, "a") if a.attributes.get("aria-current") == "true"]
+    assert [a.attributes["href"] for a in current] == [address]
+    close = [a for a in elements(panel, "a") if "data-close-person" in a.attributes]
+    assert "person=" not in close[0].attributes["href"]
+
+
+def test_the_arrow_that_was_pressed_keeps_the_keyboard_while_it_leads_on(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.answers(200, json=wire.envelope(numbered(0), numbered(1), numbered(2)))
+
+    def takes_focus(person: str, trigger: str) -> bool:
+        address = f"/people/?person={person}"
+        html = get(as_viewer, address, target="person", **{"HX-Trigger": trigger})
+        return "data-autofocus" in html
+
+    assert takes_focus("prospect_1", "") is True
+    assert takes_focus("prospect_1", "person-next") is False
+    assert takes_focus("prospect_2", "person-next") is True
+    assert takes_focus("prospect_0", "person-previous") is True
+
+
+def test_a_person_whom_this_part_lacks_is_said(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answer = part_of_120
+    html = get(as_viewer, "/people/?q=x&person=prospect_99")
+    assert "is not in this part of the list" in text(html)
+    assert "/people/?person=prospect_99" in html
+    assert "50 of 120 matches." in text(html)
+
+
+def remember_audience(**differs: Any) -> None:
+    audience = Audience.model_validate(wire.audience(**differs))
+    recording.record_audiences(audience.page_id or "page_1", [audience])
+
+
+def test_the_audiences_of_a_person_are_those_seen_with_that_id(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    recording.record_pages(ListEnvelope[PageItem].model_validate(wire.envelope(wire.page())))
+    remember_audience()
+    remember_audience(audienceId="aud_2", effectiveName="Elsewhere", prospectId="prospect_2")
+    remember_audience(audienceId="a/3", pageId="page 9", publishedVersion=None)
+    far_end.answers(200, json=wire.envelope(wire.person()))
+    panel = get(as_viewer, "/people/?person=prospect_1", target="person")
+    assert "/pages/page_1/audiences/aud_1/" in panel
+    assert "/pages/page%25209/audiences/a%252F3/" in panel
+    assert "Brightwater Foods On Fleet telematics Version 1 live" in text(panel)
+    assert "Brightwater Foods On page 9 Draft" in text(panel)
+    assert "Elsewhere" not in panel
+
+
+def test_a_person_without_an_id_has_no_audiences_of_those_without_a_prospect(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    remember_audience(prospectId="")
+    far_end.answers(200, json=wire.envelope(wire.person(personId="")))
+    panel = get(as_viewer, "/people/?row=1", target="person")
+    assert "Brightwater" not in panel
+    assert "sent without one" in text(panel)
+
+
+def test_a_page_costs_one_call_and_a_fixed_number_of_queries(
+    as_viewer: Client, far_end: FarEnd, django_assert_num_queries: Any
+) -> None:
+    far_end.answer = part_of_120
+    for number in range(3):
+        remember_audience(audienceId=f"aud_{number}", prospectId="prospect_7")
+    side_counts()  # counted once for the pages of a while
+    with django_assert_num_queries(4):  # the session, the person, two of their rights
+        get(as_viewer, "/people/?q=person")
+    with django_assert_num_queries(5):  # and the audiences
+        get(as_viewer, "/people/?q=person&person=prospect_7")
+    assert len(far_end.sent) == 2
+
+
+TROUBLES = [
+    (lambda request: httpx.Response(500, json={"detail": "Out of paper"}), 502, "Out of paper"),
+    (lambda request: httpx.Response(400, json={"detail": "Bad words"}), 502, "Bad words"),
+    (lambda request: httpx.Response(429), 503, "asks us to wait"),
+    (lambda request: httpx.Response(401), 502, "refused our key"),
+    (lambda request: httpx.Response(200, content=b"<html>"), 502, "not JSON"),
+    (lambda request: httpx.Response(200, json={"items": []}), 502, "hasMore"),
+]
+
+
+@pytest.mark.same_on_any_database
+@pytest.mark.parametrize("trouble", TROUBLES)
+@pytest.mark.parametrize(
+    ("target", "lands_in"),
+    [("", None), ("results", "#results"), ("rows", "#list-foot"), ("person", "#person")],
+)
+def test_a_failure_is_said_where_it_happened_and_keeps_the_search(
+    as_viewer: Client,
+    far_end: FarEnd,
+    trouble: tuple[Any, int, str],
+    target: str,
+    lands_in: str | None,
+) -> None:
+    far_end.answer, status, said = trouble
+    headers = {"HX-Request": "true", "HX-Target": target} if target else {}
+    address = "/people/?" + urlencode({"q": "ada", "person": "prospect_1"})
+    response = as_viewer.get(address, headers=headers)
+    html = response.content.decode()
+    assert response.status_code == status
+    assert said in text(html)
+    assert "Try again" in text(html)
+    assert response.get("HX-Retarget") == lands_in
+    assert ("<h1>People</h1>" in html) is not bool(target)
+    assert "/people/?q=ada&amp;person=prospect_1" in html
+    if not target:
+        search = by_id(html, "people-q")
+        assert search is not None
+        assert search.attributes["value"] == "ada"
+
+
+def test_a_service_that_is_away_is_said(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.fails(httpx.ReadTimeout)
+    response = as_viewer.get("/people/?q=ada")
+    assert response.status_code == 504
+    assert "The service is not answering" in text(response.content.decode())
+    assert "Your search for “ada” is kept." in text(response.content.decode())
+
+
+@pytest.mark.same_on_any_database
+def test_what_the_service_sends_stays_text(as_viewer: Client, far_end: FarEnd) -> None:
+    calm = get_counts(as_viewer, far_end, "Plain")
+    for payload in PAYLOADS:
+        assert get_counts(as_viewer, far_end, payload) <= calm, payload
+
+
+def get_counts(client: Client, far_end: FarEnd, payload: str) -> set[str]:
+    """Return every tag and attribute of a page about a person who is that payload all over."""
+    storable = payload.encode("utf-8", "replace").decode()
+    fields = ("name", "email", "domain", "slug", "phoneNumber", "linkedinProfileUrl", "createdAt")
+    person = dict.fromkeys(fields, storable) | {"updatedAt": "soon", "personId": "p", "x": storable}
+    far_end.answers(200, json=wire.envelope(person))
+    html = get(client, "/people/?" + urlencode({"q": "ain scr", "person": "p"}))
+    found = {f"{e.tag}.{name}" for e in elements(html) for name in ("", *e.attributes)}
+    hrefs = [a.attributes.get("href", "") for a in elements(html, "a")]
+    assert not [href for href in hrefs if "script:" in href or href.startswith("data:")]
+    return found - {"mark.", "a.rel"}
+
+
+def test_people_are_written_nowhere(
+    as_viewer: Client, far_end: FarEnd, caplog: pytest.LogCaptureFixture
+) -> None:
+    far_end.answers(200, json=wire.envelope(wire.person()))
+    with caplog.at_level("DEBUG"):
+        response = as_viewer.get("/people/?q=lovelace&person=prospect_1")
+        as_viewer.get("/people/export.csv?q=lovelace")
+    assert "no-store" in response["Cache-Control"]
+    ours = [r.getMessage() for r in caplog.records if not r.name.startswith("django.db")]
+    assert not [line for line in ours if "ovelace" in line or "prospect_1" in line]
+    assert not any("ovelace" in str(session.get_decoded()) for session in Session.objects.all())
+    for model in (AudienceRecord, PageRecord, Operation):
+        assert not model.objects.exists()
+
+
+def test_nobody_sees_people_without_a_log_in(client: Client, db: None, far_end: FarEnd) -> None:
+    for address in ("/people/?q=ada", "/people/export.csv"):
+        assert client.get(address).status_code == 302
+    assert far_end.sent == []

@@ -1,0 +1,102 @@
+"""What a search marks: the words themselves, and never more or less of the text."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.contract.people import Person
+from dashboard.folding import fold
+from dashboard.web.people.match_highlighting import PersonMatch
+from dashboard.web.ui.match_highlighting import (
+    MAX_SEARCHED_CHARACTERS,
+    query_words,
+    split_at_matches,
+)
+
+
+def drawn(text: str, query: str) -> str:
+    return "".join(f"[{p.text}]" if p.is_match else p.text for p in split_at_matches(text, query))
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "expected"),
+    [
+        ("Jonas Albright", "bright", "Jonas Al[bright]"),
+        ("BRIGHT bright", "Bright", "[BRIGHT] [bright]"),
+        ("Ada Lovelace", "love ada", "[Ada] [Love]lace"),
+        ("banana", "ana", "b[anana]"),
+        ("abcd", "ab cd", "[abcd]"),
+        ("Jürgen Weiß", "WEISS jÜ", "[Jü]rgen [Weiß]"),
+        ("Weiß", "s", "Wei[ß]"),
+        ("Peña", "PEN\u0303A", "[Peña]"),
+        ("Jürgen Müller", "muller", "Jürgen [Müller]"),
+        ("Mu\u0308ller", "MÜL", "[Mu\u0308l]ler"),
+        ("Michał Ørsted", "michal orsted", "[Michał] [Ørsted]"),
+        ("Pen\u0303a", "ñ", "Pe[n\u0303]a"),
+        ("İstanbul", "i̇s", "[İs]tanbul"),
+        ("ﬁne", "fi", "[ﬁ]ne"),
+        ("Μα\u0390ου", "Μα\u0390".upper(), "[Μα\u0390]ου"),
+        ("Μα\u0390ου".upper(), "μα\u0390", "[ΜΑ\u0399\u0308\u0301]ΟΥ"),
+        ("a.b*c", ".", "a[.]b*c"),
+        ("100%_x", "%_", "100[%_]x"),
+        ("<b>", "b", "<[b]>"),
+        ("\U0001f600 smile", "\U0001f600", "[\U0001f600] smile"),
+        ("Ada", "", "Ada"),
+        ("Ada", "zebra", "Ada"),
+        ("", "ada", ""),
+    ],
+)
+def test_each_word_is_marked_whatever_its_case_and_accents(
+    text: str, query: str, expected: str
+) -> None:
+    assert drawn(text, query) == expected
+
+
+def test_a_text_without_end_is_looked_at_from_its_start_alone() -> None:
+    pieces = split_at_matches("a" + "b" * MAX_SEARCHED_CHARACTERS + "a", "a")
+    assert [len(piece.text) for piece in pieces] == [1, MAX_SEARCHED_CHARACTERS + 1]
+
+
+def test_a_word_is_said_to_be_where_it_stands() -> None:
+    person = Person(name="Ada Lovelace", email="ada@x.example", slug="countess", domain="x.example")
+    found = PersonMatch(person, query_words("ada COUNT nowhere x."))
+    assert found.places == {
+        "ada": {"name", "email"},
+        "count": {"slug"},
+        "nowhere": set(),
+        "x.": {"email", "domain"},
+    }
+    assert found.unseen == ["nowhere"]
+    assert found.found_beyond("name", "email") == ["slug"]
+    assert found.found_beyond("name") == ["email", "domain", "slug"]
+    assert found.found_beyond("slug", "email") == []
+
+
+LETTERS = st.text(st.sampled_from("aAbß ñn\u0303ẞİfiﬁ<&.\U0001f600") | st.characters())
+
+
+@given(LETTERS, LETTERS)
+def test_the_pieces_are_the_text_and_take_turns(text: str, query: str) -> None:
+    pieces = split_at_matches(text, query)
+    assert "".join(piece.text for piece in pieces) == text
+    assert all(piece.text for piece in pieces)
+    kinds = [piece.is_match for piece in pieces]
+    assert all(one != other for one, other in pairwise(kinds))
+
+
+@given(LETTERS, LETTERS)
+def test_whatever_is_marked_holds_a_word(text: str, query: str) -> None:
+    words = query_words(query)
+    for piece in split_at_matches(text, query):
+        if piece.is_match:
+            assert any(word in fold(piece.text) for word in words)
+
+
+@given(st.text(st.characters(max_codepoint=0x24F)), st.text(st.characters(max_codepoint=0x24F)))
+def test_every_word_that_stands_in_a_text_is_marked(text: str, word: str) -> None:
+    words = query_words(word)
+    if len(words) != 1 or words[0] not in fold(text):
+        return
+    assert any(piece.is_match for piece in split_at_matches(text, word))

@@ -1,0 +1,127 @@
+"""Whatever a real service does with the request, the outcome that is shown is the right one."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from threading import Event
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from tests.dashboards import Dashboard, hidden, logged_in, over_http
+from tests.web.html import text
+from tests.web.publishing.publishing_service import (
+    PublishingService,
+    Way,
+    accepts,
+    answers,
+    fails,
+    garbage,
+    takes_another,
+)
+
+TIMEOUT_S = 2
+
+
+@dataclass
+class Desk:
+    """Someone logged in to a dashboard process, before a service at the other end of a socket."""
+
+    browser: httpx.Client
+    service: PublishingService
+
+    def publish(self, way: Way) -> str:
+        """Publish a draft of an audience that nobody touched yet; return its address."""
+        self.service.__init__(way=way)  # type: ignore[misc]
+        address = f"/pages/page_{uuid4().hex}/audiences/aud_1/versions/ver_2/publish/"
+        page = self.browser.get(address)
+        names = ("operation_key", "csrfmiddlewaretoken")
+        answer = self.browser.post(address, data={name: hidden(page, name) for name in names})
+        return str(answer.url)
+
+    def shown(self, address: str) -> str:
+        return text(self.browser.get(address).text)
+
+    def record(self, address: str) -> str:
+        """Return the heading of what Activity says of the publish at an address."""
+        key = address.partition("?operation=")[2]
+        page = self.browser.get(f"/activity/{key}/").text
+        found = re.search(r"<h1>.*?</header>", page, re.DOTALL)
+        assert found, text(page)
+        return text(found[0])
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    service = PublishingService()
+    with over_http(service) as url:
+        dashboard = Dashboard(tmp_path_factory.mktemp("desk"), url, timeout_s=TIMEOUT_S)
+        dashboard.prepare()
+        with dashboard.started() as running, logged_in(running) as browser:
+            yield Desk(browser, service)
+
+
+@pytest.mark.parametrize("status", [409, 422])
+def test_a_refusal_is_shown_beside_the_button_in_the_services_words(
+    status: int, desk: Desk
+) -> None:
+    address = desk.publish(answers(status, "The page is locked."))
+    page = desk.shown(address)
+    assert f"Not published. The service answered {status}: The page is locked." in page
+    assert "Version 2 is as it was: draft." in page
+    assert "Publish version 2 Failed" in desk.record(address)
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        answers(500),
+        answers(200),
+        takes_another,
+        fails(httpx.ReadError, carried_out=False),
+    ],
+    ids=["500", "garbage", "another version", "cut"],
+)
+def test_no_readable_answer_and_no_sign_of_it_is_unknown(way: Way, desk: Desk) -> None:
+    address = desk.publish(way)
+    page = desk.shown(address)
+    assert "We don’t know if version 2 was published" in page
+    assert "version 2 is still draft" in page
+    assert "Publish version 2 Outcome unknown" in desk.record(address)
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        accepts,
+        answers(500, carried_out=True),
+        garbage,
+        fails(httpx.ReadError, carried_out=True),
+    ],
+    ids=["accepted", "500", "garbage", "cut"],
+)
+def test_what_was_carried_out_is_found_to_be_so(way: Way, desk: Desk) -> None:
+    address = desk.publish(way)
+    assert "Publishing version 2" in desk.shown(address)
+    assert "Publish version 2 Done" in desk.record(address)
+
+
+def test_an_answer_after_the_time_limit_is_unknown_until_a_look_sees_the_truth(
+    desk: Desk,
+) -> None:
+    released, carried_out = Event(), Event()
+
+    def late(service: PublishingService, request: httpx.Request) -> httpx.Response:
+        released.wait(60)
+        answer = accepts(service, request)
+        carried_out.set()
+        return answer
+
+    address = desk.publish(late)
+    assert "did not answer within 2 s" in desk.shown(address)
+    assert "Publish version 2 Outcome unknown" in desk.record(address)
+    released.set()
+    assert carried_out.wait(60)
+    assert "Publishing version 2" in desk.shown(address)
+    assert "Publish version 2 Done" in desk.record(address)

@@ -1,0 +1,140 @@
+"""One form, submitted fifty times at once to two server processes, is one publish."""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Barrier, Event
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from tests.dashboards import Dashboard, hidden, logged_in, over_http
+from tests.postgres import own_database
+from tests.processes import NO_TLS, Running
+from tests.web.html import text
+from tests.web.publishing.publishing_service import PublishingService, accepts, answers
+
+SUBMISSIONS = 50
+IN_A_DIALOG = {"HX-Request": "true", "HX-Target": "dialogs"}
+
+
+class BusyService(PublishingService):
+    """Answers a publish only when most of the others have been answered by the dashboard."""
+
+    def __init__(self) -> None:
+        super().__init__(way=self.waits)
+        self.most_are_answered = Event()
+
+    def waits(self, service: PublishingService, request: httpx.Request) -> httpx.Response:
+        answer = accepts(service, request)
+        assert self.most_are_answered.wait(60)
+        return answer
+
+
+@dataclass
+class Office:
+    """Two servers on one database, someone logged in to them, and the service they call."""
+
+    servers: Sequence[Running]
+    browser: httpx.Client
+    service: BusyService
+
+    def opens(self, address: str) -> dict[str, str]:
+        """Return the form at an address, filled in."""
+        page = self.browser.get(address)
+        return {name: hidden(page, name) for name in ("operation_key", "csrfmiddlewaretoken")}
+
+    def submits_at_once(self, address: str, form: dict[str, str]) -> list[str]:
+        """Submit it to the servers in turn, from many threads; return what each page says."""
+        start = Barrier(SUBMISSIONS)
+        # Cookies hold for a host, whatever its port: both servers know the session.
+        cookies = "; ".join(f"{name}={value}" for name, value in self.browser.cookies.items())
+
+        def submit(place: int) -> str:
+            url = self.servers[place % len(self.servers)].url
+            headers = {"Cookie": cookies, "Referer": url} | IN_A_DIALOG
+            with httpx.Client(headers=headers, timeout=120, verify=NO_TLS) as client:
+                start.wait(60)
+                answer = client.post(f"{url}{address}", data=form)
+            assert answer.status_code == 200, text(answer.text)
+            return text(answer.text)
+
+        said = []
+        with ThreadPoolExecutor(SUBMISSIONS) as pool:
+            for done in as_completed(pool.submit(submit, place) for place in range(SUBMISSIONS)):
+                said.append(done.result())
+                if len(said) == SUBMISSIONS * 4 // 5:
+                    self.service.most_are_answered.set()
+        return said
+
+
+@contextmanager
+def database(kind: str) -> Iterator[str]:
+    if kind == "sqlite":
+        yield ""
+    else:
+        with own_database() as url:
+            yield url
+
+
+@pytest.fixture(scope="module")
+def offices(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Office]:
+    """One on a database of that kind."""
+    service = BusyService()
+    with over_http(service) as service_url, database(request.param) as database_url:
+        folder = tmp_path_factory.mktemp(request.param)
+        dashboard = Dashboard(folder, service_url, database_url=database_url)
+        dashboard.prepare()
+        with dashboard.started() as one, dashboard.started() as two, logged_in(one) as browser:
+            yield Office([one, two], browser, service)
+
+
+@pytest.fixture
+def office(offices: Office) -> Office:
+    """The same, with a new service."""
+    offices.service.__init__()  # type: ignore[misc]
+    return offices
+
+
+@pytest.fixture
+def page_id() -> str:
+    """A page that no other test uses."""
+    return f"page_{uuid4().hex}"
+
+
+def publish(page_id: str) -> str:
+    """Return the URL that publishes a version of the page."""
+    return f"/pages/{page_id}/audiences/aud_1/versions/ver_2/publish/"
+
+
+@pytest.mark.parametrize("offices", ["postgresql", "sqlite"], indirect=True)
+def test_fifty_submissions_to_two_servers_are_one_request_to_the_service(
+    office: Office, page_id: str
+) -> None:
+    form = office.opens(publish(page_id))
+    said = office.submits_at_once(publish(page_id), form)
+    record = text(office.browser.get("/activity/", params={"target": page_id}).text)
+    assert office.service.keys == [form["operation_key"]]
+    assert all("ending version 2" in page or "ublishing version 2" in page for page in said), said
+    assert record.count("Publish version 2 Brightwater Foods") == 1
+    assert "Brightwater Foods Done" in record
+
+
+@pytest.mark.parametrize("offices", ["postgresql"], indirect=True)
+def test_fifty_clicks_on_send_again_are_one_more_request_with_the_same_key(
+    office: Office, page_id: str
+) -> None:
+    form = office.opens(publish(page_id))
+    office.service.way = answers(500)
+    assert "We don’t know" in text(office.browser.post(publish(page_id), data=form).text)
+    office.service.way = office.service.waits
+    again = f"/activity/{form['operation_key']}/send-again/"
+    office.submits_at_once(again, form | {"from": "publish"})
+    record = text(office.browser.get(again.replace("send-again/", "")).text)
+    assert office.service.keys == [form["operation_key"]] * 2
+    assert "in 2 attempts" in record
+    assert "Publish version 2 Done" in record

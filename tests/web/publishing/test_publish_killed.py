@@ -1,0 +1,116 @@
+"""A dashboard killed in the middle of a publish finds the truth after it starts again."""
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from threading import Event
+
+import httpx
+import pytest
+
+from tests.dashboards import Dashboard, hidden, logged_in, over_http
+from tests.web.html import text
+from tests.web.publishing.publishing_service import PublishingService, answers
+
+PAGES = {True: "page_done", False: "page_lost"}
+"""The page of which a version is published, by whether the service carries that out."""
+
+
+def publish(page_id: str) -> str:
+    """Return the URL that publishes a version of the page."""
+    return f"/pages/{page_id}/audiences/aud_1/versions/ver_2/publish/"
+
+
+@dataclass(frozen=True)
+class ShownPublish:
+    """The texts of a publish after the dashboard was restarted."""
+
+    at_once: str
+    later: str
+    """After the response has timed out."""
+    record: str
+    keys: int
+    """The number of publishes that reached the service."""
+
+
+ShownPublishes = dict[str, ShownPublish]
+
+
+class HoldingService(PublishingService):
+    """Responds to a publish only after the dashboard was killed."""
+
+    def __init__(self, *, is_carried_out: bool) -> None:
+        super().__init__(way=self.holds)
+        self.does = answers(200, carried_out=is_carried_out)
+        self.arrived, self.released = Event(), Event()
+
+    def holds(self, service: PublishingService, request: httpx.Request) -> httpx.Response:
+        answer = self.does(service, request)
+        self.arrived.set()
+        self.released.wait(60)
+        return answer
+
+
+def click_publish(browser: httpx.Client, address: str) -> None:
+    page = browser.get(address)
+    names = ("operation_key", "csrfmiddlewaretoken")
+    # The killed process closes the connection.
+    with suppress(httpx.TransportError):
+        browser.post(address, data={name: hidden(page, name) for name in names})
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> ShownPublishes:
+    """The texts of each page after one kill that ended both publishes."""
+    services = {page: HoldingService(is_carried_out=done) for done, page in PAGES.items()}
+    with over_http(lambda request: services[request.url.path.split("/")[3]](request)) as url:
+        dashboard = Dashboard(tmp_path_factory.mktemp("killed"), url)
+        dashboard.prepare()
+        with (
+            ThreadPoolExecutor(len(PAGES)) as clicks,
+            dashboard.started() as first,
+            logged_in(first) as browser,
+        ):
+            for page, service in services.items():
+                clicks.submit(click_publish, browser, publish(page))
+                assert service.arrived.wait(60)
+            first.kill()
+        for service in services.values():
+            service.released.set()
+        with dashboard.started() as second, logged_in(second) as browser:
+
+            def tells(page: str) -> str:
+                return text(browser.get(publish(page)).text)
+
+            at_once = {page: tells(page) for page in services}
+            dashboard.lets_a_minute_pass()
+            return {
+                page: ShownPublish(
+                    at_once=at_once[page],
+                    later=tells(page),
+                    record=text(browser.get("/activity/", params={"target": page}).text),
+                    keys=len(service.keys),
+                )
+                for page, service in services.items()
+            }
+
+
+def test_while_an_answer_could_still_come_it_is_on_its_way(shown: ShownPublishes) -> None:
+    assert all("Sending version 2" in tells.at_once for tells in shown.values())
+
+
+def test_the_service_was_asked_once(shown: ShownPublishes) -> None:
+    assert [tells.keys for tells in shown.values()] == [1, 1]
+
+
+def test_what_the_service_carried_out_is_found_to_be_done(shown: ShownPublishes) -> None:
+    tells = shown[PAGES[True]]
+    assert "Publishing version 2" in tells.later
+    assert "Brightwater Foods Done" in tells.record
+
+
+def test_what_it_did_not_is_told_as_unknown(shown: ShownPublishes) -> None:
+    tells = shown[PAGES[False]]
+    assert "We don’t know if version 2 was published" in tells.later
+    assert "version 2 is still draft" in tells.later
+    assert "Brightwater Foods Outcome unknown" in tells.record

@@ -1,0 +1,95 @@
+"""Everyone may watch a publish; who may not publish is offered nothing, and refused."""
+
+import pytest
+from django.test import Client
+
+from dashboard.ledger.models import Operation
+from dashboard.ledger.models.operations import Outcome
+from tests.far_end import FarEnd
+from tests.web.html import elements, text
+from tests.web.publishing.publishing_service import PublishingService, answers
+from tests.web.publishing.test_publish import ADDRESS, DIALOG, PROGRESS, publish, shown
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def service(far_end: FarEnd) -> PublishingService:
+    far_end.answer = made = PublishingService()
+    return made
+
+
+def watched() -> str:
+    """Return the URL of the progress of the only recorded publish."""
+    return f"{ADDRESS}?operation={Operation.objects.get().operation_key}"
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_who_may_not_publish_gets_403_and_a_sentence(
+    method: str, as_viewer: Client, service: PublishingService
+) -> None:
+    answer = getattr(as_viewer, method)(ADDRESS)
+    assert answer.status_code == 403
+    assert "You may look at versions but not publish them." in text(answer.content.decode())
+    assert service.reads == 0
+
+
+@pytest.mark.parametrize("at", ["", "versions/", "versions/compare/"])
+def test_who_may_not_publish_is_offered_no_way_to_it(
+    at: str, as_publisher: Client, as_viewer: Client, service: PublishingService
+) -> None:
+    address = ADDRESS.partition("versions/")[0] + at
+    links = [
+        [e.attributes.get("href", "") for e in elements(shown(browser, address), "a")]
+        for browser in (as_publisher, as_viewer)
+    ]
+    assert [any(link.endswith("/publish/") for link in of) for of in links] == [True, False]
+
+
+def test_neither_the_key_nor_the_dialog_opens_the_way_to_publish(
+    as_publisher: Client, as_viewer: Client, service: PublishingService
+) -> None:
+    publish(as_publisher)
+    form = {"operation_key": Operation.objects.get().operation_key}
+    for address in (ADDRESS, watched()):
+        assert as_viewer.post(address, form, headers=DIALOG).status_code == 403
+    assert as_viewer.get(ADDRESS, headers=DIALOG).status_code == 403
+    assert len(service.keys) == 1
+
+
+def test_who_may_not_publish_may_watch(
+    as_publisher: Client, as_viewer: Client, service: PublishingService
+) -> None:
+    publish(as_publisher)
+    record = shown(as_viewer, f"/activity/{Operation.objects.get().operation_key}/")
+    assert watched() in [e.attributes.get("href") for e in elements(record, "a")]
+    page = shown(as_viewer, watched())
+    assert "Publishing version 2" in text(page)
+    service.moves_on("published")
+    part = shown(as_viewer, f"{watched()}&kind=progress&was=queued", **PROGRESS)
+    assert "Version 2 is live" in text(part)
+
+
+def test_an_unknown_outcome_is_shown_without_the_buttons_that_settle_it(
+    as_publisher: Client, as_viewer: Client, service: PublishingService
+) -> None:
+    service.way = answers(500)
+    publish(as_publisher)
+    page = shown(as_viewer, watched())
+    assert "We don’t know if version 2 was published" in text(page)
+    assert "Whoever may publish may check it." in text(page)
+    dialog = page[page.index("<dialog") :]
+    assert [form for form in elements(dialog, "form") if "/activity/" in str(form)] == []
+
+
+@pytest.mark.parametrize("headers", [{}, DIALOG, PROGRESS])
+def test_a_publish_that_failed_leads_who_only_watches_to_the_record(
+    headers: dict[str, str], as_publisher: Client, as_viewer: Client, service: PublishingService
+) -> None:
+    service.way = answers(409, "No.")
+    publish(as_publisher)
+    operation = Operation.objects.get()
+    assert operation.outcome == Outcome.REJECTED
+    answer = as_viewer.get(watched(), headers=headers)
+    led_to = answer["HX-Redirect"] if headers else answer["Location"]
+    assert led_to == f"/activity/{operation.operation_key}/"

@@ -1,0 +1,559 @@
+"""Finding: by words and by id, among what was seen here; people live; keys and where they lead."""
+
+import re
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from dashboard.ledger.models.operations import OperationKind
+from dashboard.ledger.operations import Target, begin
+from dashboard.web.shell.sidebar_counts import side_counts
+from tests import wire
+from tests.clock import Clock
+from tests.far_end import FarEnd
+from tests.web.html import elements, text
+from tests.web.one_audience import serve
+from tests.web.remembering import know_audiences, know_pages, know_subscription
+
+pytestmark = pytest.mark.django_db
+
+AUDIENCE = "/pages/page_1/audiences/aud_1/"
+
+
+def find(client: Client, words: str = "", *, target: str = "", status: int = 200) -> str:
+    headers = {"HX-Request": "true", "HX-Target": target} if target else {}
+    response = client.get(f"/find/?q={quote(words)}", headers=headers)
+    assert response.status_code == status
+    return response.content.decode()
+
+
+def options(html: str) -> list[str]:
+    """Return where the palette's options lead, in order."""
+    found = [e for e in elements(html, "a") if e.attributes.get("role") == "option"]
+    return [e.attributes["href"] for e in found]
+
+
+def palette(client: Client, words: str = "") -> list[str]:
+    return options(find(client, words, target="palette-list"))
+
+
+def know_things() -> None:
+    know_pages(wire.page())
+    know_audiences(wire.audience())
+    know_subscription()
+
+
+# By words
+
+
+def test_the_page_finds_things_by_words_in_groups(as_viewer: Client) -> None:
+    know_things()
+    html = find(as_viewer, "BRIGHT foods")
+    assert AUDIENCE in [e.attributes.get("href") for e in elements(html, "a")]
+    assert "Audiences Brightwater Foods Fleet telematics Version 1 live" in text(html)
+    assert "<mark>Bright</mark>water <mark>Foods</mark>" in html
+
+
+def test_the_palette_offers_the_same_as_options(as_viewer: Client) -> None:
+    know_things()
+    assert palette(as_viewer, "bright")[0] == AUDIENCE
+    assert palette(as_viewer, "fleet")[0] == "/pages/page_1/"
+    assert palette(as_viewer, "crm")[0] == "/webhooks/whs_1/"
+    assert palette(as_viewer, "activ")[0] == "/activity/"
+
+
+def test_every_word_has_to_be_there_and_there_is_always_somewhere_to_go_on(
+    as_viewer: Client,
+) -> None:
+    know_things()
+    assert palette(as_viewer, "bright & zebra") == [
+        "/pages/?q=bright+%26+zebra",
+        "/people/?q=bright+%26+zebra",
+    ]
+
+
+def test_names_that_begin_with_the_words_come_first(as_viewer: Client) -> None:
+    know_audiences(
+        wire.audience(audienceId="a", effectiveName="All bright"),
+        wire.audience(audienceId="b", effectiveName="Brighton"),
+    )
+    assert palette(as_viewer, "bright")[:2] == [
+        "/pages/page_1/audiences/b/",
+        "/pages/page_1/audiences/a/",
+    ]
+
+
+def test_a_part_of_an_id_finds_too(as_viewer: Client) -> None:
+    know_audiences(wire.audience(audienceId="aud_01ke7ttn"))
+    assert palette(as_viewer, "01ke7")[0] == "/pages/page_1/audiences/aud_01ke7ttn/"
+
+
+@pytest.mark.parametrize("words", ["%", "_", "\\", "'", '"', "\0", "✓", "(", "[a-z]", "x" * 5000])
+def test_odd_characters_are_words_like_others(words: str, as_viewer: Client) -> None:
+    know_things()
+    assert AUDIENCE not in palette(as_viewer, words) or words in "_\0"
+
+
+def test_it_says_how_much_it_looked_at(as_viewer: Client) -> None:
+    assert "Nothing was read from the service yet" in text(find(as_viewer))
+    know_pages(wire.page(), total=9)
+    assert "Found among the 1 of 9 pages seen here." in text(find(as_viewer, "x"))
+    know_pages(wire.page(), total=1)
+    assert "among all 1 pages" in text(find(as_viewer, "x"))
+
+
+def test_names_are_never_markup(as_viewer: Client) -> None:
+    know_audiences(wire.audience(effectiveName="<img src=x onerror=alert(1)> bright"))
+    html = find(as_viewer, "bright img", target="palette-list")
+    assert elements(html, "img") == []
+    assert "&lt;<mark>img</mark> src=x" in html
+
+
+def test_it_takes_as_many_queries_for_much_as_for_little(
+    as_publisher: Client, django_assert_max_num_queries: Any
+) -> None:
+    for number in range(30):
+        know_pages(wire.page(pageId=f"page_{number}"))
+        know_audiences(wire.audience(audienceId=f"aud_{number}"), page_id=f"page_{number}")
+    side_counts()  # counted once for the pages of a while
+    with django_assert_max_num_queries(19):
+        assert len(palette(as_publisher, "e")) > 12
+
+
+# How many there are
+
+
+def know_many(count: int, name: str = "Hans") -> None:
+    audiences = [
+        wire.audience(audienceId=f"a{n}", effectiveName=f"{name} {n}") for n in range(count)
+    ]
+    know_audiences(*audiences)
+
+
+def headings(html: str) -> list[str]:
+    return re.findall(r"<h[23][^>]*>([^<]+)</h[23]>", html)
+
+
+def test_the_palette_says_how_many_there_are_and_leads_on_to_all(as_viewer: Client) -> None:
+    know_many(7)
+    know_pages(*(wire.page(pageId=f"p{n}", name=f"Hans {n}") for n in range(8)))
+    html = find(as_viewer, "hans", target="palette-list")
+    assert "Audiences: 6 of 7" in headings(html)
+    assert "Pages: 6 of 8" in headings(html)
+    assert "/find/?q=hans&all=audiences" in options(html)
+    assert "All 7 audiences with “hans”" in text(html)
+    assert "All 8 pages with “hans”" in text(html)
+
+
+def test_the_best_match_is_among_the_first_however_many_there_are(as_viewer: Client) -> None:
+    know_many(30, name="All of Hanseatic")
+    know_audiences(wire.audience(audienceId="b", effectiveName="Hanseatic Kühllogistik"))
+    assert palette(as_viewer, "hans")[0] == "/pages/page_1/audiences/b/"
+    assert palette(as_viewer, "hanseatic kuhl")[0] == "/pages/page_1/audiences/b/"
+
+
+def test_few_are_shown_without_a_count(as_viewer: Client) -> None:
+    know_many(6)
+    html = find(as_viewer, "hans", target="palette-list")
+    assert "Audiences" in headings(html)
+    assert "all=audiences" not in html
+
+
+def test_all_audiences_found_are_listed_in_parts(as_viewer: Client) -> None:
+    know_many(230)
+    first = as_viewer.get("/find/?q=hans&all=audiences").content.decode()
+    assert "1 to 100 of 230" in text(first)
+    assert "Audiences: 100 of 230" in headings(first)
+    links = [e.attributes["href"] for e in elements(first, "a") if "start=" in e.attributes["href"]]
+    assert links == ["?q=hans&all=audiences&start=100"]
+    last = as_viewer.get("/find/?q=hans&all=audiences&start=200").content.decode()
+    assert "201 to 230 of 230" in text(last)
+    shown = [e.attributes["href"] for e in elements(last, "a")]
+    assert len([address for address in shown if "/audiences/a" in address]) == 30
+
+
+@pytest.mark.parametrize("kind", ["audiences", "webhooks"])
+@pytest.mark.parametrize("start", ["", "-1", "x", "9999999999"])
+def test_a_list_of_all_that_holds_none_says_so(kind: str, start: str, as_viewer: Client) -> None:
+    response = as_viewer.get(f"/find/?q=hans&all={kind}&start={start}")
+    assert response.status_code == 200
+    assert "Nothing found" in text(response.content.decode())
+
+
+def test_people_are_counted_and_lead_on_to_all(as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answers(200, json=wire.envelope(wire.person(), totalCount=42))
+    html = find(as_viewer, "ada", target="palette-people")
+    assert headings(html) == ["People: 1 of 42"]
+    assert options(html)[-1] == "/people/?q=ada"
+    assert "All 42 people with “ada”" in text(html)
+
+
+def test_accents_are_marked_with_what_was_typed_without(as_viewer: Client) -> None:
+    know_audiences(wire.audience(effectiveName="Hanseatic Kühllogistik"))
+    assert "<mark>Kühl</mark>logistik" in find(as_viewer, "kuhl", target="palette-list")
+
+
+# By id
+
+
+@pytest.mark.parametrize(
+    ("identifier", "address"),
+    [
+        ("page_1", "/pages/page_1/"),
+        (" aud_1 ", AUDIENCE),
+        ("ver_2", f"{AUDIENCE}versions/#v2"),
+        ("whs_1", "/webhooks/whs_1/"),
+        ("op-1", "/activity/op-1/"),
+    ],
+)
+def test_an_id_leads_to_what_has_it(
+    identifier: str, address: str, as_viewer: Client, paula: User
+) -> None:
+    know_things()
+    begin(
+        operation_key="op-1", kind=OperationKind.CREATE_PAGE, actor=paula, target=Target(), body={}
+    )
+    response = as_viewer.get(f"/find/?q={quote(identifier)}")
+    assert (response.status_code, response["Location"]) == (302, address)
+    assert palette(as_viewer, identifier)[0] == address
+    assert palette(as_viewer, identifier).count(address) == 1
+
+
+@pytest.mark.parametrize("identifier", ["a/b", "a b?c#d", "..", "%2F", "ä✓", "<b>", "new"])
+def test_an_id_may_hold_any_character(identifier: str, as_viewer: Client, far_end: FarEnd) -> None:
+    know_audiences(wire.audience(audienceId=identifier))
+    serve(far_end, wire.audience(audienceId=identifier))
+    response = as_viewer.get(f"/find/?q={quote(identifier, safe='')}", follow=True)
+    assert response.status_code == 200
+    assert response.resolver_match.kwargs["audience_id"] == identifier
+
+
+def test_an_id_that_two_things_have_leads_to_neither(as_viewer: Client) -> None:
+    know_audiences(wire.audience())
+    know_audiences(wire.audience(), page_id="page_2")
+    html = find(as_viewer, "aud_1")
+    assert "With exactly this id" in text(html)
+    assert palette(as_viewer, "aud_1")[:2] == [AUDIENCE, "/pages/page_2/audiences/aud_1/"]
+
+
+def test_what_has_an_id_is_named_with_its_page(as_viewer: Client, paula: User) -> None:
+    know_things()
+    target = Target(page_id="page_1", audience_id="aud_1", target_name="Brightwater Foods")
+    begin(
+        operation_key="op-1",
+        kind=OperationKind.PUBLISH_VERSION,
+        actor=paula,
+        target=target,
+        body={},
+    )
+    version = text(find(as_viewer, "ver_2", target="palette-list"))
+    assert "Version 2 Brightwater Foods, Fleet telematics" in version
+    operation = text(find(as_viewer, "op-1", target="palette-list"))
+    assert "Brightwater Foods Fleet telematics" in operation
+
+
+# What can be done
+
+
+def test_a_publisher_is_offered_to_publish_and_to_create(as_publisher: Client) -> None:
+    know_things()
+    offered = palette(as_publisher, "bright")
+    assert f"{AUDIENCE}versions/ver_2/publish/" in offered
+    assert f"{AUDIENCE}versions/compare/?from=ver_1&to=ver_2" in offered
+    assert palette(as_publisher, "create")[0] == "/pages/new/"
+
+
+PUBLISH = f"{AUDIENCE}versions/ver_2/publish/"
+COMPARE = f"{AUDIENCE}versions/compare/?from=ver_1&to=ver_2"
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("publish brightwater", PUBLISH),
+        ("pub BRIGHT foods", PUBLISH),
+        ("Publish… bright", PUBLISH),
+        ("publish aud_1", PUBLISH),
+        ("compare bright", COMPARE),
+        ("com bright", COMPARE),
+    ],
+)
+def test_a_verb_before_a_name_is_what_comes_first(
+    words: str, offered: str, as_publisher: Client
+) -> None:
+    know_things()
+    found = palette(as_publisher, words)
+    assert found[0] == offered
+    assert [address.split("?")[0] for address in found[1:]] == ["/pages/", "/people/"]
+
+
+@pytest.mark.parametrize("words", ["pu bright", "publisher bright", "publish zebra", "publish"])
+def test_what_is_no_verb_or_names_nothing_asks_for_nothing(
+    words: str, as_publisher: Client
+) -> None:
+    know_things()
+    assert not any("/versions/" in address for address in palette(as_publisher, words))
+
+
+def test_a_verb_alone_is_about_what_was_visited_and_can_be_published(
+    as_publisher: Client, far_end: FarEnd
+) -> None:
+    live = wire.live_version()
+    for audience in (
+        wire.audience(audienceId="aud_9", latestVersion=live, publishedVersion=live),
+        wire.audience(),
+    ):
+        serve(far_end, audience)
+        know_audiences(audience)
+        as_publisher.get(f"/pages/page_1/audiences/{audience['audienceId']}/")
+    assert palette(as_publisher, "publish")[0] == PUBLISH
+    assert palette(as_publisher, "comp")[0] == COMPARE
+    assert not any("aud_9" in address for address in palette(as_publisher, "pub"))
+
+
+def test_one_that_can_be_published_is_found_among_others_of_its_name(as_publisher: Client) -> None:
+    live = wire.live_version()
+    others = [
+        wire.audience(
+            audienceId=f"a_{number}",
+            effectiveName=f"Bright {number}",
+            latestVersion=live,
+            publishedVersion=live,
+        )
+        for number in range(20)
+    ]
+    know_audiences(*others, wire.audience())
+    assert PUBLISH not in palette(as_publisher, "bright")
+    assert palette(as_publisher, "publish bright")[0] == PUBLISH
+
+
+def test_a_verb_takes_few_queries_more(
+    as_publisher: Client, django_assert_max_num_queries: Any
+) -> None:
+    for number in range(30):
+        know_pages(wire.page(pageId=f"page_{number}"))
+        know_audiences(wire.audience(audienceId=f"aud_{number}"), page_id=f"page_{number}")
+    with django_assert_max_num_queries(20):
+        found = palette(as_publisher, "publish bright")
+    assert len(found) == 9
+    assert found[6] == "/find/?q=bright&all=audiences"
+
+
+def test_the_settings_are_found(as_viewer: Client) -> None:
+    assert palette(as_viewer, "setti")[0] == "/accounts/settings/"
+
+
+def test_a_viewer_is_not(as_viewer: Client) -> None:
+    know_things()
+    assert not any("publish/" in address for address in palette(as_viewer, "bright"))
+    assert not any("publish/" in address for address in palette(as_viewer, "publish bright"))
+    assert "/pages/new/" not in palette(as_viewer, "create")
+    assert "/pages/new/" not in palette(as_viewer)
+
+
+@pytest.mark.parametrize("words", ["bright", "publish bright", "compare bright"])
+def test_of_two_namesakes_the_archived_one_is_not_offered(words: str, as_publisher: Client) -> None:
+    know_pages(wire.page(), wire.page(pageId="page_2", name="Cold chain"))
+    know_audiences(wire.audience(archivedAt="2026-11-01T00:00:00Z"))
+    know_audiences(wire.audience(), page_id="page_2")
+    offered = [address for address in palette(as_publisher, words) if "/versions/" in address]
+    assert offered
+    assert all(address.startswith("/pages/page_2/") for address in offered)
+    html = find(as_publisher, words, target="palette-list")
+    assert "Brightwater Foods… Cold chain" in text(html) or words.startswith("compare")
+    assert "Compare 1 with 2, Brightwater Foods Cold chain" in text(html) or "pub" in words
+
+
+def test_what_is_archived_says_so_and_comes_after_its_namesake(as_viewer: Client) -> None:
+    know_pages(wire.page(), wire.page(pageId="page_2", name="Cold chain"))
+    know_audiences(wire.audience(archivedAt="2026-11-01T00:00:00Z"))
+    know_audiences(wire.audience(), page_id="page_2")
+    assert palette(as_viewer, "bright")[0] == "/pages/page_2/audiences/aud_1/"
+    html = find(as_viewer, "bright", target="palette-list")
+    assert "Brightwater Foods Fleet telematics, archived" in text(html)
+
+
+def test_an_audience_of_an_archived_page_is_not_offered_to_publish(as_publisher: Client) -> None:
+    know_pages(wire.page(status="archived"))
+    know_audiences(wire.audience())
+    assert PUBLISH not in palette(as_publisher, "bright")
+
+
+@pytest.mark.parametrize("words", ["", "sign out", "log out", "logout", "out"])
+def test_signing_out_is_an_entry_that_posts(words: str, as_viewer: Client) -> None:
+    html = find(as_viewer, words, target="palette-list")
+    [button] = elements(html, "button")
+    assert button.attributes["role"] == "option"
+    page = find(as_viewer, words)
+    [form] = [e for e in elements(page, "form") if e.attributes.get("id") == "sign-out"]
+    assert form.attributes["method"] == "post"
+    assert button.attributes["form"] == "sign-out"
+    assert "Sign out" in text(html)
+
+
+@pytest.mark.parametrize("status", ["queued", "processing", "pending", "cancelled", "archived"])
+def test_what_is_on_its_way_is_not_offered_to_publish(status: str, as_publisher: Client) -> None:
+    know_audiences(wire.audience(latestVersion=wire.version(status=status)))
+    assert f"{AUDIENCE}versions/ver_2/publish/" not in palette(as_publisher, "bright")
+
+
+@pytest.mark.parametrize(
+    ("words", "beside"),
+    [("carriers", "For regional carriers"), ("page_", "page_1"), ("fleet", ""), ("FLEET", "")],
+)
+def test_a_page_that_its_name_does_not_explain_shows_what_was_found(
+    words: str, beside: str, as_viewer: Client
+) -> None:
+    know_pages(wire.page(name="Fleet telematics", title="For regional carriers"))
+    html = find(as_viewer, words, target="palette-list")
+    assert " ".join(filter(None, ["Fleet telematics", beside, "Published"])) in text(html)
+
+
+# People
+
+
+def test_people_are_asked_for_in_a_part_of_their_own(as_viewer: Client, far_end: FarEnd) -> None:
+    html = find(as_viewer, "ada", target="palette-list")
+    assert far_end.sent == []
+    part = next(e for e in elements(html) if e.attributes.get("id") == "palette-people")
+    assert part.attributes["hx-get"] == "/find/?q=ada"
+    far_end.answers(200, json=wire.envelope(wire.person()))
+    people = find(as_viewer, "ada", target="palette-people")
+    assert options(people) == ["/people/?q=ada%40analytical.example"]
+    assert [request.url.path for request in far_end.sent] == ["/v0/persons/search"]
+
+
+def test_one_character_asks_for_nobody(as_viewer: Client, far_end: FarEnd) -> None:
+    assert "palette-people" not in find(as_viewer, "a", target="palette-list")
+    find(as_viewer, "a", target="palette-people")
+    assert far_end.sent == []
+
+
+@pytest.mark.parametrize("part", ["find-people", "palette-people"])
+def test_people_that_can_t_be_asked_for_cost_a_line(
+    part: str, as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.fails(httpx.ConnectError)
+    assert "People could not be searched." in text(find(as_viewer, "ada", target=part))
+
+
+@pytest.mark.parametrize("part", ["find-people", "palette-people"])
+def test_nobody_found_has_a_sentence(part: str, as_viewer: Client, far_end: FarEnd) -> None:
+    far_end.answers(200, json=wire.envelope())
+    assert "finds no person with “ada”" in text(find(as_viewer, "ada", target=part))
+
+
+def test_a_service_that_is_quick_has_its_people_on_the_page(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.answers(200, json=wire.envelope(wire.person()))
+    as_viewer.get("/people/")
+    page = elements(find(as_viewer, "ada"))
+    assert "/people/?q=ada%40analytical.example" in [e.attributes.get("href") for e in page]
+    assert "/find/?q=ada" not in [e.attributes.get("hx-get") for e in page]
+    assert far_end.sent[-1].url.path == "/v0/persons/search"
+
+
+def test_a_service_that_is_slow_is_asked_for_people_by_the_page_that_is_there(
+    as_viewer: Client, far_end: FarEnd, clock: Clock
+) -> None:
+    def slowly(request: httpx.Request) -> httpx.Response:
+        clock.advance(0.4)
+        return httpx.Response(200, json=wire.envelope(wire.person()))
+
+    far_end.answer = slowly
+    as_viewer.get("/people/")
+    asked = len(far_end.sent)
+    assert "/find/?q=ada" in [e.attributes.get("hx-get") for e in elements(find(as_viewer, "ada"))]
+    assert len(far_end.sent) == asked
+
+
+def test_a_quick_service_that_fails_costs_the_page_a_line(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    far_end.answers(200, json=wire.envelope(wire.person()))
+    as_viewer.get("/people/")
+    far_end.fails(httpx.ConnectError)
+    assert "People could not be searched." in text(find(as_viewer, "ada"))
+
+
+def test_without_javascript_people_are_a_link_away(as_viewer: Client) -> None:
+    links = [e.attributes.get("href") for e in elements(find(as_viewer, "a&b"), "a")]
+    assert "/people/?q=a%26b" in links
+
+
+# What was visited
+
+
+def test_what_was_visited_last_comes_first(as_viewer: Client, far_end: FarEnd) -> None:
+    know_things()
+    serve(far_end, wire.audience())
+    as_viewer.get(AUDIENCE)
+    as_viewer.get("/pages/page_1/")
+    assert palette(as_viewer)[:3] == ["/pages/page_1/", AUDIENCE, "/"]
+    as_viewer.get(f"{AUDIENCE}versions/")
+    assert palette(as_viewer)[:3] == [AUDIENCE, "/pages/page_1/", "/"]
+
+
+def test_visits_are_kept_for_one_person_and_are_eight(
+    as_viewer: Client, ada: User, far_end: FarEnd
+) -> None:
+    for number in range(9):
+        page = wire.page(pageId=f"page/{number}")
+        know_pages(page)
+        serve(far_end, page=page)
+        as_viewer.get(f"/pages/page%252F{number}/")
+    visited = [address for address in palette(as_viewer) if address.startswith("/pages/page")]
+    assert visited == [f"/pages/page%252F{number}/" for number in range(8, 0, -1)]
+    as_viewer.force_login(ada)
+    assert palette(as_viewer)[0] == "/"
+
+
+def test_long_ids_never_make_a_cookie_too_long(as_viewer: Client, far_end: FarEnd) -> None:
+    for letter in "abc":
+        page = wire.page(pageId=letter * 700)
+        know_pages(page)
+        serve(far_end, page=page)
+        as_viewer.get(f"/pages/{letter * 700}/")
+    assert all(len(cookie.value) < 2_100 for cookie in as_viewer.cookies.values())
+    assert palette(as_viewer)[0] == f"/pages/{'c' * 700}/"
+
+
+def test_what_is_not_there_was_not_visited(as_viewer: Client, vera: User, far_end: FarEnd) -> None:
+    as_viewer.get("/pages/gone/")
+    assert f"recent-{vera.pk}" not in as_viewer.cookies
+
+
+@pytest.mark.parametrize("kept", ["x", ":", "a:b:c", "!!", "%00:%00", "a:!:b", "%ff:%ff"])
+def test_a_cookie_that_can_t_be_read_holds_no_visits(
+    kept: str, as_viewer: Client, vera: User
+) -> None:
+    as_viewer.cookies[f"recent-{vera.pk}"] = kept
+    assert palette(as_viewer)[0] == "/"
+
+
+# Keys
+
+
+def test_keys_are_listed_on_the_page_and_in_a_dialog(as_viewer: Client) -> None:
+    assert "Go to Overview, Pages, People" in text(find(as_viewer))
+    dialog = find(as_viewer, target="dialogs")
+    assert [e.attributes["id"] for e in elements(dialog, "dialog")] == ["keys-dialog"]
+    assert "Go to Overview, Pages, People" in text(dialog)
+
+
+def test_single_keys_can_be_switched_off_and_on(as_viewer: Client) -> None:
+    def is_off() -> bool:
+        body = elements(find(as_viewer), "body")[0]
+        return body.attributes.get("data-keys") == "off"
+
+    assert not is_off()
+    response = as_viewer.post("/accounts/keys/", {"next": "/find/"})
+    assert response["Location"] == "/find/"
+    assert is_off()
+    as_viewer.post("/accounts/keys/", {"keys": "on", "next": "https://elsewhere.example/"})
+    assert not is_off()

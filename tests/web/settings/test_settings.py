@@ -1,0 +1,161 @@
+"""One's own settings: kept with the person, in every browser; pins in the side bar and palette."""
+
+from typing import Any
+
+import httpx
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from dashboard.web.shell.sidebar_counts import side_counts
+from tests.conftest import logged_in
+from tests.far_end import FarEnd
+from tests.web.html import elements, text
+from tests.wire import envelope, page
+
+SETTINGS = "/accounts/settings/"
+CHOSEN = {"theme": "dark", "density": "comfortable", "time_zone": "Asia/Tokyo", "keys": "on"}
+
+
+def shown(client: Client, address: str = SETTINGS) -> str:
+    return client.get(address).content.decode()
+
+
+def html_attributes(html: str) -> dict[str, str]:
+    return elements(html, "html")[0].attributes
+
+
+def chosen(html: str) -> set[str]:
+    inputs = {
+        f"{one.attributes['name']}={one.attributes.get('value', 'on')}"
+        for one in elements(html, "input")
+        if "checked" in one.attributes and one.attributes.get("id", "").startswith("id_")
+    }
+    options = elements(html, "option")
+    return inputs | {one.attributes["value"] for one in options if "selected" in one.attributes}
+
+
+def test_without_a_choice_all_is_as_delivered(as_viewer: Client) -> None:
+    html = shown(as_viewer)
+    assert chosen(html) == {"theme=", "density=", "keys=on", ""}
+    assert set(html_attributes(html)) == {"lang"}
+
+
+def test_settings_are_the_persons_in_every_browser(as_viewer: Client, vera: User) -> None:
+    assert as_viewer.post(SETTINGS, CHOSEN)["Location"] == SETTINGS
+    html = shown(logged_in(vera))
+    assert html_attributes(html) == {
+        "lang": "en",
+        "data-theme": "dark",
+        "data-density": "comfortable",
+    }
+    assert {"theme=dark", "density=comfortable", "Asia/Tokyo"} <= chosen(html)
+    assert "data-keys" not in elements(html, "body")[0].attributes
+
+
+def test_settings_are_nobody_elses(as_viewer: Client, paula: User) -> None:
+    as_viewer.post(SETTINGS, CHOSEN)
+    assert set(html_attributes(shown(logged_in(paula)))) == {"lang"}
+
+
+@pytest.mark.parametrize("field", ["theme", "density", "time_zone"])
+def test_what_cannot_be_chosen_is_refused_with_a_sentence(as_viewer: Client, field: str) -> None:
+    answer = as_viewer.post(SETTINGS, CHOSEN | {field: "<script>"})
+    assert answer.status_code == 422
+    assert "Not saved: 1 problem" in text(answer.content.decode())
+    assert set(html_attributes(shown(as_viewer))) == {"lang"}
+
+
+def test_one_switch_shows_times_in_utc_and_says_so(as_viewer: Client) -> None:
+    as_viewer.cookies["timezone"] = "Asia/Tokyo"
+    assert elements(shown(as_viewer, "/"), "time")[0].attributes["title"].endswith("JST")
+    as_viewer.post("/accounts/utc/", {"utc": "on", "next": "/"})
+    html = shown(as_viewer, "/")
+    assert elements(html, "time")[0].attributes["title"].endswith("UTC")
+    assert "UTC" in text(html[html.index("As of") : html.index("As of") + 300])
+    as_viewer.post("/accounts/utc/", {"next": "/"})
+    assert elements(shown(as_viewer, "/"), "time")[0].attributes["title"].endswith("JST")
+
+
+def test_a_browser_that_named_no_zone_is_told_the_one_shown(as_viewer: Client) -> None:
+    html = shown(as_viewer, "/")
+    assert "UTC" in text(html[html.index("As of") : html.index("As of") + 300])
+
+
+@pytest.fixture
+def seen(far_end: FarEnd, as_viewer: Client) -> str:
+    """The address of a page that was seen here."""
+    far_end.answer = lambda request: httpx.Response(
+        200,
+        json=envelope()
+        if request.url.path.endswith("/audiences")
+        else page(pageId="page_1", name="Fleet"),
+    )
+    shown(as_viewer, "/pages/page_1/")
+    return "/pages/page_1/"
+
+
+def pin(client: Client, page_id: str, *, off: bool = False, **more: Any) -> Any:
+    return client.post(
+        "/accounts/pin/", {"page_id": page_id, "pinned": "" if off else "1", "next": "/"}, **more
+    )
+
+
+def pins(html: str) -> str:
+    start = html.find('id="pins"')
+    return text(html[html.index(">", start) + 1 : html.index("</div>", start)])
+
+
+def test_a_pinned_page_stands_in_the_side_bar_and_first_in_the_palette(
+    as_viewer: Client, seen: str
+) -> None:
+    assert "Pinned" not in shown(as_viewer, "/")
+    assert pin(as_viewer, "page_1").url == "/"
+    assert pins(shown(as_viewer, "/")) == "Pinned Fleet"
+    palette = as_viewer.get("/find/", headers={"HX-Request": "true", "HX-Target": "palette-list"})
+    assert text(palette.content.decode()).startswith("Pinned Fleet")
+    assert "Recently visited" not in text(palette.content.decode())
+
+
+def test_a_pin_can_be_taken_away_where_it_was_made_and_in_the_settings(
+    as_viewer: Client, seen: str
+) -> None:
+    pin(as_viewer, "page_1")
+    assert "Unpin" in text(shown(as_viewer, seen))
+    assert "Fleet" in text(shown(as_viewer))
+    pin(as_viewer, "page_1", off=True)
+    assert "Unpin" not in text(shown(as_viewer, seen))
+    assert "Nothing. Press Pin" in text(shown(as_viewer))
+
+
+def test_htmx_gets_the_button_and_the_side_bar(as_viewer: Client, seen: str) -> None:
+    answer = pin(as_viewer, "page_1", headers={"HX-Request": "true", "HX-Target": "pin"})
+    html = answer.content.decode()
+    assert "Unpin" in text(html)
+    assert pins(html) == "Pinned Fleet"
+    assert "<html" not in html
+
+
+def test_the_last_twelve_pins_are_kept_each_once(as_viewer: Client) -> None:
+    for number in [*range(14), 5]:
+        pin(as_viewer, f"page_{number}")
+    ids = [
+        one.attributes["value"]
+        for one in elements(shown(as_viewer), "input")
+        if one.attributes.get("name") == "page_id"
+    ]
+    assert ids == [f"page_{number}" for number in (5, 13, 12, 11, 10, 9, 8, 7, 6, 4, 3, 2)]
+
+
+def test_a_pin_of_nothing_is_refused(as_viewer: Client) -> None:
+    assert pin(as_viewer, "").status_code == 400
+    assert pin(as_viewer, "a\0b").status_code == 400
+
+
+def test_settings_cost_a_request_no_query_of_their_own(
+    as_viewer: Client, django_assert_num_queries: Any
+) -> None:
+    as_viewer.post(SETTINGS, CHOSEN)
+    side_counts()  # counted once for the pages of a while
+    with django_assert_num_queries(4):  # the session, the person, two of their rights
+        as_viewer.get("/accounts/password/")

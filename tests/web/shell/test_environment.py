@@ -1,0 +1,51 @@
+"""Every page says which environment it belongs to, and which service it speaks to."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from dashboard.web.shell.context_processors import TONES
+from tests.far_end import FarEnd
+from tests.web.html import elements, text
+
+
+def pills(html: str) -> list[str]:
+    """Return the tone of every environment's name on a page."""
+    found = [each.attributes for each in elements(html, "span")]
+    return [each["data-tone"] for each in found if each.get("class") == "badge pill one-line"]
+
+
+@pytest.mark.django_db
+def test_the_log_in_page_and_the_shell_name_the_environment_in_its_colour(
+    as_viewer: Client, settings: Any
+) -> None:
+    settings.ENVIRONMENT_NAME, settings.ENVIRONMENT_COLOUR = "Staging <2>", "amber"
+    for browser, address in ((Client(), "/accounts/login/"), (as_viewer, "/find/")):
+        page = browser.get(address).content.decode()
+        assert "Staging <2>" in text(page)
+        assert set(pills(page)) == {"warn"}
+
+
+@pytest.mark.django_db
+def test_the_admin_and_the_description_of_the_api_name_it_too(admin_client: Client) -> None:
+    assert "Pressroom · Tests" in text(admin_client.get("/admin/").content.decode())
+    page = Client().get("/service/docs").content.decode()
+    assert "Tests" in text(page)
+    assert pills(page) == ["plain"]
+
+
+def test_two_colours_are_two_tones() -> None:
+    assert len(set(TONES.values())) == len(TONES) == 6
+
+
+@pytest.mark.django_db
+def test_the_shell_names_the_services_host_to_those_who_are_logged_in(
+    as_viewer: Client, far_end: FarEnd, settings: Any
+) -> None:
+    settings.SERVICE_URL = "https://api.staging.example:8443/base"
+    settings.SERVICE_API_KEY = "a-key-of-the-tests"
+    assert "api.staging.example:8443" in text(as_viewer.get("/find/").content.decode())
+    assert "api.staging.example" not in Client().get("/accounts/login/").content.decode()
+    settings.SERVICE_URL = None
+    assert "the API carried here" in text(as_viewer.get("/find/").content.decode())

@@ -1,0 +1,79 @@
+"""Requests over plain http, where the dashboard is to be reached over https alone."""
+
+import logging
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from dashboard.web.shell.https import NO_PROTO, PROXY_NOT_TRUSTED
+from tests.web.html import text
+
+OURS = {"SERVER_SOFTWARE": "gunicorn/27.0.1"}
+"""As `manage.py serve` tells of itself."""
+
+
+@pytest.fixture(autouse=True)
+def _https_alone(settings: Any) -> None:
+    settings.SECURE_SSL_REDIRECT, settings.BEHIND_PROXY = True, False
+
+
+def get(path: str = "/accounts/login/", **environ: Any) -> Any:
+    return Client().get(path, **environ)
+
+
+def test_without_a_proxy_the_page_names_both_ways_out() -> None:
+    response = get(**OURS)
+    said = text(response.content.decode())
+    assert response.status_code == 503
+    assert "set BEHIND_PROXY=true, or set SECURE_COOKIES=false" in said
+
+
+def test_behind_a_tls_proxy_that_is_not_trusted_there_is_no_loop() -> None:
+    response = get(**OURS, HTTP_X_FORWARDED_PROTO="https")
+    assert response.status_code == 503
+    assert "speaks https and BEHIND_PROXY is not set" in text(response.content.decode())
+
+
+def test_the_log_names_the_variable_once(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING, "dashboard")
+    client = Client(HTTP_X_FORWARDED_PROTO="https")
+    for _ in range(3):
+        client.get("/")
+    (line,) = [each for each in caplog.messages if "BEHIND_PROXY" in each]
+    assert line == PROXY_NOT_TRUSTED
+
+
+@pytest.mark.parametrize(
+    "environ", [{}, OURS | {"HTTP_X_FORWARDED_PROTO": "http"}], ids=["another server", "port 80"]
+)
+def test_a_redirect_that_may_lead_to_https_stays_one(environ: dict[str, str]) -> None:
+    response = get(**environ)
+    assert (response.status_code, response.url) == (301, "https://testserver/accounts/login/")
+
+
+def test_behind_a_proxy_that_is_trusted_http_leads_to_https(settings: Any) -> None:
+    settings.BEHIND_PROXY = True
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    assert get(**OURS, HTTP_X_FORWARDED_PROTO="http").status_code == 301
+
+
+@pytest.mark.parametrize("said", [{}, {"HTTP_X_FORWARDED_PROTO": "HTTPS"}], ids=["none", "other"])
+@pytest.mark.django_db
+def test_behind_a_proxy_that_does_not_say_https_there_is_no_loop(
+    said: dict[str, str], settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.BEHIND_PROXY = True
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    client = Client(**said)
+    response = [client.get("/accounts/login/") for _ in range(3)][-1]
+    assert response.status_code == 503
+    assert "have it send X-Forwarded-Proto: https" in text(response.content.decode())
+    assert caplog.messages.count(NO_PROTO) == 1
+    assert Client(HTTP_X_FORWARDED_PROTO="https").get("/accounts/login/").status_code == 200
+
+
+@pytest.mark.django_db
+def test_probes_and_https_itself_are_answered() -> None:
+    assert get("/health/live", **OURS).status_code == 200
+    assert get(**OURS, secure=True).status_code == 200

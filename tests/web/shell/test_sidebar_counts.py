@@ -1,0 +1,56 @@
+"""The counts beside the sections of the navigation."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.cache import cache
+from django.test import Client
+
+from dashboard.ledger.models.operations import Outcome
+from tests import wire
+from tests.far_end import FarEnd
+from tests.web.html import text
+from tests.web.pages.test_page_list import get, numbered, publish, remember
+
+pytestmark = pytest.mark.django_db
+
+
+def side_of(client: Client, address: str = "/activity/") -> str:
+    """Return the words of the navigation's sections, counted now."""
+    cache.clear()
+    html = get(client, address)
+    return text(html[html.index('<div class="nav">') : html.index('<div class="nav" id="pins"')])
+
+
+def test_pages_are_counted_as_the_service_counts_them(as_viewer: Client, far_end: FarEnd) -> None:
+    assert side_of(as_viewer) == "Overview Pages People Webhooks Activity"
+    remember(numbered(1), total=1204)
+    assert side_of(as_viewer) == "Overview Pages 1,204 People Webhooks Activity"
+
+
+def test_operations_that_need_attention_are_counted_until_they_are_settled(
+    as_viewer: Client, vera: User, far_end: FarEnd
+) -> None:
+    publish(vera, "ver_1", Outcome.UNKNOWN)
+    assert side_of(as_viewer).endswith("Activity 1 needs attention")
+    publish(vera, "ver_2", Outcome.UNKNOWN)
+    assert side_of(as_viewer).endswith("Activity 2 need attention")
+    publish(vera, "ver_3", Outcome.ACCEPTED)
+    assert side_of(as_viewer).endswith("Activity 2 need attention")
+
+
+def test_the_counts_are_made_once_for_the_pages_of_a_while(
+    as_viewer: Client, far_end: FarEnd, django_assert_max_num_queries: Any
+) -> None:
+    remember(numbered(1), total=1204)
+    far_end.answers(200, json=wire.envelope())
+    assert "1,204" in side_of(as_viewer, "/people/")
+    with django_assert_max_num_queries(4):  # the session, the user, two of their rights
+        assert "1,204" in get(as_viewer, "/people/")
+
+
+def test_a_stranger_is_told_no_counts(client: Client, far_end: FarEnd) -> None:
+    remember(numbered(1), total=1204)
+    for address in ("/accounts/login/", "/no/such/page/"):
+        assert "1,204" not in client.get(address, follow=True).content.decode()

@@ -1,0 +1,79 @@
+"""Forms sent as multipart: no file is accepted, and none is stored on the way to its refusal."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from tests.web.html import text
+
+PATHS = [
+    "/people/",
+    "/accounts/login/",
+    "/metrics",
+    "/pages/new/draft/",
+    "/service/policy-report/",
+    "/admin/login/",
+]
+MULTIPART = "multipart/form-data; boundary=x"
+FILE = b'--x\r\nContent-Disposition: form-data; name="f"; filename="a"\r\n\r\nabc\r\n--x--\r\n'
+
+
+@pytest.fixture(autouse=True)
+def _nowhere_to_store(settings: Any, tmp_path: Path) -> None:
+    """Let a file that is stored on the way fail the request."""
+    settings.FILE_UPLOAD_TEMP_DIR = tmp_path / "missing"
+
+
+def strict() -> Client:
+    """Return a browser without a session, whose forms are checked for a CSRF token."""
+    return Client(enforce_csrf_checks=True)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", PATHS)
+def test_a_file_is_refused_before_any_of_it_is_stored(path: str) -> None:
+    large = SimpleUploadedFile("large.bin", b"a" * 2_600_000)
+    response = strict().post(path, {"file": large})
+    assert response.status_code == 400
+    assert "No form here takes a file." in text(response.content.decode())
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", PATHS)
+def test_a_multipart_body_over_the_limit_is_not_read(path: str) -> None:
+    unread = Unread()
+    head = {"CONTENT_TYPE": MULTIPART, "CONTENT_LENGTH": "150000000", "wsgi.input": unread}
+    response = strict().generic("POST", path, **head)
+    # The draft's address says it in the line that htmx puts beside the form.
+    assert response.status_code == (200 if path == "/pages/new/draft/" else 413)
+    assert unread.was_read == 0
+
+
+@pytest.mark.django_db
+def test_what_comes_before_a_file_does_not_get_it_in() -> None:
+    fields = b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n'
+    response = strict().generic("POST", "/people/", fields + FILE, content_type=MULTIPART)
+    assert response.status_code == 400
+
+
+@pytest.mark.django_db
+def test_a_multipart_form_without_files_is_read_as_any_other() -> None:
+    sent = {"username": "nobody", "password": "wrong"}
+    response = Client().post("/accounts/login/", sent)
+    assert response.status_code == 200
+    assert "don’t match" in text(response.content.decode())
+
+
+class Unread:
+    """A body that counts what was read of it."""
+
+    was_read = 0
+
+    def read(self, size: int = -1) -> bytes:
+        self.was_read += 1
+        return b""
+
+    readline = read

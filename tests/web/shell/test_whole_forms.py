@@ -1,0 +1,54 @@
+"""A form of which only a part arrived is refused, and nothing of it is done."""
+
+from io import BytesIO
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from dashboard.ledger.models import Preferences
+from tests.conftest import logged_in
+from tests.web.html import text
+
+FORM = "application/x-www-form-urlencoded"
+PART = (
+    b'--x\r\nContent-Disposition: form-data; name="time_zone"\r\n\r\nAsia/Tokyo\r\n'
+    b'--x\r\nContent-Disposition: form-data; name="theme"\r\n\r\ndark\r\n'
+)
+
+
+def post(client: Client, path: str, body: bytes, *, told: int, kind: str = FORM) -> Any:
+    head = {"CONTENT_LENGTH": str(told), "CONTENT_TYPE": kind, "wsgi.input": BytesIO(body)}
+    return client.generic("POST", path, **head)
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [(b"time_zone=Asia%2FTokyo&theme=dark", FORM), (PART, "multipart/form-data; boundary=x")],
+    ids=["urlencoded", "multipart"],
+)
+@pytest.mark.parametrize("headers", [{}, {"HX-Request": "true"}], ids=["page", "htmx"])
+def test_a_form_that_broke_off_changes_nothing(
+    body: bytes, kind: str, headers: dict[str, str], vera: User
+) -> None:
+    client = logged_in(vera)
+    client.defaults |= {f"HTTP_{k.upper().replace('-', '_')}": v for k, v in headers.items()}
+    response = post(client, "/accounts/settings/", body, told=len(body) + 40, kind=kind)
+    assert response.status_code == 400
+    assert "The form didn’t arrive whole" in text(response.text)
+    assert not Preferences.objects.filter(theme="dark").exists()
+
+
+def test_a_whole_form_is_read(vera: User) -> None:
+    body = b"username=vera&password=wrong"
+    response = post(Client(), "/accounts/login/", body, told=len(body))
+    assert response.status_code == 200
+    assert "don’t match" in text(response.text)
+
+
+@pytest.mark.django_db
+def test_a_form_that_broke_off_is_refused_before_its_token_is_looked_at() -> None:
+    client = Client(enforce_csrf_checks=True)
+    response = post(client, "/accounts/login/", b"username=ve", told=100)
+    assert response.status_code == 400

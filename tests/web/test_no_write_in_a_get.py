@@ -1,0 +1,94 @@
+"""A GET writes nothing but the service's data, and works on a read-only database."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.urls import resolve
+
+from dashboard.ledger.models.operations import Outcome
+from dashboard.ledger.operations import AttemptResult
+from tests.conftest import logged_in, person
+from tests.far_end import FarEnd
+from tests.web.activity.test_activity import operation
+from tests.web.every_page import PAGES, PARTIALS, answer
+from tests.web.remembering import know_subscription
+
+pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+
+RECORDED = {"pagerecord", "audiencerecord", "versionrecord", "subscriptionrecord", "listtotal"}
+"""Tables of the ledger that record the service's data."""
+SETTLES = ("version-publish", "operation")
+"""Opening a publish of unknown outcome reads its version, and may settle the outcome."""
+_WRITTEN = re.compile(r'(?:INSERT (?:OR IGNORE )?INTO|UPDATE|DELETE FROM) "(\w+)"')
+
+
+@pytest.fixture
+def mia(far_end: FarEnd) -> Client:
+    """Log in Mia, who may do everything, with two operations and an otherwise empty ledger."""
+    far_end.answer = answer
+    know_subscription()
+    user = person("mia", "Publishers", "Administrators")
+    operation(user, "key-done")
+    operation(user, "key-unknown", ending=AttemptResult(Outcome.UNKNOWN))
+    return logged_in(user)
+
+
+def addresses() -> Iterator[tuple[str, str]]:
+    """Yield every URL with the target of htmx, "" for the whole page."""
+    for each in PAGES.values():
+        yield from ((address, "") for address in each)
+    yield from PARTIALS
+
+
+def get(mia: Client, address: str, target: str) -> Any:
+    headers = {"HX-Request": "true", "HX-Target": target} if target else {}
+    response = mia.get(address, headers=headers)
+    if response.streaming:
+        b"".join(response)
+    return response
+
+
+@contextmanager
+def read_only() -> Iterator[None]:
+    """Make the database read-only."""
+    is_sqlite = connection.vendor == "sqlite"
+    on, off = (
+        ("PRAGMA query_only = 1", "PRAGMA query_only = 0")
+        if is_sqlite
+        else ("SET default_transaction_read_only = on", "SET default_transaction_read_only = off")
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(on)
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(off)
+
+
+def test_every_page_opens_where_the_database_cannot_be_written(mia: Client) -> None:
+    mia.raise_request_exception = False
+    with read_only():
+        statuses = {each: get(mia, *each).status_code for each in addresses()}
+    assert {each: status for each, status in statuses.items() if status >= 500} == {}
+
+
+def test_a_page_writes_nothing_but_what_the_service_said(mia: Client) -> None:
+    written = set()
+
+    def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if found := _WRITTEN.match(sql):
+            written.add((resolve(opened[0].partition("?")[0]).url_name, found[1]))
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(note):
+        for opened in addresses():
+            get(mia, *opened)
+    assert ("page-list", "ledger_pagerecord") in written
+    others = {(view, table.removeprefix("ledger_")) for view, table in written}
+    assert {each for each in others if each[1] not in RECORDED} == {SETTLES}

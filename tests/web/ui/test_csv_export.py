@@ -1,0 +1,60 @@
+"""A table leaves as it is, and no spreadsheet runs what stands in it."""
+
+import csv
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.web.ui.csv import BYTE_ORDER_MARK, csv_response
+
+
+def read_back(*rows: tuple[object, ...]) -> list[list[str]]:
+    answer = csv_response("table.csv", ["one", "two"], rows)
+    text = b"".join(answer).decode()  # type: ignore[arg-type]
+    assert text.startswith(BYTE_ORDER_MARK)
+    return list(csv.reader(io.StringIO(text.removeprefix(BYTE_ORDER_MARK), newline="")))
+
+
+def test_a_table_is_saved_under_its_name() -> None:
+    answer = csv_response("table.csv", ["one"], [])
+    assert answer["Content-Disposition"] == 'attachment; filename="table.csv"'
+    assert answer["Content-Type"] == "text/csv; charset=utf-8"
+
+
+def test_rows_are_made_only_as_they_are_read() -> None:
+    made: list[int] = []
+
+    def rows() -> object:
+        for number in range(3):
+            made.append(number)
+            yield (number,)
+
+    lines = iter(csv_response("table.csv", ["one"], rows()))  # type: ignore[arg-type]
+    next(lines)
+    assert made == []
+    next(lines)
+    assert made == [0]
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n"])
+def test_a_formula_is_text(start: str) -> None:
+    assert read_back((f"{start}1+1", ""))[1][0] == f"'{start}1+1"
+
+
+def test_a_number_below_nothing_stays_a_number() -> None:
+    assert read_back((-5, None))[1] == ["-5", ""]
+
+
+CELL = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+
+
+@given(CELL, CELL)
+def test_what_is_written_is_what_is_read(one: str, two: str) -> None:
+    found = read_back((one, two))[1]
+    assert [cell.removeprefix("'") for cell in found] == [
+        one.removeprefix("'"),
+        two.removeprefix("'"),
+    ]
+    assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) for cell in found)

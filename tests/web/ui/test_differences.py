@@ -1,0 +1,210 @@
+"""Two texts compared by word: nothing lost, nothing marked that stayed, never slow."""
+
+import time
+from itertools import chain
+
+import pytest
+from django.template.loader import render_to_string
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.web.ui.text_diff import DiffGranularity, DiffSegment, TextDifference, compare_texts
+
+WORDS = st.sampled_from(
+    ["the", "cat", "ran", "Kühllogistik", "8%", "don't", "，", "日本", "e\u0301"]
+)
+SPACES = st.sampled_from(
+    [" ", " ", " ", "  ", ", ", ". ", "\n", "\n\n", "\r\n", "\n \n\t", "\u00a0"]
+)
+TEXTS = st.lists(st.tuples(WORDS, SPACES), max_size=14).map(lambda pairs: "".join(chain(*pairs)))
+
+
+def marks(difference: TextDifference) -> list[tuple[str, str]]:
+    """Return what is marked, without the spacing around it."""
+    return [
+        (piece.kind, piece.words)
+        for paragraph in difference.paragraphs
+        for piece in paragraph.pieces
+        if piece.kind != "same" and piece.is_visible
+    ]
+
+
+def pieces(difference: TextDifference) -> list[DiffSegment]:
+    return [piece for paragraph in difference.paragraphs for piece in paragraph.pieces]
+
+
+def longest_common(one: list[str], other: list[str]) -> int:
+    """Return the length of the longest common subsequence, the plain way."""
+    row = [0] * (len(other) + 1)
+    for a in one:
+        above = row[:]
+        for index, b in enumerate(other):
+            row[index + 1] = above[index] + 1 if a == b else max(above[index + 1], row[index])
+    return row[-1]
+
+
+@given(TEXTS | st.text(), TEXTS | st.text())
+def test_the_pieces_joined_are_both_texts(old: str, new: str) -> None:
+    difference = compare_texts(old, new)
+    assert "".join(piece.text for p in difference.paragraphs for piece in p.old) == old
+    assert "".join(piece.text for p in difference.paragraphs for piece in p.new) == new
+    assert all(
+        piece.before + piece.words + piece.after == piece.text for piece in pieces(difference)
+    )
+
+
+@given(*[st.lists(st.sampled_from(["the", "cat", "ran", "don't"]), max_size=12)] * 2)
+def test_as_many_words_stay_unmarked_as_can(old: list[str], new: list[str]) -> None:
+    difference = compare_texts(" ".join(old), " ".join(new))
+    kept = longest_common(old, new)
+    assert difference.removed == len(old) - kept
+    assert difference.added == len(new) - kept
+
+
+@given(st.lists(st.tuples(WORDS, st.booleans()), max_size=20))
+def test_words_put_in_are_all_that_is_marked(words: list[tuple[str, bool]]) -> None:
+    old = " ".join(word for word, _ in words)
+    new = " ".join(f"{word} NEW" if put_in else word for word, put_in in words)
+    difference = compare_texts(old, new)
+    assert difference.added == sum(put_in for _, put_in in words)
+    assert difference.removed == 0
+    assert {word for _, text in marks(difference) for word in text.split()} <= {"NEW"}
+
+
+@given(TEXTS, TEXTS)
+def test_turned_round_it_removes_what_it_added(old: str, new: str) -> None:
+    there, back = compare_texts(old, new), compare_texts(new, old)
+    assert there.is_same == back.is_same == (old == new)
+    assert there.added - there.removed == back.removed - back.added
+
+
+def test_only_the_words_that_differ_are_marked() -> None:
+    difference = compare_texts(
+        "Runs 64 trucks out of three depots (Grimsby, Leeds and Felixstowe).",
+        "Runs 71 trucks out of four depots (Grimsby, Leeds, Felixstowe and Doncaster).",
+    )
+    assert marks(difference)[:4] == [
+        ("del", "64"),
+        ("ins", "71"),
+        ("del", "three"),
+        ("ins", "four"),
+    ]
+    assert (difference.added, difference.removed) == (4, 3)
+
+
+def test_words_with_hyphens_apostrophes_and_separators_are_one_word() -> None:
+    difference = compare_texts("12-month plan, isn't (1,204.50)", "24-month plan, was (1,205.50)")
+    assert [text for _, text in marks(difference)] == [
+        *("12-month", "24-month"),
+        *("isn't", "was"),
+        *("1,204.50", "1,205.50"),
+    ]
+
+
+def test_an_added_sentence_is_marked_from_its_start() -> None:
+    assert marks(compare_texts("Hello. The cat.", "Hello. The dog ran. The cat.")) == [
+        ("ins", "The dog ran.")
+    ]
+    assert marks(compare_texts("Hello. The dog ran. The cat.", "Hello. The cat.")) == [
+        ("del", "The dog ran.")
+    ]
+
+
+def test_a_paragraph_put_between_leaves_its_neighbours_unchanged() -> None:
+    difference = compare_texts("One.\n\nThree.", "One.\n\nTwo.\n\nThree.")
+    assert [paragraph.is_same for paragraph in difference.paragraphs] == [True, False, True]
+    assert difference.unchanged == 2
+
+
+def test_paragraphs_put_in_place_of_others_stand_beside_them() -> None:
+    difference = compare_texts("Alpha\n\nBeta\n\nEnd", "Gamma\n\nDelta\n\nEnd")
+    rows = [[p.words for p in row.pieces if p.is_visible] for row in difference.paragraphs]
+    assert rows == [["Alpha", "Gamma"], ["Beta", "Delta"], ["End"]]
+
+
+def test_a_paragraph_cut_in_two_marks_no_word() -> None:
+    difference = compare_texts("One two. Three four.", "One two.\n\nThree four.")
+    assert marks(difference) == []
+    assert difference.is_spacing
+    assert not difference.is_same
+
+
+@pytest.mark.parametrize(("old", "new"), [(None, None), ("", None), (" \n", "")])
+def test_no_text_on_either_side_is_empty(old: str | None, new: str | None) -> None:
+    assert compare_texts(old, new).is_empty
+
+
+def test_no_text_before_marks_all_as_added() -> None:
+    assert marks(compare_texts(None, "Three new words")) == [("ins", "Three new words")]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "grain"),
+    [
+        pytest.param(
+            "the cat, " * 6_000, "the dog, " * 6_000, DiffGranularity.WORD, id="all words repeat"
+        ),
+        pytest.param("a " * 20_000, "b " * 20_000, DiffGranularity.WORD, id="no word stays"),
+        pytest.param("a b " * 10_000, "b a " * 10_000, DiffGranularity.WORD, id="every word moves"),
+        pytest.param(
+            "a a b " * 6_000, "a b a a " * 5_000, DiffGranularity.WORD, id="changes can move"
+        ),
+        pytest.param("a\n" * 20_000, "\n" * 20_000 + "a\n", DiffGranularity.WORD, id="lines alone"),
+        pytest.param("a b\n" * 20_000, "b a\n" * 20_000, DiffGranularity.LINE, id="too many words"),
+        pytest.param("a\n" * 40_000, "b\n" * 40_000, DiffGranularity.WHOLE, id="too many lines"),
+        pytest.param("x" * 1_000_000, "-" * 20_000, DiffGranularity.WORD, id="one endless word"),
+    ],
+)
+def test_no_text_takes_long(old: str, new: str, grain: DiffGranularity) -> None:
+    start = time.process_time()
+    difference = compare_texts(old, new)
+    assert time.process_time() - start < 3
+    assert difference.grain == grain
+    assert "".join(piece.text for p in difference.paragraphs for piece in p.new) == new
+
+
+def drawn(old: str | None, new: str | None) -> str:
+    return render_to_string("components/difference.html", {"difference": compare_texts(old, new)})
+
+
+def test_marks_are_drawn_for_eyes_and_for_ears() -> None:
+    page = drawn("Runs 64 trucks.", "Runs 71 trucks.")
+    removed, inserted = (
+        '<span class="visually-hidden">removed: </span>',
+        '<span class="visually-hidden">inserted: </span>',
+    )
+    assert f"Runs <del>{removed}64</del> <ins>{inserted}71</ins> trucks." in page
+
+
+def test_unchanged_paragraphs_are_folded() -> None:
+    page = drawn("One.\n\nTwo.\n\nThree.", "One.\n\nTwo.\n\nFour.")
+    assert '<summary class="more">2 paragraphs unchanged</summary>' in page
+    assert page.count("<p>Two.") == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("One.", "One.", "Nothing differs"),
+        (None, "", "No text on either side."),
+        ("One two", "One\n\ntwo", "Only spaces and line breaks differ."),
+    ],
+)
+def test_where_no_word_differs_a_sentence_says_so(
+    old: str | None, new: str | None, sentence: str
+) -> None:
+    page = drawn(old, new)
+    assert sentence in page
+    assert "<ins>" not in page + drawn(new, old)
+
+
+def test_the_service_s_text_is_never_markup() -> None:
+    page = drawn("<script>alert(1)</script> a", "<img src=x> b")
+    assert "<script" not in page
+    assert "<img" not in page
+
+
+def test_a_last_paragraph_taken_away_leaves_the_one_before_it_unchanged() -> None:
+    difference = compare_texts("One two.\n\nThree four.", "One two.")
+    assert [paragraph.is_same for paragraph in difference.paragraphs] == [True, False]
+    assert marks(difference) == [("del", "Three four.")]

@@ -1,0 +1,143 @@
+"""Values at the edge of the interface: each is shown, or costs its item a line, never the page."""
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+from django.test import Client
+
+from dashboard.contract.wire import MAX_IDENTIFIER_BYTES
+from tests import wire
+from tests.far_end import FarEnd
+from tests.web.html import text
+from tests.web.one_audience import get, serve
+
+pytestmark = pytest.mark.django_db
+
+BELOW = [-(2**53), -(2**63) - 1, -(10**30), -(10**300)]
+HUGE = [1e25, -1e25, 10**30, 1.7e308, 10**300]
+TOO_LONG = "".join(chr(0x4E00 + number * 7 % 5000) for number in range(20_000))
+"""PostgreSQL would compress a text that repeats itself."""
+LONGEST = TOO_LONG[: MAX_IDENTIFIER_BYTES // 3]
+
+
+def page_of(client: Client, path: str = "/pages/page_1/") -> str:
+    """Return what a person reads on a page."""
+    response = client.get(path)
+    assert response.status_code == 200, response.content.decode()
+    return text(response.content.decode())
+
+
+def named(number: int, **differs: Any) -> dict[str, Any]:
+    """An audience of its own name and ids."""
+    ids = {"audienceId": f"aud_{number}", "effectiveName": f"Audience number {number}"}
+    version = wire.version(audienceId=f"aud_{number}", versionId=f"ver_{number}0")
+    return wire.audience(**{**ids, "latestVersion": version, "publishedVersion": None} | differs)
+
+
+@pytest.mark.parametrize("number", BELOW)
+def test_a_version_number_below_all_others_costs_its_audience_a_line(
+    number: int, as_publisher: Client, far_end: FarEnd
+) -> None:
+    odd = named(2, latestVersion=wire.version(audienceId="aud_2", versionNumber=number))
+    serve(far_end, named(1), odd, named(3))
+    words = page_of(as_publisher)
+    assert "Audience number 1" in words
+    assert "Audience number 3" in words
+    assert "items.1.latestVersion.versionNumber" in words
+
+
+@pytest.mark.parametrize("name", ["audience-detail", "version-list", "version-compare"])
+def test_the_other_audiences_pages_stand_beside_such_a_version(
+    name: str, as_publisher: Client, far_end: FarEnd
+) -> None:
+    odd = named(2, latestVersion=wire.version(audienceId="aud_2", versionNumber=-(10**30)))
+    serve(far_end, wire.audience(), odd)
+    assert "Brightwater Foods" in get(as_publisher, name)
+
+
+@pytest.mark.parametrize("number", HUGE)
+def test_any_number_of_a_page_is_shown(
+    number: float, as_publisher: Client, far_end: FarEnd
+) -> None:
+    action = {"actionId": "a", "buttonTitle": "Book a demo", "actionIndex": number}
+    serve(far_end, page=wire.page(actions=[action], unknownNumber=number))
+    words = page_of(as_publisher)
+    assert "Book a demo" in words
+    assert "E" + f"{float(number):e}".partition("e+")[2].lstrip("0") in words
+
+
+@pytest.mark.parametrize("number", HUGE)
+def test_any_duration_of_a_version_is_shown(
+    number: float, as_publisher: Client, far_end: FarEnd
+) -> None:
+    serve(far_end, wire.audience(publishedVersion=wire.live_version(queueDurationMs=number)))
+    for name in ("version-list", "version-compare", "audience-detail"):
+        assert get(as_publisher, name)
+
+
+def test_an_identifier_as_long_as_can_be_indexed_is_as_good_as_any(
+    as_publisher: Client, far_end: FarEnd
+) -> None:
+    ids = {"audienceId": LONGEST, "versionId": LONGEST}
+    latest = wire.version(**ids, status="x" * 2_000)
+    live = wire.live_version(**ids | {"versionId": LONGEST[::-1]})
+    longest = named(2, audienceId=LONGEST, prospectId=LONGEST) | {
+        "latestVersion": latest,
+        "publishedVersion": live,
+    }
+    serve(far_end, longest, page=wire.page(pageId=LONGEST))
+    assert "Audience number 2" in page_of(as_publisher, f"/pages/{LONGEST}/")
+    assert as_publisher.get(f"/pages/{LONGEST}/audiences/{LONGEST}/").status_code == 200
+
+
+@pytest.mark.parametrize("field", ["audienceId", "prospectId"])
+def test_an_identifier_too_long_to_be_kept_costs_its_audience_a_line(
+    field: str, as_publisher: Client, far_end: FarEnd
+) -> None:
+    serve(far_end, named(1), named(2, **{field: TOO_LONG}))
+    words = page_of(as_publisher)
+    assert "Audience number 1" in words
+    assert f"items.1.{field}" in words
+    assert f"longer than {MAX_IDENTIFIER_BYTES} bytes" in words
+
+
+@pytest.mark.parametrize("page_id", ["", TOO_LONG])
+def test_an_identifier_that_no_address_can_hold_costs_its_page_a_line(
+    page_id: str, as_publisher: Client, far_end: FarEnd
+) -> None:
+    pages = [wire.page(), wire.page(pageId=page_id, name="Odd one")]
+    far_end.answers(200, json=wire.envelope(*pages))
+    words = page_of(as_publisher, "/pages/")
+    assert "Fleet telematics" in words
+    assert "items.1.pageId" in words
+
+
+def test_an_address_with_an_identifier_too_long_is_not_found(
+    as_publisher: Client, far_end: FarEnd
+) -> None:
+    serve(far_end, wire.audience())
+    assert as_publisher.get(f"/pages/{'x' * 3_000}/").status_code == 404
+
+
+@pytest.mark.parametrize("odd", ["\0", "a\0b", "\ud800", "x" * 60_000, TOO_LONG])
+def test_any_text_in_any_place_is_written_down_and_shown(
+    odd: str, as_publisher: Client, far_end: FarEnd
+) -> None:
+    spared = {"audienceId", "pageId", "versionId", "prospectId"}
+
+    def odd_in(value: Any, name: str = "") -> Any:
+        if isinstance(value, dict):
+            return {key: odd_in(each, key) for key, each in value.items()}
+        return odd if isinstance(value, str) and name not in spared else value
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        is_list = request.url.path.endswith("/audiences")
+        said = wire.envelope(odd_in(wire.audience())) if is_list else odd_in(wire.page())
+        return httpx.Response(200, content=json.dumps(said).encode())
+
+    far_end.answer = answer
+    assert page_of(as_publisher)
+    for name in ("audience-detail", "version-list"):
+        assert get(as_publisher, name)

@@ -1,0 +1,79 @@
+"""JSON and code in colour: nothing lost, nothing run."""
+
+import json
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.web.ui.highlighting import highlight_json, highlight_source
+from tests.web.hostile import PAYLOADS
+from tests.web.html import elements
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+class _Text(HTMLParser):
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.text = ""
+        self.feed(html)
+        self.close()
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def shown(html: str) -> str:
+    return _Text(html).text
+
+
+@given(JSON)
+def test_what_is_shown_is_the_json_that_came(value: Any) -> None:
+    assert json.loads(shown(highlight_json(value))) == value
+
+
+@pytest.mark.parametrize("payload", PAYLOADS, ids=lambda payload: ascii(payload)[:40])
+def test_hostile_strings_are_text_in_a_coloured_span(payload: str) -> None:
+    html = highlight_json({payload: payload}) + highlight_source(payload, "html")
+    assert {element.tag for element in elements(html)} == {"span"}
+    assert all(set(element.attributes) == {"class"} for element in elements(html))
+    assert html.encode()
+
+
+def test_names_strings_numbers_and_constants_have_their_colours() -> None:
+    html = highlight_json({"a": ["x", 1, True, None]})
+    assert '<span class="code-key">&quot;a&quot;</span>' in html
+    assert '<span class="code-string">&quot;x&quot;</span>' in html
+    assert '<span class="code-number">1</span>' in html
+    assert '<span class="code-constant">true</span>' in html
+    assert '<span class="code-constant">null</span>' in html
+
+
+def test_a_script_is_coloured_and_whole() -> None:
+    source = "\n// note\nif (a < 1) { b('</script>') }\n\n"
+    html = highlight_source(source, "javascript")
+    assert shown(html) == source
+    assert '<span class="code-key">if</span>' in html
+    assert '<span class="muted">// note</span>' in html
+
+
+@pytest.mark.parametrize("language", ["", "nosuch", "../etc", "<b>"])
+def test_a_language_we_do_not_know_is_plain(language: str) -> None:
+    assert highlight_source("if (1 < 2)", language) == "if (1 &lt; 2)"
+
+
+def test_a_character_that_reorders_its_line_stands_as_its_code() -> None:
+    assert shown(highlight_source("a\u202eb", "javascript")) == "a\\u202eb"
+
+
+def test_a_long_text_says_how_much_of_it_is_shown() -> None:
+    html = highlight_json("x" * 200_000)
+    assert "The first 100,000 of 200,002 characters are shown." in html
+    assert len(html) < 101_000

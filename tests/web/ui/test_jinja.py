@@ -1,0 +1,107 @@
+"""Jinja2 calls nothing by itself, and says where a name is missing."""
+
+import inspect
+from collections.abc import Iterator
+from functools import partialmethod
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import pytest
+from django.apps import apps
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
+from django.forms import BaseForm, BoundField
+from django.http import HttpRequest, QueryDict
+from django.template import engines
+from django.template.loader import get_template
+from jinja2 import nodes
+
+from config.settings import BASE_DIR
+from dashboard.web.ui.jinja import JinjaTemplates
+
+TEMPLATES = sorted((BASE_DIR / "templates").rglob("*.html"))
+DJANGO = (AnonymousUser, BaseForm, BoundField, HttpRequest, QueryDict)
+
+
+def environment() -> jinja2.Environment:
+    engine = engines["jinja"]
+    assert isinstance(engine, JinjaTemplates)
+    return engine.env
+
+
+def parsed(path: Path) -> nodes.Template:
+    return environment().parse(path.read_text())
+
+
+def methods() -> set[str]:
+    """Return the names that are methods wherever they are: of our classes, and of Django's."""
+    import_module(settings.ROOT_URLCONF)  # and with it every view's module
+    names: set[str] = set()
+    values: set[str] = set()
+    for cls in {*our_classes(), *apps.get_models(), *DJANGO}:
+        members = inspect.getmembers_static(cls)
+        functions = {
+            name
+            for name, member in members
+            if inspect.isfunction(member) or isinstance(member, partialmethod)
+        }
+        names |= functions
+        values |= {name for name, _ in members} - functions
+        values |= set(inspect.get_annotations(cls))
+    return names - values
+
+
+def our_classes() -> Iterator[type]:
+    waiting: list[type] = [object]
+    while waiting:
+        subclasses: list[type] = type.__subclasses__(waiting.pop())
+        for cls in subclasses:
+            if str(cls.__module__).startswith("dashboard."):
+                yield cls
+            waiting.append(cls)
+
+
+def attributes_not_called(template: nodes.Template) -> set[str]:
+    called = {id(call.node) for call in template.find_all(nodes.Call)}
+    return {one.attr for one in template.find_all(nodes.Getattr) if id(one) not in called}
+
+
+def test_a_method_that_a_template_names_is_called() -> None:
+    known = methods()
+    assert {"get_full_path", "non_field_errors", "to_wire", "get_outcome_display"} <= known
+    not_called = {
+        path.name: names
+        for path in TEMPLATES
+        if (names := attributes_not_called(parsed(path)) & known)
+    }
+    assert not_called == {}
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
+def test_a_template_compiles_with_every_filter_and_test_it_names(path: Path) -> None:
+    name = str(path.relative_to(BASE_DIR / "templates"))
+    assert environment().get_template(name)
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
+def test_the_lines_of_a_template_fit_a_screen(path: Path) -> None:
+    assert max(map(len, path.read_text().splitlines())) < 120
+
+
+def test_a_name_that_nobody_gives_is_an_error_and_not_an_empty_place() -> None:
+    with pytest.raises(jinja2.UndefinedError):
+        environment().from_string("{{ missing }}").render()
+    with pytest.raises(jinja2.UndefinedError):
+        environment().from_string("{% if missing %}{% endif %}").render()
+
+
+def test_a_value_of_ours_is_escaped() -> None:
+    shown: Any = environment().from_string("{{ value|linebreaks }}{{ value }}").render(value="<b>")
+    assert shown == "<p>&lt;b&gt;</p>&lt;b&gt;"
+
+
+def test_a_part_is_a_block_of_its_page() -> None:
+    with pytest.raises(LookupError, match="no block"):
+        get_template("pages/list.html#no_such_part")

@@ -1,0 +1,325 @@
+"""Two versions compared: by word, by field, at an address that can be shared."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from dashboard.contract.audiences import Audience, AudienceVersion
+from dashboard.ledger.models import VersionRecord
+from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.operations import AttemptResult, Target, begin, end
+from dashboard.ledger.recording import record_audiences, record_version
+from dashboard.operations.publish_progress import MAX_POLLS
+from tests import wire
+from tests.far_end import FarEnd
+from tests.web.html import elements, text
+from tests.web.one_audience import get, serve
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def three(far_end: FarEnd) -> FarEnd:
+    """The service has version 1 live and 3 as the latest; the ledger has version 2."""
+    second = wire.version(supplementaryContext="Runs 70 trucks.")
+    record_version("page_1", AudienceVersion.model_validate(second))
+    latest = wire.version(
+        versionId="ver_3",
+        versionNumber=3,
+        supplementaryContext="Runs 71 trucks.\n\nNever mention scoring.",
+    )
+    live = wire.live_version(supplementaryContext="Runs 64 trucks.\n\nNever mention scoring.")
+    serve(far_end, wire.audience(latestVersion=latest, publishedVersion=live))
+    return far_end
+
+
+@pytest.mark.parametrize(
+    ("query", "title"),
+    [
+        ({}, "Compare version 1 with version 3"),
+        ({"from": "ver_1", "to": "ver_3"}, "Compare version 1 with version 3"),
+        ({"from": "live", "to": "latest"}, "Compare version 1 with version 3"),
+        ({"from": "previous", "to": "latest"}, "Compare version 2 with version 3"),
+        ({"from": "previous", "to": "ver_2"}, "Compare version 1 with version 2"),
+        ({"from": "latest", "to": "previous"}, "Compare version 3 with version 2"),
+        ({"from": "previous", "to": "previous"}, "Compare version 3 with version 2"),
+        ({"from": "ver_3", "to": "live"}, "Compare version 3 with version 1"),
+    ],
+)
+@pytest.mark.usefixtures("three")
+def test_versions_are_chosen_by_id_or_by_name(
+    query: dict[str, str], title: str, as_viewer: Client
+) -> None:
+    assert f"<h1>{title}" in get(as_viewer, "version-compare", **query)
+
+
+@pytest.mark.usefixtures("three")
+def test_each_choice_says_which_version_it_is_and_what_became_of_it(as_viewer: Client) -> None:
+    second = wire.version(status="published", publishedAt="2026-01-20T00:00:00Z")
+    record_version("page_1", AudienceVersion.model_validate(second))
+    page = get(as_viewer, "version-compare", **{"from": "previous", "to": "ver_3"})
+    old, new = (text(part.replace("><", "> <")) for part in page.split("<select ")[1:3])
+    for side, before in ((old, 2), (new, 1)):
+        assert "The live version (1)" in side
+        assert "The latest version (3)" in side
+        assert f"The one before ({before})" in side
+        for choice in ("3, draft", "2, superseded", "1, live now"):
+            assert choice in side
+
+
+@pytest.mark.usefixtures("three")
+def test_words_that_differ_are_marked_on_their_side(as_viewer: Client) -> None:
+    page = get(as_viewer, "version-compare")
+    assert '<p class="diff" data-label="Version 1">Runs <del>' in page
+    assert '<p class="diff after" data-label="Version 3">Runs <ins>' in page
+    seen = text(page)
+    assert "1 word added" in seen
+    assert "1 of 2 paragraphs unchanged" in seen
+    assert page.count("Never mention scoring.") == 1
+
+
+@pytest.mark.usefixtures("three")
+def test_both_stand_in_one_text_when_asked(as_viewer: Client) -> None:
+    page = get(as_viewer, "version-compare", layout="text")
+    seen = text(page)
+    assert "Runs removed: 64 inserted: 71 trucks." in seen
+    assert 'name="layout" value="text"' in page
+
+
+@pytest.mark.usefixtures("three")
+def test_fields_stand_side_by_side_and_say_where_they_differ(as_viewer: Client) -> None:
+    seen = text(get(as_viewer, "version-compare"))
+    assert "status Differs Published Draft" in seen
+    assert "isNewPageAgent true true" in seen
+    assert "queueDurationMs Differs 38,000 —empty" in seen
+
+
+@pytest.mark.usefixtures("three")
+def test_what_the_service_no_longer_shows_says_when_it_was_seen(as_viewer: Client) -> None:
+    VersionRecord.objects.filter(version_id="ver_2").update(
+        last_seen_at=datetime(2025, 11, 18, 12, tzinfo=UTC)
+    )
+    seen = text(get(as_viewer, "version-compare", **{"from": "ver_2", "to": "latest"}))
+    assert "Seen 18 Nov 2025" in seen
+    assert "2025" not in text(get(as_viewer, "version-compare"))
+
+
+@pytest.mark.usefixtures("three")
+def test_requests_to_publish_are_told_with_their_answers(as_viewer: Client, paula: User) -> None:
+    target = Target("page_1", "aud_1", "ver_3")
+    _, attempt = begin(
+        operation_key="key-1",
+        kind=OperationKind.PUBLISH_VERSION,
+        actor=paula,
+        target=target,
+        body={},
+    )
+    assert attempt is not None
+    end(attempt, AttemptResult(Outcome.REJECTED, "The service answered 409: Busy", 409))
+    seen = text(get(as_viewer, "version-compare"))
+    assert "Publish tries None from here 1. Failed" in seen
+    assert ", answer 409" in seen
+
+
+@pytest.mark.usefixtures("three")
+def test_the_sides_can_be_swapped(as_viewer: Client) -> None:
+    page = get(as_viewer, "version-compare")
+    swap = next(a for a in elements(page, "a") if "Swap" in a.attributes.get("aria-label", ""))
+    assert swap.attributes["href"] == "?from=ver_3&to=ver_1"
+
+
+@pytest.mark.usefixtures("three")
+def test_the_candidate_can_be_published_from_here(as_publisher: Client, as_viewer: Client) -> None:
+    assert "Publish version 3" in text(get(as_publisher, "version-compare"))
+    assert "Publish version" not in text(get(as_publisher, "version-compare", to="ver_2"))
+    assert "/publish/" not in get(as_viewer, "version-compare")
+
+
+@pytest.mark.usefixtures("three")
+def test_a_version_against_itself_says_that_nothing_can_differ(as_viewer: Client) -> None:
+    query = {"from": "ver_2", "to": "ver_2"}
+    assert "This is version 2 on both sides" in text(get(as_viewer, "version-compare", **query))
+
+
+@pytest.mark.usefixtures("three")
+def test_an_unknown_version_says_so_and_offers_the_others(as_viewer: Client) -> None:
+    query = {"from": "<b>ver_9", "to": "latest"}
+    page = get(as_viewer, "version-compare", status=404, **query)
+    assert "No version <b>ver_9 of this audience was ever seen here." in text(page)
+    assert "<b>ver_9" not in page
+    assert "3, draft" in text(page)
+
+
+@pytest.mark.usefixtures("three")
+def test_nothing_before_the_first_says_so(as_viewer: Client) -> None:
+    page = get(as_viewer, "version-compare", status=404, **{"from": "previous", "to": "ver_1"})
+    assert "No version before 1 was ever seen here." in text(page)
+
+
+def test_the_only_version_has_nothing_to_be_compared_with(
+    far_end: FarEnd, as_viewer: Client
+) -> None:
+    serve(far_end, wire.audience(publishedVersion=None))
+    seen = text(get(as_viewer, "version-compare", status=404))
+    assert "No version before 2 was ever seen here." in seen
+    named = get(as_viewer, "version-compare", status=404, **{"from": "live"})
+    assert "Nothing of this audience is live." in text(named)
+
+
+def test_the_same_text_twice_is_said_in_a_sentence(far_end: FarEnd, as_viewer: Client) -> None:
+    same = wire.live_version(supplementaryContext="Runs 71 trucks.")
+    serve(far_end, wire.audience(publishedVersion=same))
+    assert "Nothing differs" in text(get(as_viewer, "version-compare"))
+
+
+def test_two_versions_without_text_are_said_in_a_sentence(
+    far_end: FarEnd, as_viewer: Client
+) -> None:
+    empty = {"supplementaryContext": None}
+    latest, live = wire.version(**empty), wire.live_version(**empty)
+    serve(far_end, wire.audience(latestVersion=latest, publishedVersion=live))
+    assert "No text on either side." in text(get(as_viewer, "version-compare"))
+
+
+def test_fields_beyond_the_spec_are_compared_too(far_end: FarEnd, as_viewer: Client) -> None:
+    latest = wire.version(status="simmering", mood="hopeful")
+    serve(far_end, wire.audience(latestVersion=latest))
+    seen = text(get(as_viewer, "version-compare"))
+    assert "mood Differs —empty hopeful" in seen
+    assert "simmering" in seen
+
+
+def test_without_an_answer_what_was_seen_is_compared_and_publishing_held_back(
+    far_end: FarEnd, as_publisher: Client
+) -> None:
+    record_audiences("page_1", [Audience.model_validate(wire.audience())])
+    far_end.answers(500, text="boom")
+    page = get(as_publisher, "version-compare")
+    assert "Compare version 1 with version 2" in text(page)
+    assert "You are looking at what was last known" in page
+    assert "/publish/" not in page
+
+
+def test_ids_of_any_characters_come_through_the_address(
+    far_end: FarEnd, as_publisher: Client
+) -> None:
+    odd = "v/é & ?#%2F"
+    serve(far_end, wire.audience(latestVersion=wire.version(versionId=odd)))
+    page = get(as_publisher, "audience-detail")
+    link = next(a for a in elements(page, "a") if "compare/?" in a.attributes["href"])
+    answer = as_publisher.get(link.attributes["href"])
+    assert "Compare version 1 with version 2" in answer.content.decode()
+
+
+@pytest.mark.usefixtures("three")
+def test_one_call_and_few_queries_make_the_page(
+    three: FarEnd, as_viewer: Client, django_assert_max_num_queries: Any
+) -> None:
+    get(as_viewer, "version-compare")
+    three.sent.clear()
+    with django_assert_max_num_queries(16):
+        get(as_viewer, "version-compare", **{"from": "previous", "to": "ver_3"})
+    assert len(three.sent) == 1
+
+
+# While a version is in progress
+
+IDLE = "again, version-published from:body"
+
+
+def in_progress(**differs: Any) -> dict[str, Any]:
+    queued_at = (datetime.now(UTC) - timedelta(seconds=20)).isoformat()
+    queued = wire.version(status="queued", queuedAt=queued_at)
+    return wire.audience(latestVersion=queued | differs)
+
+
+def live_audience() -> dict[str, Any]:
+    said = wire.version()["supplementaryContext"]
+    live = wire.live_version(versionId="ver_2", versionNumber=2, supplementaryContext=said)
+    return wire.audience(latestVersion=live, publishedVersion=live)
+
+
+def poll_in(page: str) -> dict[str, str]:
+    return next(e.attributes for e in elements(page) if e.attributes.get("id") == "compare-poll")
+
+
+def next_part(client: Client, page: str) -> str:
+    headers = {"HX-Request": "true", "HX-Target": "compare-poll"}
+    response = client.get(poll_in(page)["hx-get"], headers=headers)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def headings(html: str) -> list[str]:
+    return [text(f"<h3{h3.split('</h3>')[0]}") for h3 in html.split("<h3")[1:]]
+
+
+@pytest.mark.parametrize("query", [{}, {"from": "live", "to": "latest"}, {"layout": "text"}])
+def test_a_version_in_progress_is_followed_until_it_is_settled(
+    query: dict[str, str], far_end: FarEnd, as_viewer: Client
+) -> None:
+    serve(far_end, in_progress())
+    page = get(as_viewer, "version-compare", **query)
+    assert poll_in(page)["hx-trigger"] == f"load delay:4s, {IDLE}"
+    same = next_part(as_viewer, page)
+    assert "load delay:" in poll_in(same)["hx-trigger"]
+    assert "compare-facts" not in same
+    serve(far_end, live_audience())
+    part = next_part(as_viewer, same)
+    assert poll_in(part)["hx-trigger"] == IDLE
+    assert "Version 2 live." in text(part)
+    # The same two versions, whichever is live by now.
+    facts = text(part.split('id="compare-facts"')[1])
+    assert "Field Version 1 Version 2" in facts
+    assert "Queued" not in text(part)
+    assert poll_in(part)["hx-get"].startswith(poll_in(page)["hx-get"].split("&was=")[0])
+
+
+def test_the_badges_above_both_texts_change_with_what_is_live(
+    far_end: FarEnd, as_viewer: Client
+) -> None:
+    serve(far_end, in_progress())
+    page = get(as_viewer, "version-compare")
+    assert headings(page) == ["Version 1 Live now", "Version 2 Queued"]
+    serve(far_end, live_audience())
+    assert headings(next_part(as_viewer, page)) == ["Version 1 Superseded", "Version 2 Live now"]
+
+
+def test_the_button_that_publishes_goes_once_it_is_published_from_here(
+    far_end: FarEnd, as_publisher: Client
+) -> None:
+    serve(far_end, wire.audience())
+    page = get(as_publisher, "version-compare")
+    assert poll_in(page)["hx-trigger"] == IDLE
+    assert "Publish version 2" in text(page)
+    serve(far_end, in_progress())
+    part = next_part(as_publisher, page)
+    assert "load delay:" in poll_in(part)["hx-trigger"]
+    assert "morph:#compare-head" in part
+    assert "Publish version 2" not in text(part)
+
+
+def test_one_that_is_stuck_is_polled_rarely_and_not_for_ever(
+    far_end: FarEnd, as_viewer: Client
+) -> None:
+    serve(far_end, in_progress(queuedAt="2026-03-01T09:00:00Z"))
+    page = get(as_viewer, "version-compare")
+    for _ in range(MAX_POLLS):
+        assert poll_in(page)["hx-trigger"] == f"load delay:60s, {IDLE}"
+        page = next_part(as_viewer, page)
+    assert poll_in(page)["hx-trigger"] == IDLE
+    assert "Version 2 is still queued. No longer updated automatically" in text(page)
+
+
+def test_a_check_that_fails_says_so_and_goes_on(far_end: FarEnd, as_viewer: Client) -> None:
+    serve(far_end, in_progress())
+    page = get(as_viewer, "version-compare")
+    far_end.fails(httpx.ConnectError)
+    part = next_part(as_viewer, page)
+    assert "The last check failed." in text(part)
+    assert "hidden" not in poll_in(part)
+    assert "load delay:" in poll_in(part)["hx-trigger"]

@@ -1,0 +1,422 @@
+"""The receiver: off until switched on, writes down what arrives, trusts and does nothing of it."""
+
+import json
+import socket
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from django.core.cache import cache
+from django.core.management import call_command
+from django.test import Client
+from django.utils import timezone
+
+from dashboard.ledger.models import Delivery, Receiver
+from tests import wire
+from tests.dashboards import Dashboard, hidden, logged_in, over_http
+from tests.far_end import FarEnd
+from tests.observability.written_log import written_log
+from tests.processes import Running
+from tests.web.html import elements, text
+from tests.web.publishing.publishing_service import PublishingService
+
+PAGE = "/hooks/"
+PUBLISHED = {"type": "page.version.published", "data": {"audienceId": "aud_1"}}
+
+
+def switched_on(administrator: Client) -> str:
+    """Switch the receiver on and return the path of its URL."""
+    administrator.post(PAGE, {"do": "on"})
+    return shown_address(administrator)
+
+
+def shown_address(administrator: Client) -> str:
+    return address_on(administrator.get(PAGE).content.decode())
+
+
+def address_on(html: str) -> str:
+    [address] = [
+        tag.attributes["data-copy"]
+        for tag in elements(html, "button")
+        if tag.attributes.get("aria-label") == "Copy the receiver’s address"
+    ]
+    return urlsplit(address).path
+
+
+def arrive(address: str, body: Any = PUBLISHED, **headers: str) -> Any:
+    """Send a request without a session, and return the response."""
+    content = body if isinstance(body, bytes | str) else json.dumps(body)
+    stranger = Client(enforce_csrf_checks=True)
+    return stranger.post(address, content, content_type="application/json", headers=headers)
+
+
+def detail(client: Client) -> str:
+    return client.get(f"/hooks/deliveries/{Delivery.objects.latest('pk').pk}/").content.decode()
+
+
+def test_it_is_off_until_an_administrator_switches_it_on(
+    as_administrator: Client, far_end: FarEnd
+) -> None:
+    assert "The receiver is off" in text(as_administrator.get(PAGE).content.decode())
+    Receiver.objects.create(pk=1, secret="known")
+    assert arrive("/hooks/known/").status_code == 404
+    assert arrive(switched_on(as_administrator)).status_code == 200
+    assert Delivery.objects.count() == 1
+
+
+def test_what_arrives_is_shown_as_text_with_its_headers(as_administrator: Client) -> None:
+    body = {"note": "<script>alert(1)</script>"} | PUBLISHED
+    arrive(switched_on(as_administrator), body, **{"X-Sent-By": "the <b>service</b>"})
+    html = detail(as_administrator)
+    assert "alert(1)" in text(html)
+    assert "the <b>service</b>" in text(html)
+    assert "<script>alert" not in html
+    assert "<b>service" not in html
+    assert "page.version.published" in text(html)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Authorization", "Cookie", "X-Api-Key", "Proxy-Authorization", "X-Webhook-Secret"),
+        *("X-Hub-Signature-256", "X-Session", "X-Access-Token", "X-Password"),
+    ],
+)
+def test_headers_that_may_hold_a_secret_are_masked(as_administrator: Client, name: str) -> None:
+    arrive(switched_on(as_administrator), **{name: "hunter2-hunter2"})
+    assert "hunter2" not in json.dumps(Delivery.objects.get().headers)
+    assert "masked, 15 characters" in detail(as_administrator)
+
+
+def test_the_receivers_own_address_is_masked_where_a_proxy_repeats_it(
+    as_administrator: Client,
+) -> None:
+    address = switched_on(as_administrator)
+    arrive(address, **{"X-Original-Uri": address})
+    assert Receiver.objects.get().secret not in json.dumps(Delivery.objects.get().headers)
+
+
+def test_an_old_address_gets_nothing_and_one_that_is_off_neither(
+    as_administrator: Client,
+) -> None:
+    old = switched_on(as_administrator)
+    as_administrator.post(PAGE, {"do": "replace"})
+    new = shown_address(as_administrator)
+    assert old != new
+    assert (arrive(old).status_code, arrive(new).status_code) == (404, 200)
+    as_administrator.post(PAGE, {"do": "off"})
+    assert arrive(new).status_code == 404
+    as_administrator.post(PAGE, {"do": "on"})
+    assert shown_address(as_administrator) == new
+
+
+@pytest.mark.parametrize("do", ["on", "off", "replace"])
+def test_who_may_only_look_sees_no_address_and_switches_nothing(
+    as_viewer: Client, as_administrator: Client, do: str
+) -> None:
+    switched_on(as_administrator)
+    before = Receiver.objects.values().get()
+    html = as_viewer.get(PAGE).content.decode()
+    assert before["secret"] not in html
+    assert "Administrators see it" in text(html)
+    assert as_viewer.post(PAGE, {"do": do}).status_code == 403
+    assert Receiver.objects.values().get() == before
+
+
+def test_headers_and_body_are_for_administrators(
+    as_viewer: Client, as_administrator: Client
+) -> None:
+    arrive(switched_on(as_administrator), {"email": "someone@else.example"})
+    assert "someone@else.example" in text(detail(as_administrator))
+    assert "someone@else.example" not in detail(as_viewer)
+    assert "Only administrators see them." in text(detail(as_viewer))
+
+
+def test_a_body_too_large_is_refused_before_it_is_read(as_administrator: Client) -> None:
+    address = switched_on(as_administrator)
+    read: list[int] = []
+
+    class Endless:
+        def read(self, size: int = -1) -> bytes:
+            read.append(size)
+            return b"x" * max(size, 0)
+
+        readline = read
+
+    length = {"CONTENT_LENGTH": str(256 * 1024 + 1), "wsgi.input": Endless()}
+    assert Client().post(address, **length).status_code == 413  # type: ignore[arg-type]
+    assert read == []
+    chunked = {"wsgi.input": Endless(), "wsgi.input_terminated": True}
+    answer = Client().post(address, HTTP_TRANSFER_ENCODING="chunked", **chunked)  # type: ignore[arg-type]
+    assert answer.status_code == 413
+    assert sum(read) <= 256 * 1024 + 1
+    assert Delivery.objects.count() == 0
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A real server, as a broken-off body depends on its sockets."""
+    with over_http(PublishingService()) as service_url:
+        dashboard = Dashboard(tmp_path_factory.mktemp("receiver"), service_url)
+        dashboard.prepare()
+        with dashboard.started() as running:
+            yield running
+
+
+def said_to(server: Running, address: str, rest: bytes) -> bytes:
+    """Send the head of a delivery and the rest, stop there, and return the response."""
+    place = urlsplit(server.url)
+    with socket.create_connection((place.hostname, place.port), timeout=60) as sender:
+        head = f"POST {address} HTTP/1.1\r\nHost: {place.netloc}\r\nConnection: close\r\n"
+        sender.sendall(head.encode() + rest)
+        sender.shutdown(socket.SHUT_WR)
+        return sender.makefile("rb").read()
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        b"Content-Length: 100\r\n\r\nabc",
+        b"Transfer-Encoding: chunked\r\n\r\n5\r\nab",
+        b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc no chunk\r\n",
+        b"Transfer-Encoding: chunked\r\n\r\nno size\r\nabc\r\n",
+        b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nno trailer\r\n\r\n",
+    ],
+)
+def test_nothing_is_kept_of_a_body_that_breaks_off(server: Running, rest: bytes) -> None:
+    with logged_in(server) as browser:
+        token = hidden(browser.get(PAGE), "csrfmiddlewaretoken")
+        page = browser.post(PAGE, data={"do": "on", "csrfmiddlewaretoken": token}).text
+        answer = said_to(server, address_on(page), rest)
+        assert answer.startswith(b"HTTP/1.1 400 ")
+        assert b"The body broke off. Nothing of it was kept." in answer
+        assert "Nothing arrived yet" in text(browser.get(PAGE).text)
+
+
+def test_the_largest_body_is_taken_and_its_beginning_kept(as_administrator: Client) -> None:
+    assert arrive(switched_on(as_administrator), b"x" * 256 * 1024).status_code == 200
+    kept = Delivery.objects.get()
+    assert (kept.size, len(kept.body), kept.is_cut) == (256 * 1024, 16_384, True)
+    assert "Its first 16,384 characters" in text(detail(as_administrator))
+
+
+def test_a_burst_is_refused_and_told_when_to_come_again(as_administrator: Client) -> None:
+    address = switched_on(as_administrator)
+    while True:  # A minute may end in between.
+        cache.clear()
+        answers = [arrive(address, b"{}") for _ in range(122)]
+        if sum(answer.status_code == 429 for answer in answers) == 2:
+            break
+    assert 0 < int(answers[-1]["Retry-After"]) <= 60
+    assert {answer.status_code for answer in answers[:120]} == {200}
+
+
+def test_a_burst_is_refused_while_the_shared_cache_is_away(
+    as_administrator: Client, settings: Any
+) -> None:
+    address = switched_on(as_administrator)
+    shared = "dashboard.server.redis_cache.FaultTolerantRedisCache"
+    settings.CACHES = {"default": {"BACKEND": shared, "LOCATION": "redis://127.0.0.1:9"}}
+    # A minute may end in between, and another test may have begun this one.
+    statuses = [arrive(address, b"{}").status_code for _ in range(245)]
+    assert 429 in statuses
+
+
+def some_delivery(**fields: Any) -> Delivery:
+    return Delivery(
+        **{"received_at": timezone.now(), "size": 2, "headers": {}, "body": "{}"} | fields
+    )
+
+
+def test_the_newest_ten_thousand_are_kept(as_administrator: Client) -> None:
+    address = switched_on(as_administrator)
+    Delivery.objects.bulk_create(some_delivery() for _ in range(10_000))
+    oldest = Delivery.objects.earliest("pk").pk
+    arrive(address)
+    assert Delivery.objects.count() == 10_000
+    assert not Delivery.objects.filter(pk=oldest).exists()
+
+
+def test_what_arrived_more_than_thirty_days_ago_is_gone(as_administrator: Client) -> None:
+    address = switched_on(as_administrator)
+    some_delivery(received_at=timezone.now() - timedelta(days=31)).save()
+    some_delivery(received_at=timezone.now() - timedelta(days=29)).save()
+    arrive(address)
+    assert Delivery.objects.count() == 2
+    Delivery.objects.update(received_at=timezone.now() - timedelta(days=31))
+    assert "Nothing arrived yet" in text(as_administrator.get(PAGE).content.decode())
+    number = Delivery.objects.latest("pk").pk
+    assert as_administrator.get(f"/hooks/deliveries/{number}/").status_code == 404
+
+
+def test_what_is_older_is_deleted_without_another_delivery(db: None) -> None:
+    some_delivery(received_at=timezone.now() - timedelta(days=31)).save()
+    call_command("prune", older_than=30, verbosity=0)
+    assert Delivery.objects.count() == 0
+
+
+def test_a_delivery_costs_few_queries(
+    as_administrator: Client, django_assert_max_num_queries: Any
+) -> None:
+    address = switched_on(as_administrator)
+    with django_assert_max_num_queries(6):
+        arrive(address)
+
+
+def test_the_list_reads_no_body_and_goes_on_to_older_ones(
+    as_administrator: Client, django_assert_max_num_queries: Any
+) -> None:
+    switched_on(as_administrator)
+    Delivery.objects.bulk_create(
+        some_delivery(event="form.submitted" if n % 2 else "") for n in range(120)
+    )
+    with django_assert_max_num_queries(12):
+        html = as_administrator.get(PAGE).content.decode()
+    assert html.count("/hooks/deliveries/") == 50
+    older = next(
+        t.attributes["href"]
+        for t in elements(html, "a")
+        if "before=" in t.attributes.get("href", "")
+    )
+    seen = as_administrator.get(PAGE + older).content.decode()
+    assert not set(links(html)) & set(links(seen))
+    assert (
+        len(
+            links(
+                as_administrator.get(
+                    f"{PAGE}?event=form.submitted&before=999999999"
+                ).content.decode()
+            )
+        )
+        == 50
+    )
+
+
+def links(html: str) -> list[str]:
+    found = [tag.attributes.get("href", "") for tag in elements(html, "a")]
+    return [link for link in found if link.startswith("/hooks/deliveries/")]
+
+
+@pytest.mark.parametrize(
+    "query", ["event=nonsense", "before=x", "before=-1", "before=9" * 20, "event=%00"]
+)
+def test_a_strange_filter_is_left_out(as_administrator: Client, query: str) -> None:
+    assert as_administrator.get(f"{PAGE}?{query}").status_code == 200
+
+
+@pytest.mark.parametrize("number", ["0", "999", "9" * 30])
+def test_a_delivery_that_is_not_there_is_not_found(as_administrator: Client, number: str) -> None:
+    assert as_administrator.get(f"/hooks/deliveries/{number}/").status_code == 404
+
+
+SPOKEN = [
+    (PUBLISHED, "page.version.published", "aud_1"),
+    (
+        {"event": "page.version.published", "audience_id": "aud_1"},
+        "page.version.published",
+        "aud_1",
+    ),
+    ({"event": "page.version.published"}, "page.version.published", ""),
+    ({"event": "page.exploded", "audienceId": "aud_1"}, "", "aud_1"),
+    ({"a": "form.submitted", "b": "form.enriched"}, "", ""),
+    ([{"audienceId": "aud_1"}, {"audienceId": "aud_2"}], "", ""),
+    ({"audienceId": 7}, "", ""),
+    ("not json", "", ""),
+    ("[" * 100_000, "", ""),
+    ("1" * 10_000, "", ""),
+    ("null", "", ""),
+    (b"\xff\xfe\x00", "", ""),
+]
+
+
+@pytest.mark.parametrize(("body", "event", "audience_id"), SPOKEN)
+def test_a_body_is_taken_for_what_it_says_alone(
+    as_administrator: Client, body: Any, event: str, audience_id: str
+) -> None:
+    assert arrive(switched_on(as_administrator), body).status_code == 200
+    kept = Delivery.objects.get()
+    assert (kept.event, kept.audience_id) == (event, audience_id)
+    assert detail(as_administrator)
+    assert "\0" not in kept.body
+
+
+@pytest.mark.parametrize("method", ["get", "put", "delete", "patch", "options", "head"])
+def test_it_takes_nothing_but_a_post(as_administrator: Client, method: str) -> None:
+    address = switched_on(as_administrator)
+    assert getattr(Client(), method)(address).status_code == 405
+    assert Delivery.objects.count() == 0
+
+
+@pytest.mark.parametrize("secret", ["x", "%00", "é", "a" * 5_000, "..%2f", "on"])
+def test_a_wrong_address_says_nothing_of_the_right_one(
+    as_administrator: Client, secret: str
+) -> None:
+    switched_on(as_administrator)
+    assert arrive(f"/hooks/{secret}/").status_code == 404
+    assert Delivery.objects.count() == 0
+
+
+def test_nothing_that_arrives_asks_the_service_anything(
+    as_administrator: Client, far_end: FarEnd
+) -> None:
+    arrive(switched_on(as_administrator))
+    assert far_end.sent == []
+
+
+def test_the_audience_that_it_speaks_of_says_so_and_no_other(
+    as_administrator: Client, far_end: FarEnd
+) -> None:
+    far_end.answer = PublishingService()
+    audience = f"/pages/page_1/audiences/{wire.audience()['audienceId']}/"
+    body = {"event": "page.version.published", "audienceId": wire.audience()["audienceId"]}
+    address = switched_on(as_administrator)
+    arrive(address, {"event": "page.version.published", "audienceId": "another"})
+    arrive(address, body | {"event": "form.submitted"})
+    said = "The service reported a publish at"
+    assert said not in text(as_administrator.get(audience).content.decode())
+    arrive(address, body)
+    assert said in text(as_administrator.get(audience).content.decode())
+
+
+@pytest.mark.parametrize(
+    ("address", "host", "status"),
+    [
+        ("/hooks/{}/", "testserver", 200),
+        ("/hooks/{}", "testserver", 301),
+        ("/h%6foks/{}/", "testserver", 200),
+        ("/hooks/{}/", "elsewhere.example", 400),
+        ("/hooks/{}/x/", "testserver", 404),
+        ("http://testserver//hooks/{}/", "testserver", 404),
+        ("/hooks//{}/", "testserver", 404),
+        ("/HOOKS/{}/", "testserver", 404),
+    ],
+)
+def test_the_secret_is_in_no_line_however_its_address_is_mistaken(
+    as_administrator: Client, address: str, host: str, status: int
+) -> None:
+    switched_on(as_administrator)
+    secret = Receiver.objects.get().secret
+    with written_log() as log:
+        assert arrive(address.format(secret), Host=host).status_code == status
+    assert secret not in log.getvalue()
+    assert [line["view"] for line in log.lines("dashboard.requests")]
+
+
+def test_the_secret_is_in_no_line_of_a_request_that_is_refused(as_administrator: Client) -> None:
+    address = switched_on(as_administrator)
+    with written_log() as log:
+        assert Client().get(address).status_code == 405
+    assert Receiver.objects.get().secret not in log.getvalue()
+    assert [line["path"] for line in log.lines("dashboard.requests")] == ["/hooks/…/"]
+    assert [line["message"] for line in log.lines("django.request")] == [
+        "Method Not Allowed: /hooks/…/"
+    ]
+
+
+def test_what_arrived_is_told_with_its_number(as_administrator: Client) -> None:
+    with written_log() as log:
+        as_administrator.get("/hooks/deliveries/7/")
+    (line,) = log.lines("dashboard.requests")
+    assert line["path"] == "/hooks/deliveries/7/"

@@ -1,0 +1,279 @@
+"""The switch: one press is one request, off is asked about, and the truth is shown afterwards."""
+
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from dashboard.contract.webhooks import WebhookSubscription
+from dashboard.ledger.models import Operation, SubscriptionRecord
+from dashboard.ledger.models.operations import Outcome
+from dashboard.ledger.recording import record_subscription
+from tests import wire
+from tests.conftest import logged_in
+from tests.embedded_api.factories import make_subscription
+from tests.far_end import FarEnd
+from tests.web.html import elements, text
+from tests.web.webhooks.webhook_service import (
+    WebhookService,
+    accepts,
+    answers,
+    away,
+    cut,
+    garbage,
+    ignores,
+    mistakes,
+    shows,
+)
+
+PAGE = "/webhooks/whs_1/"
+SWITCH = f"{PAGE}active/"
+
+
+@pytest.fixture
+def service(far_end: FarEnd) -> WebhookService:
+    far_end.answer = service = WebhookService()
+    return service
+
+
+@pytest.fixture
+def operator(ada: User, service: WebhookService) -> Client:
+    """Ada's browser, with the service's subscription on the list."""
+    record_subscription(WebhookSubscription.model_validate(service.held), label="CRM")
+    return logged_in(ada)
+
+
+def press(client: Client, active: str, **differs: str) -> Any:
+    """Press the switch and confirm if asked; return the switch as htmx gets it."""
+    data = {"active": active, "confirmed": "1", "operation_key": str(uuid4())} | differs
+    number = SubscriptionRecord.objects.get().pk
+    headers = {"HX-Request": "true", "HX-Target": f"switch-{number}"}
+    return client.post(SWITCH, data, headers=headers)
+
+
+def stands(html: str) -> str:
+    """Return the state of the switch in some HTML."""
+    [switch] = [e for e in elements(html, "button") if e.attributes.get("role") == "switch"]
+    return switch.attributes["aria-checked"]
+
+
+@pytest.mark.parametrize(("active", "is_on"), [("on", True), ("off", False)])
+def test_a_press_sends_active_alone_and_draws_the_switch_anew(
+    operator: Client, service: WebhookService, active: str, is_on: bool
+) -> None:
+    service.held = wire.subscription(active=not is_on)
+    answer = press(operator, active)
+    assert service.changes == [{"active": is_on}]
+    assert stands(answer.text) == str(is_on).lower()
+    assert 'class="error"' not in answer.text
+    assert "<html" not in answer.text
+
+
+def test_the_switch_keeps_its_id_so_that_the_keyboard_stays_on_it(operator: Client) -> None:
+    def ids(html: str) -> list[str]:
+        buttons = [element.attributes for element in elements(html, "button")]
+        return [button["id"] for button in buttons if "aria-checked" in button]
+
+    assert ids(operator.get("/webhooks/").text) == ids(press(operator, "off").text)
+
+
+def test_switching_off_is_asked_about_first(operator: Client, service: WebhookService) -> None:
+    data = {"active": "off", "operation_key": str(uuid4()), "back": "/webhooks/?state=on"}
+    answer = operator.post(SWITCH, data)
+    assert "Switch off CRM?" in text(answer.text)
+    assert service.changes == []
+    form = answer.text.split("<dialog open")[1].split("</form>")[0]
+    yes = {e.attributes["name"]: e.attributes.get("value", "") for e in elements(form, "input")}
+    done = operator.post(SWITCH, yes)
+    assert done.url == "/webhooks/?state=on"
+    assert service.changes == [{"active": False}]
+
+
+def test_htmx_gets_the_question_as_a_dialog(operator: Client, service: WebhookService) -> None:
+    headers = {"HX-Request": "true", "HX-Target": "switch-1"}
+    data = {"active": "off", "operation_key": str(uuid4())}
+    answer = operator.post(SWITCH, data, headers=headers)
+    assert answer["HX-Retarget"] == "#dialogs"
+    assert answer.text.lstrip().startswith("<dialog")
+    assert service.changes == []
+
+
+def test_switching_on_is_not_asked_about(operator: Client, service: WebhookService) -> None:
+    service.held = wire.subscription(active=False)
+    operator.post(SWITCH, {"active": "on", "operation_key": str(uuid4())})
+    assert service.changes == [{"active": True}]
+
+
+def test_a_double_click_sends_one_request(operator: Client, service: WebhookService) -> None:
+    key = str(uuid4())
+    for _ in range(2):
+        answer = press(operator, "off", operation_key=key)
+        assert stands(answer.text) == "false"
+    assert service.changes == [{"active": False}]
+    assert Operation.objects.count() == 1
+
+
+def test_the_key_of_another_operation_switches_nothing(
+    operator: Client, service: WebhookService
+) -> None:
+    service.held = wire.subscription(active=False)
+    key = str(uuid4())
+    press(operator, "on", operation_key=key)
+    answer = press(operator, "off", operation_key=key)
+    assert answer.status_code == 409
+    assert "operation key is on record for another request" in text(answer.text)
+    assert service.changes == [{"active": True}]
+
+
+def test_the_key_of_another_subscription_switches_nothing_without_scripts_either(
+    operator: Client, service: WebhookService
+) -> None:
+    data = {"active": "off", "confirmed": "1", "operation_key": str(uuid4())}
+    operator.post(SWITCH, data)
+    other = WebhookSubscription.model_validate(wire.subscription(subscriptionId="whs_2"))
+    record_subscription(other, label="Mail")
+    answer = operator.post("/webhooks/whs_2/active/", data, follow=True)
+    assert answer.status_code == 409
+    assert "Nothing was sent" in text(answer.text)
+    assert "Mail is off" not in text(answer.text)
+    assert len(service.changes) == 1
+
+
+def test_a_press_is_on_record_with_how_it_stood_before(operator: Client) -> None:
+    press(operator, "off")
+    operation = Operation.objects.get()
+    assert (operation.body_sent, operation.before["active"]) == ({"active": False}, True)
+    page = operator.get(reverse("operation-detail", args=[operation.operation_key]))
+    row = text(page.text).split("Asked for")[-1]
+    assert "active on off" in " ".join(row.split())
+
+
+@pytest.mark.parametrize(
+    ("way", "outcome", "end"),
+    [
+        (answers(404, detail="Gone."), Outcome.REJECTED, ("true", "Not switched off.")),
+        (answers(422, detail="Not now."), Outcome.REJECTED, ("true", "Not now.")),
+        (answers(500), Outcome.UNKNOWN, ("true", "It is not known whether it was switched off.")),
+        (cut(carried_out=False), Outcome.UNKNOWN, ("true", "Read again since, it is on.")),
+        (cut(carried_out=True), Outcome.ACCEPTED, ("false", "it is off, as asked for.")),
+        (answers(500, carried_out=True), Outcome.ACCEPTED, ("false", "The service answered 500")),
+        (garbage, Outcome.ACCEPTED, ("false", "can't be read")),
+        (mistakes, Outcome.ACCEPTED, ("false", "answered for another subscription")),
+        (away, Outcome.NOT_SENT, ("true", "It was on when last seen.")),
+        (ignores, Outcome.ACCEPTED, ("true", "The service said yes, and yet it is on.")),
+    ],
+)
+def test_after_a_failure_the_switch_shows_the_truth_with_a_sentence(
+    operator: Client, service: WebhookService, way: Any, outcome: Outcome, end: tuple[str, str]
+) -> None:
+    service.way, (truth, said) = way, end
+    answer = press(operator, "off")
+    assert answer.status_code == 200
+    assert stands(answer.text) == truth
+    assert said in text(answer.text)
+    operation = Operation.objects.get()
+    assert operation.outcome == outcome
+    assert reverse("operation-detail", args=[operation.operation_key]) in answer.text
+
+
+def test_a_refusal_shows_what_somebody_else_has_done_meanwhile(
+    operator: Client, service: WebhookService
+) -> None:
+    service.held, service.way = wire.subscription(active=False), answers(409, detail="Busy.")
+    answer = press(operator, "on")
+    assert stands(answer.text) == "false"
+    assert "Read again since, it is off." in text(answer.text)
+
+
+def test_where_the_truth_cannot_be_had_what_was_last_seen_is_named_so(
+    operator: Client, service: WebhookService
+) -> None:
+    service.way, service.reading = answers(500), answers(500)
+    answer = press(operator, "off")
+    assert stands(answer.text) == "true"
+    assert "It could not be read again; last seen it was on." in text(answer.text)
+
+
+def test_a_service_that_fails_every_other_time_never_leaves_a_wrong_switch(
+    operator: Client, service: WebhookService
+) -> None:
+    fails = answers(503)
+    for number in range(8):
+        service.way = fails if number % 2 else accepts
+        wanted = "off" if SubscriptionRecord.objects.get().active else "on"
+        answer = press(operator, wanted)
+        assert stands(answer.text) == str(service.held["active"]).lower()
+        assert ('class="error"' in answer.text) is bool(number % 2)
+    assert len(service.changes) == 8
+
+
+def test_a_page_that_was_read_before_a_press_and_answered_after_it_does_not_undo_it(
+    operator: Client, service: WebhookService
+) -> None:
+    def slow(of: WebhookService, request: httpx.Request) -> httpx.Response:
+        before = httpx.Response(200, json=of.held)
+        of.reading = shows
+        press(operator, "off")
+        return before
+
+    service.reading = slow
+    operator.get(PAGE)
+    assert SubscriptionRecord.objects.get().active is False
+
+
+def test_without_scripts_the_sentence_stands_on_the_page_it_was_pressed_on(
+    operator: Client, service: WebhookService
+) -> None:
+    service.way = answers(422, detail="Not now.")
+    data = {"active": "off", "confirmed": "1", "operation_key": str(uuid4()), "back": PAGE}
+    answer = operator.post(SWITCH, data, follow=True)
+    assert answer.redirect_chain == [(PAGE, 302)]
+    assert "CRM: Not switched off. The service answered 422: Not now." in text(answer.text)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {},
+        {"active": "on"},
+        {"active": "maybe", "operation_key": str(uuid4())},
+        {"active": "on", "operation_key": "1"},
+    ],
+)
+def test_a_switch_that_is_not_whole_sends_nothing(
+    operator: Client, service: WebhookService, data: dict[str, str]
+) -> None:
+    answer = operator.post(SWITCH, data, follow=True)
+    assert "nothing was sent" in text(answer.text)
+    assert service.changes == []
+
+
+@pytest.mark.parametrize("back", ["https://evil.example/", "//evil.example", "javascript:x", ""])
+def test_the_way_back_leads_nowhere_else(operator: Client, back: str) -> None:
+    data = {"active": "on", "operation_key": str(uuid4()), "back": back}
+    assert operator.post(SWITCH, data).url == PAGE
+
+
+def test_a_subscription_off_the_list_is_not_switched(
+    operator: Client, service: WebhookService
+) -> None:
+    answer = operator.post("/webhooks/whs_2/active/", {"active": "on", "operation_key": uuid4()})
+    assert (answer.status_code, service.changes) == (404, [])
+
+
+def test_a_success_asks_the_service_once(operator: Client, service: WebhookService) -> None:
+    press(operator, "off")
+    assert (service.reads, len(service.changes)) == (0, 1)
+
+
+def test_the_embedded_service_is_switched(as_administrator: Client) -> None:
+    there = make_subscription()
+    as_administrator.post("/webhooks/", {"subscription_id": there.id})
+    data = {"active": "off", "confirmed": "1", "operation_key": str(uuid4())}
+    as_administrator.post(reverse("subscription-active", args=[there.id]), data)
+    there.refresh_from_db()
+    assert there.active is False

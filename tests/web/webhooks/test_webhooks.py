@@ -1,0 +1,461 @@
+"""Webhook subscriptions: the list that people make, adding, reading, filtering, forgetting."""
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from dashboard.client.response_parsing import strip_unstorable
+from dashboard.contract.webhooks import WebhookSubscription
+from dashboard.ledger.models import Operation, SubscriptionRecord
+from dashboard.ledger.models.operations import OperationKind
+from dashboard.ledger.operations import AttemptResult, Outcome, Target, begin, end
+from dashboard.ledger.recording import record_subscription
+from tests import wire
+from tests.embedded_api.factories import make_subscription
+from tests.far_end import FarEnd
+from tests.web.hostile import PAYLOADS
+from tests.web.html import elements, text
+
+LIST = "/webhooks/"
+
+
+def known(**differs: Any) -> SubscriptionRecord:
+    """Return a subscription on the list, labelled CRM by default."""
+    label = differs.pop("label", "CRM")
+    seen = WebhookSubscription.model_validate(wire.subscription(**differs))
+    return record_subscription(seen, label=label)
+
+
+def detail(subscription_id: str = "whs_1") -> str:
+    return reverse("subscription-detail", args=[subscription_id])
+
+
+def shown(client: Client, address: str = LIST) -> str:
+    """Return the text of a page that responds with 200."""
+    answer = client.get(address)
+    assert answer.status_code == 200
+    return text(answer.text)
+
+
+def sent_bodies(far_end: FarEnd) -> list[Any]:
+    return [json.loads(request.content) for request in far_end.sent]
+
+
+# The list
+
+
+def test_an_empty_list_says_how_to_fill_it(as_administrator: Client, as_viewer: Client) -> None:
+    assert "each is added here by its id. Add the first one." in shown(as_administrator)
+    assert "The group Administrators may add them." in shown(as_viewer)
+
+
+def test_the_list_shows_what_was_last_seen_and_asks_nobody(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    known()
+    page = shown(as_viewer)
+    assert all(word in page for word in ("CRM", "https://hooks.example/in", "form.submitted"))
+    assert far_end.sent == []
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        (None, "null (the service does not say what that means)"),
+        ([], "None: an empty list"),
+        (["form.submitted", "page.deleted"], "page.deleted"),
+    ],
+)
+def test_events_are_null_none_or_some_and_never_all(
+    as_viewer: Client, events: list[str] | None, said: str
+) -> None:
+    known(events=events)
+    rows = as_viewer.get(LIST).text.split("<tbody")[1].split("</tbody")[0]
+    assert said in text(rows)
+    assert "all" not in text(rows).lower().split()
+
+
+def test_a_longer_list_costs_no_more_queries(
+    as_administrator: Client, django_assert_num_queries: Any
+) -> None:
+    known()
+    as_administrator.get(LIST)
+    with django_assert_num_queries(6):
+        as_administrator.get(LIST)
+    for number in range(2, 30):
+        known(subscriptionId=f"whs_{number}")
+    with django_assert_num_queries(6):
+        as_administrator.get(LIST)
+
+
+@pytest.mark.parametrize(
+    ("query", "ids"),
+    [
+        ("", {"a", "b", "c", "d"}),
+        ("?state=on", {"a", "c", "d"}),
+        ("?state=off", {"b"}),
+        ("?event=form.submitted", {"a"}),
+        ("?event=null", {"b"}),
+        ("?event=none", {"c"}),
+        ("?event=page.deleted", {"d"}),
+        ("?state=on&event=null", set()),
+        ("?state=maybe", {"a", "b", "c", "d"}),
+        ("?event=%00", set()),
+    ],
+)
+def test_the_address_filters_by_state_and_event(
+    as_viewer: Client, query: str, ids: set[str]
+) -> None:
+    known(subscriptionId="a")
+    known(subscriptionId="b", events=None, active=False)
+    known(subscriptionId="c", events=[])
+    known(subscriptionId="d", events=["page.deleted"])
+    page = as_viewer.get(LIST + query).text
+    links = {element.attributes.get("href", "") for element in elements(page, "a")}
+    assert {each for each in "abcd" if detail(each) in links} == ids
+
+
+def test_filters_that_fit_nothing_say_so_and_can_be_cleared(as_viewer: Client) -> None:
+    known()
+    assert "None of the 1 on this list is as asked for." in shown(as_viewer, f"{LIST}?event=null")
+
+
+def test_an_event_that_the_spec_does_not_have_can_be_filtered_by(as_viewer: Client) -> None:
+    known(events=["page.deleted"])
+    options = elements(as_viewer.get(f"{LIST}?event=page.deleted").text, "option")
+    assert "page.deleted" in as_viewer.get(LIST).text
+    assert sum("selected" in option.attributes for option in options) == 1
+
+
+def test_what_was_kept_and_cannot_be_read_any_more_is_a_row_all_the_same(
+    as_administrator: Client,
+) -> None:
+    record = known()
+    SubscriptionRecord.objects.filter(pk=record.pk).update(body='{"events": 5}')
+    assert "What was kept of it can’t be read: read it now" in shown(as_administrator)
+    assert detail() not in as_administrator.get(f"{LIST}?event=null").text
+
+
+def test_texts_of_the_service_come_out_as_text(as_administrator: Client) -> None:
+    for number, payload in enumerate(map(strip_unstorable, PAYLOADS)):
+        known(subscriptionId=f"whs_{number}", url=payload, events=[payload], label=payload[:100])
+    tags = {element.tag for element in elements(as_administrator.get(LIST).text)}
+    assert not tags & {"img", "iframe", "math", "base", "object"}
+    scripts = elements(as_administrator.get(LIST).text, "script")
+    assert all(script.attributes["src"].startswith("/static/") for script in scripts)
+
+
+def test_the_last_change_that_failed_is_told_in_its_row(as_viewer: Client, paula: User) -> None:
+    known()
+    _, attempt = begin(
+        operation_key="key",
+        kind=OperationKind.UPDATE_SUBSCRIPTION,
+        actor=paula,
+        target=Target(subscription_id="whs_1"),
+        body={"active": False},
+    )
+    assert attempt
+    end(attempt, AttemptResult(Outcome.REJECTED, "no"))
+    page = as_viewer.get(LIST).text
+    assert "Change failed" in text(page)
+    assert reverse("operation-detail", args=["key"]) in page
+
+
+# Rights
+
+
+def test_who_may_not_change_is_offered_no_change(as_viewer: Client, far_end: FarEnd) -> None:
+    known()
+    far_end.answers(200, json=wire.subscription())
+    for address in (LIST, detail()):
+        page = as_viewer.get(address).text
+        forms = {form.attributes["action"] for form in elements(page, "form")}
+        assert not {form for form in forms if form.startswith("/webhooks/whs_1/")}
+        assert 'role="switch"' not in page
+        assert "/forget/" not in page
+        assert 'name="subscription_id"' not in page
+
+
+@pytest.mark.django_db  # by a fixture that is named at run time
+@pytest.mark.parametrize("who", ["as_viewer", "as_publisher"])
+@pytest.mark.parametrize(
+    ("address", "data"),
+    [
+        (LIST, {"subscription_id": "whs_2"}),
+        (detail(), {"url": "https://elsewhere.example"}),
+        (detail(), {"step": "look"}),
+        (detail(), {"step": "label", "label": "Mine"}),
+        (f"{detail()}active/", {"active": "off", "confirmed": "1"}),
+        (f"{detail()}forget/", {}),
+    ],
+)
+def test_who_may_not_change_is_refused_with_a_sentence(
+    request: pytest.FixtureRequest, far_end: FarEnd, who: str, address: str, data: dict[str, str]
+) -> None:
+    client: Client = request.getfixturevalue(who)
+    known()
+    answer = client.post(address, data)
+    assert answer.status_code == 403
+    assert "You may look at webhooks but not change them." in text(answer.text)
+    assert far_end.sent == []
+    assert SubscriptionRecord.objects.get().label == "CRM"
+
+
+def test_who_may_only_look_may_read_what_is_on_the_list_and_nothing_else(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    known()
+    far_end.answers(200, json=wire.subscription(url="https://new.example"))
+    assert "https://new.example" in as_viewer.post(LIST, {"read": "whs_1"}).text
+    as_viewer.post(LIST, {"read": "whs_of_others"})
+    assert len(far_end.sent) == 1
+    assert SubscriptionRecord.objects.count() == 1
+
+
+# Adding
+
+
+def test_a_subscription_is_added_by_its_id_and_read_at_once(as_administrator: Client) -> None:
+    there = make_subscription(events=None)
+    answer = as_administrator.post(
+        LIST, {"subscription_id": f" {there.id} ", "label": "Warehouse"}, follow=True
+    )
+    record = SubscriptionRecord.objects.get()
+    assert (record.subscription_id, record.label) == (there.id, "Warehouse")
+    assert record.added_by
+    assert record.added_by.username == "ada"
+    assert "Added Warehouse to this list." in text(answer.text)
+    assert Operation.objects.count() == 0
+
+
+def test_a_wrong_id_brings_the_services_words_to_the_field(as_administrator: Client) -> None:
+    answer = as_administrator.post(LIST, {"subscription_id": "whs_wrong", "label": "Kept"})
+    assert answer.status_code == 422
+    assert "There is no such webhook subscription." in text(answer.text)
+    fields = {
+        each.attributes.get("name"): each.attributes for each in elements(answer.text, "input")
+    }
+    assert fields["subscription_id"]["value"] == "whs_wrong"
+    assert fields["subscription_id"]["aria-invalid"] == "true"
+    assert fields["label"]["value"] == "Kept"
+    assert SubscriptionRecord.objects.count() == 0
+
+
+def test_adding_twice_is_said_plainly_and_asks_nobody(
+    as_administrator: Client, far_end: FarEnd
+) -> None:
+    known()
+    answer = as_administrator.post(LIST, {"subscription_id": "whs_1", "label": "Another"})
+    assert answer.status_code == 422
+    assert "It is on this list already." in text(answer.text)
+    assert far_end.sent == []
+    assert SubscriptionRecord.objects.get().label == "CRM"
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({"subscription_id": ""}, "Write the id of a subscription."),
+        ({"subscription_id": "   "}, "Write the id of a subscription."),
+        ({"subscription_id": "x" * 501}, "at most 500 characters"),
+        ({"subscription_id": "whs\0_1"}, "Null characters are not allowed."),
+        ({"subscription_id": "whs_1", "label": "x" * 121}, "at most 120 characters"),
+    ],
+)
+def test_an_id_or_label_out_of_order_is_refused_before_the_service_is_asked(
+    as_administrator: Client, far_end: FarEnd, data: dict[str, str], said: str
+) -> None:
+    answer = as_administrator.post(LIST, data)
+    assert (answer.status_code, far_end.sent) == (422, [])
+    assert said in text(answer.text)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ({"status_code": 404, "json": {"detail": "No such thing."}}, "No such thing."),
+        ({"status_code": 422, "json": {"detail": "Odd id."}}, "Odd id."),
+        ({"status_code": 500, "json": {}}, "The service answered 500"),
+        ({"status_code": 200, "content": b"<html>"}, "can't be read"),
+        ({"status_code": 200, "json": {"subscriptionId": "whs_1"}}, "can't be read"),
+        ({"status_code": 200, "json": wire.subscription(subscriptionId="whs_2")}, "whs_2"),
+        ({"status_code": 200, "json": wire.subscription(active="yes")}, "active"),
+    ],
+)
+def test_what_the_service_does_not_give_is_not_added(
+    as_administrator: Client, far_end: FarEnd, answer: dict[str, Any], said: str
+) -> None:
+    far_end.answers(**answer)
+    page = as_administrator.post(LIST, {"subscription_id": "whs_1"})
+    assert page.status_code == 422
+    assert said in text(page.text)
+    assert SubscriptionRecord.objects.count() == 0
+
+
+def test_an_id_of_any_characters_is_added_and_has_a_page(
+    as_administrator: Client, far_end: FarEnd
+) -> None:
+    odd = "a/b?c#d%2F é…"
+    far_end.answers(200, json=wire.subscription(subscriptionId=odd, another="field"))
+    page = as_administrator.post(LIST, {"subscription_id": odd}, follow=True)
+    assert page.status_code == 200
+    assert odd in text(page.text)
+
+
+# Reading
+
+
+def test_reading_is_a_change_of_nothing_and_no_operation(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    known()
+    far_end.answers(200, json=wire.subscription(active=False))
+    page = as_viewer.post(LIST, {"read": "whs_1"})
+    assert [request.method for request in far_end.sent] == ["PATCH"]
+    assert sent_bodies(far_end) == [{}]
+    assert "1 of 1 read now." in text(page.text)
+    assert SubscriptionRecord.objects.get().active is False
+    assert Operation.objects.count() == 0
+
+
+def test_reading_all_updates_those_that_answer_and_says_why_others_did_not(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    for name in "abc":
+        known(subscriptionId=name, label=name)
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        name = request.url.path.rpartition("/")[2]
+        if name == "b":
+            return httpx.Response(404, json={"detail": "Gone since Monday."})
+        return httpx.Response(200, json=wire.subscription(subscriptionId=name, url="https://n.ew"))
+
+    far_end.answer = answer
+    page = text(as_viewer.post(LIST, {"read_all": "1"}).text)
+    assert "2 of 3 read now." in page
+    assert "Gone since Monday." in page
+    urls = SubscriptionRecord.objects.order_by("label").values_list("url", flat=True)
+    assert list(urls) == ["https://n.ew", "https://hooks.example/in", "https://n.ew"]
+
+
+def test_reading_all_leaves_the_rest_alone_where_nobody_answers(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    for number in range(20):
+        known(subscriptionId=f"whs_{number}")
+    far_end.fails(httpx.ReadTimeout)
+    page = text(as_viewer.post(LIST, {"read_all": "1"}).text)
+    # Eight are begun side by side; the breaker holds back what follows the third silence.
+    assert 3 <= len(far_end.sent) <= 8
+    assert page.count("Not asked: the service gave no answer for those before it.") == 12
+
+
+def test_reading_all_reads_those_that_are_filtered(as_viewer: Client, far_end: FarEnd) -> None:
+    known(subscriptionId="whs_on")
+    known(subscriptionId="whs_off", active=False)
+    far_end.answers(200, json=wire.subscription(subscriptionId="whs_off", active=False))
+    as_viewer.post(f"{LIST}?state=off", {"read_all": "1"})
+    assert [request.url.path.rpartition("/")[2] for request in far_end.sent] == ["whs_off"]
+
+
+def test_one_press_reads_at_most_64_those_seen_longest_ago_first(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    now = timezone.now()
+    for number in range(70):
+        record = known(subscriptionId=f"whs_{number}")
+        ago = now - timezone.timedelta(hours=number)
+        SubscriptionRecord.objects.filter(pk=record.pk).update(last_seen_at=ago)
+    far_end.answers(404, json={})
+    as_viewer.post(LIST, {"read_all": "1"})
+    asked = [request.url.path.rpartition("/")[2] for request in far_end.sent]
+    assert len(asked) == 64
+    assert asked[0] == "whs_69"
+    assert "whs_0" not in asked
+
+
+def test_htmx_takes_the_rows_alone(as_viewer: Client, far_end: FarEnd) -> None:
+    known()
+    far_end.answers(200, json=wire.subscription())
+    headers = {"HX-Request": "true", "HX-Target": "subscriptions"}
+    part = as_viewer.post(LIST, {"read": "whs_1"}, headers=headers)
+    assert part.text.lstrip().startswith('<div class="stack" id="subscriptions">')
+    assert "HX-Target" in part["Vary"]
+
+
+@pytest.mark.parametrize(
+    ("method", "address", "data"),
+    [
+        ("get", "/webhooks/%00/", {}),
+        ("post", "/webhooks/%00/forget/", {}),
+        ("post", LIST, {"read": "\0"}),
+        ("get", f"{LIST}?id=%00&event=%00&state=%00", {}),
+    ],
+)
+def test_an_address_with_a_nul_finds_nothing(
+    as_administrator: Client, far_end: FarEnd, method: str, address: str, data: dict[str, str]
+) -> None:
+    known()
+    answer = getattr(as_administrator, method)(address, data)
+    assert answer.status_code in {200, 302, 404}
+    assert far_end.sent == []
+    assert SubscriptionRecord.objects.count() == 1
+
+
+# Forgetting and labelling
+
+
+def test_forgetting_asks_first_and_touches_this_list_alone(
+    as_administrator: Client, far_end: FarEnd
+) -> None:
+    known()
+    asked = as_administrator.get(f"{detail()}forget/")
+    assert "Nothing changes at the service" in text(asked.text)
+    assert SubscriptionRecord.objects.count() == 1
+    done = as_administrator.post(f"{detail()}forget/", follow=True)
+    assert "Taken off this list. Nothing was changed at the service." in text(done.text)
+    assert SubscriptionRecord.objects.count() == 0
+    assert far_end.sent == []
+
+
+def test_forgetting_what_is_forgotten_says_so(as_administrator: Client) -> None:
+    done = as_administrator.post(f"{detail()}forget/", follow=True)
+    assert "It was not on this list any more." in text(done.text)
+    assert as_administrator.get(f"{detail()}forget/").status_code == 404
+
+
+def test_a_label_is_given_and_changed_here_alone(as_administrator: Client, far_end: FarEnd) -> None:
+    known()
+    far_end.answers(200, json=wire.subscription())
+    for label in ("Sales", ""):
+        as_administrator.post(detail(), {"step": "label", "label": label})
+        assert SubscriptionRecord.objects.get().label == label
+    assert far_end.sent == []
+
+
+def test_a_label_that_is_too_long_is_kept_in_its_field(
+    as_administrator: Client, far_end: FarEnd
+) -> None:
+    known()
+    answer = as_administrator.post(detail(), {"step": "label", "label": "x" * 121})
+    assert answer.status_code == 422
+    assert "x" * 121 in answer.text
+    assert SubscriptionRecord.objects.get().label == "CRM"
+
+
+def test_a_subscription_off_the_list_has_a_page_that_leads_on(
+    as_administrator: Client, as_viewer: Client, far_end: FarEnd
+) -> None:
+    page = as_administrator.get(detail("whs/gone"))
+    assert page.status_code == 404
+    assert "/webhooks/?id=whs%2Fgone" in page.text
+    assert "?id=" not in as_viewer.get(detail("whs/gone")).text
+    assert far_end.sent == []
+    prefilled = as_administrator.get("/webhooks/?id=whs%2Fgone")
+    assert 'value="whs/gone"' in prefilled.text
