@@ -158,10 +158,10 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  
 
         Connect the account of a signed-in user. Refuse a new login that matches an account here.
         """
-        said = sociallogin.account.extra_data
-        if not said["nonce"] or said["nonce"] != sociallogin.state.get("nonce"):
+        claims = sociallogin.account.extra_data
+        if not claims["nonce"] or claims["nonce"] != sociallogin.state.get("nonce"):
             raise ImmediateHttpResponse(refuse(request, "Its answer was not to this log-in."))
-        if not said["groups"]:
+        if not claims["groups"]:
             if sociallogin.is_existing:
                 sync_groups(sociallogin.user, [])
             reason = f"No value of its claim {settings.OIDC_GROUPS_CLAIM} is in OIDC_GROUPS"
@@ -215,9 +215,9 @@ def _reason(request: HttpRequest, exception: Exception | None) -> str:
 
 
 def _apply_claims(request: HttpRequest, person: User, login: SocialLogin) -> None:
-    said = login.account.extra_data
-    sync_groups(person, said["groups"])
-    if said["second_factor"]:
+    claims = login.account.extra_data
+    sync_groups(person, claims["groups"])
+    if claims["second_factor"]:
         record_second_factor(request, person, by_organisation=True)
     # End the session with the browser.
     request.session.set_expiry(0)

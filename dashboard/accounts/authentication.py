@@ -13,7 +13,7 @@ from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 
 from dashboard.accounts.second_factor.policy import FACTORS
 from dashboard.compiled_query import CompiledQuery
-from dashboard.ledger.models import Preferences, SignInAct, SignInRules
+from dashboard.ledger.models import Preferences, SignInEvent, SignInPolicy
 from dashboard.ledger.sign_in import SIGN_OUT_KINDS
 
 _USER = [field.attname for field in User._meta.concrete_fields]
@@ -28,8 +28,8 @@ _PREFERENCES = {
 
 def _user_query(user_id: int) -> "QuerySet[User, Any]":
     factors = Authenticator.objects.filter(user=OuterRef("pk"), type__in=FACTORS)
-    rule = SignInRules.objects.filter(publishers_need_second_factor=True)
-    ends = SignInAct.objects.filter(person=OuterRef("pk"), kind__in=SIGN_OUT_KINDS)
+    rule = SignInPolicy.objects.filter(publishers_need_second_factor=True)
+    ends = SignInEvent.objects.filter(person=OuterRef("pk"), kind__in=SIGN_OUT_KINDS)
     preferences = {name: F(f"preferences__{field.name}") for name, field in _PREFERENCES.items()}
     users = User.objects.filter(pk=user_id).annotate(
         has_second_factor=Exists(factors),

@@ -22,7 +22,7 @@ from dashboard.accounts.sessions import stay_signed_in
 from dashboard.accounts.single_sign_on.policy import is_configured
 from dashboard.ledger.models.operations import actor_name
 from dashboard.ledger.sign_in import (
-    get_sign_in_rules,
+    get_sign_in_policy,
     list_sign_in_events,
     require_second_factor_for_publishers,
 )
@@ -42,18 +42,18 @@ def requires_reauthentication(view: View) -> View:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(MANAGE_PEOPLE)
-def sign_in_rules_page(request: AuthenticatedRequest) -> HttpResponse:
+def sign_in_policy_page(request: AuthenticatedRequest) -> HttpResponse:
     """Show the rule, the users' factors and recent events; switch the rule."""
     if request.method == "POST":
         return _switch(request)
     context: dict[str, Any] = {
-        "rules": get_sign_in_rules(),
+        "policy": get_sign_in_policy(),
         "people": list_sign_in_summaries(),
         "unreadable": unreadable_second_factors(),
-        "acts": list_sign_in_events()[:MAX_EVENTS],
+        "events": list_sign_in_events()[:MAX_EVENTS],
         "organisation": settings.OIDC_NAME if is_configured() else "",
     }
-    return render(request, "accounts/rules.html", context)
+    return render(request, "accounts/policy.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -71,9 +71,9 @@ def second_factor_reset(request: AuthenticatedRequest, person_id: int) -> HttpRe
         stay_signed_in(request, person)
     signed_out = "in every other browser" if is_own else "everywhere"
     has_none = f"has no second factor any more, and is signed out {signed_out}."
-    said = has_none if done else "had no second factor."
-    messages.success(request, f"{person.get_username()} {said}")
-    return redirect("sign-in-rules")
+    message = has_none if done else "had no second factor."
+    messages.success(request, f"{person.get_username()} {message}")
+    return redirect("sign-in-policy")
 
 
 @requires_reauthentication
@@ -83,4 +83,4 @@ def _switch(request: AuthenticatedRequest) -> HttpResponse:
         messages.success(request, SWITCH_MESSAGES[on])
     # The rule also applies to the user who switches it on.
     is_led_on = on and not has_shown_second_factor(request)
-    return redirect(set_up_url() if is_led_on else "sign-in-rules")
+    return redirect(set_up_url() if is_led_on else "sign-in-policy")

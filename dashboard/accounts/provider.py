@@ -63,8 +63,8 @@ class OrganisationAdapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # 
             info = self._fetch(address, Authorization=f"Bearer {token.token}")
             if info.get("sub") != claims["sub"]:
                 raise UnacceptableError("The user info is somebody else's")
-        said = {"claims": claims, "info": info}
-        return self.get_provider().sociallogin_from_response(request, said)
+        data = {"claims": claims, "info": info}
+        return self.get_provider().sociallogin_from_response(request, data)
 
     def _claims(self, id_token: Any) -> dict[str, Any]:
         """Return the ID token's claims. Raises UnacceptableError if it is invalid."""
@@ -105,8 +105,8 @@ class OrganisationProvider(OpenIDConnectProvider):  # type: ignore[misc]  # it h
     def sociallogin_from_response(self, request: HttpRequest, response: dict[str, Any]) -> Any:
         """Return the login, with the claimed e-mail address, or "", as an attribute."""
         login = super().sociallogin_from_response(request, response)
-        said = {**response["info"], **response["claims"]}.get("email")
-        login.claimed_email = said.replace("\0", "") if isinstance(said, str) else ""
+        email = {**response["info"], **response["claims"]}.get("email")
+        login.claimed_email = email.replace("\0", "") if isinstance(email, str) else ""
         return login
 
     def extract_uid(self, data: dict[str, Any]) -> str:
@@ -124,8 +124,8 @@ class OrganisationProvider(OpenIDConnectProvider):  # type: ignore[misc]  # it h
 
     def extract_common_fields(self, data: dict[str, Any]) -> dict[str, str]:
         """Return the names for a new account."""
-        said = {**data["info"], **data["claims"]}
-        names = {ours: str(said.get(theirs) or "") for ours, theirs in NAME_CLAIMS.items()}
+        claims = {**data["info"], **data["claims"]}
+        names = {ours: str(claims.get(theirs) or "") for ours, theirs in NAME_CLAIMS.items()}
         return {ours: name.replace("\0", "") for ours, name in names.items()}
 
     def extract_email_addresses(self, data: dict[str, Any]) -> list[Any]:

@@ -47,7 +47,7 @@ urlpatterns = [
         "again/passkey/", second_factor.PasskeyAgain.as_view(), name="mfa_reauthenticate_webauthn"
     ),
     # /accounts/rules/: sign-in rules
-    path("rules/", policy_views.sign_in_rules_page, name="sign-in-rules"),
+    path("rules/", policy_views.sign_in_policy_page, name="sign-in-policy"),
     path(
         "rules/<int:person_id>/reset/", policy_views.second_factor_reset, name="second-factor-reset"
     ),

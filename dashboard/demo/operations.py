@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 
 from dashboard.ledger.models import Attempt, Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome
-from dashboard.ledger.operations import MAX_ANSWER_CHARACTERS, OPEN, AttemptResult, Target
+from dashboard.ledger.operations import MAX_RESPONSE_CHARACTERS, OPEN, AttemptResult, Target
 
 COLLEAGUES = {
     "Ingrid Solberg": 5.0,
@@ -36,7 +36,7 @@ class PastOperation:
     result: AttemptResult
     took_s: float
     before: Any = None
-    looked_at: datetime | None = None
+    checked_at: datetime | None = None
     found: str = ""
     outcome: Outcome | None = None
     """Set if a later check settled it; otherwise the attempt's outcome counts."""
@@ -63,11 +63,11 @@ def _rows(
         actor=accounts.get(name),
         actor_name=name,
         requested_at=past.at,
-        settled_at=None if outcome in OPEN else past.looked_at or ended,
+        settled_at=None if outcome in OPEN else past.checked_at or ended,
         body_sent=past.body,
         before=past.before,
-        looked_at=past.looked_at,
-        look_found=past.found,
+        checked_at=past.checked_at,
+        check_result=past.found,
         **asdict(past.target),
     )
     if past.kind is OperationKind.PUBLISH_VERSION:
@@ -79,9 +79,9 @@ def _rows(
         sent_at=past.at,
         ended_at=ended,
         outcome=past.result.outcome,
-        said=past.result.said,
+        message=past.result.message,
         status_code=past.result.status_code,
-        answer=past.result.answer[:MAX_ANSWER_CHARACTERS],
+        response_body=past.result.response_body[:MAX_RESPONSE_CHARACTERS],
     )
     return operation, attempt
 

@@ -79,13 +79,13 @@ def _publish(
         lost = _lost_response(target, version, queued)
         yield replace(
             lost,
-            looked_at=queued + timedelta(minutes=3),
+            checked_at=queued + timedelta(minutes=3),
             found=f"version {target.version_number} is queued: the request was carried out",
             outcome=Outcome.ACCEPTED,
         )
     else:
         answer = AttemptResult(
-            Outcome.ACCEPTED, status_code=200, answer=_to_json(_as_queued(version))
+            Outcome.ACCEPTED, status_code=200, response_body=_to_json(_as_queued(version))
         )
         yield replace(
             _lost_response(target, version, queued), result=answer, took_s=rng.uniform(0.2, 1.1)
@@ -142,7 +142,7 @@ def _pages_created(rng: Random, now: datetime) -> Iterator[PastOperation]:
                 "archived_at": None,
             }
         )
-        answer = AttemptResult(Outcome.ACCEPTED, status_code=201, answer=_to_json(new))
+        answer = AttemptResult(Outcome.ACCEPTED, status_code=201, response_body=_to_json(new))
         yield PastOperation(
             OperationKind.CREATE_PAGE, at, target, body, answer, rng.uniform(0.4, 1.3)
         )
@@ -171,7 +171,7 @@ def _switch(
     subscription = record.subscription
     before = subscription.model_copy(update={"active": not active}).to_wire()
     after = _to_json(subscription.model_copy(update={"active": active}))
-    answer = AttemptResult(Outcome.ACCEPTED, status_code=200, answer=after)
+    answer = AttemptResult(Outcome.ACCEPTED, status_code=200, response_body=after)
     took_s = rng.uniform(0.1, 0.5)
     body = {"active": active}
     return PastOperation(

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from dashboard.contract.audiences import VersionStatus
 from dashboard.contract.dates import read_date, write_mark
-from dashboard.embedded_api.marks import last_mark_of
+from dashboard.embedded_api.ids import last_uuid7_of
 
 KeyT = TypeVar("KeyT")
 _TICK = timedelta(milliseconds=1)
@@ -37,7 +37,7 @@ class Delays:
 
 @dataclass(frozen=True)
 class Dates:
-    """The dates of one version, as marks; future ones are planned."""
+    """The dates of one version, as the API writes them; future ones are planned."""
 
     became_draft_at: str | None = None
     queued_at: str | None = None
@@ -60,13 +60,13 @@ class Dates:
 
     def at(self, now: datetime) -> "Dates":
         """Return the dates without the planned ones."""
-        until = last_mark_of(now)
+        until = last_uuid7_of(now)
         planned = [name for name in self.names() if (getattr(self, name) or "") > until]
         return replace(self, **dict.fromkeys(planned)) if planned else self
 
     def status(self, now: datetime) -> VersionStatus:
         """Return the status of the latest date."""
-        until = last_mark_of(now)
+        until = last_uuid7_of(now)
         stages = (
             (self.cancelled_at, VersionStatus.CANCELLED),
             (self.archived_at, VersionStatus.ARCHIVED),

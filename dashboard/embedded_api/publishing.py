@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from dashboard.contract.pages import PageStatus
 from dashboard.embedded_api import lifecycle
-from dashboard.embedded_api.marks import last_mark_of
+from dashboard.embedded_api.ids import last_uuid7_of
 from dashboard.embedded_api.models import OperationKey, Page, Version
 from dashboard.embedded_api.models.pages import status_of_page
 from dashboard.embedded_api.problems import ProblemError, not_found
@@ -71,7 +71,7 @@ def _apply(page: Page, versions: dict[str, Version], version_id: str) -> None:
         for name, mark in asdict(changed).items():
             setattr(versions[key], name, mark)
     Version.objects.bulk_update([versions[key] for key in changes], lifecycle.Dates.names())
-    if changes and status_of_page(page, last_mark_of(now)) is PageStatus.DRAFT:
+    if changes and status_of_page(page, last_uuid7_of(now)) is PageStatus.DRAFT:
         _schedule_page(page)
 
 

@@ -20,8 +20,8 @@ from dashboard.contract.metadata import Metadata
 from dashboard.contract.pages import PageStatus
 from dashboard.embedded_api import models
 from dashboard.embedded_api.cursors import ListPage
+from dashboard.embedded_api.ids import last_uuid7_of
 from dashboard.embedded_api.lifecycle import Dates
-from dashboard.embedded_api.marks import last_mark_of
 from dashboard.embedded_api.models.pages import status_of_page
 
 JsonObject = dict[str, Any]
@@ -67,7 +67,7 @@ class Serializer:
 
     def page(self, row: Any, *, audiences_count: int) -> JsonObject:
         """Return a page; publishing counts as an update."""
-        status = status_of_page(row, last_mark_of(self.now))
+        status = status_of_page(row, last_uuid7_of(self.now))
         published = row.published_at if status is PageStatus.PUBLISHED else None
         return {
             "actions": _fragment(row, "actions"),

@@ -7,7 +7,7 @@ from hashlib import sha256
 from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from dashboard.ledger.models import Difference
+from dashboard.ledger.models import DeviationRecord
 
 MAX_DEVIATIONS = 500
 """Rows, those of browsers not counted."""
@@ -24,7 +24,7 @@ class ContractDeviation:
     operation: str
     kind: str
     place: str
-    said: str
+    message: str
     example: str
 
     @property
@@ -35,48 +35,50 @@ class ContractDeviation:
 
 def record_deviations(deviations: Sequence[ContractDeviation]) -> None:
     """Count each deviation of one response."""
-    _record(deviations, Difference.objects.exclude(operation=BROWSER), at_most=MAX_DEVIATIONS)
+    _record(deviations, DeviationRecord.objects.exclude(operation=BROWSER), at_most=MAX_DEVIATIONS)
 
 
 def record_browser_report(report: ContractDeviation) -> None:
     """Count a deviation reported by a browser."""
-    _record([report], Difference.objects.filter(operation=BROWSER), at_most=MAX_BROWSER_REPORTS)
+    _record(
+        [report], DeviationRecord.objects.filter(operation=BROWSER), at_most=MAX_BROWSER_REPORTS
+    )
 
 
 def _record(
-    deviations: Sequence[ContractDeviation], rows: QuerySet[Difference], *, at_most: int
+    deviations: Sequence[ContractDeviation], rows: QuerySet[DeviationRecord], *, at_most: int
 ) -> None:
     by_digest = {each.digest: each for each in deviations}
     if not by_digest:
         return
     now, example = timezone.now(), deviations[-1].example[:2_000]
-    known = Difference.objects.filter(digest__in=by_digest)
+    known = DeviationRecord.objects.filter(digest__in=by_digest)
     if known.update(count=F("count") + 1, last_at=now, example=example) == len(by_digest):
         return
     existing = set(known.values_list("digest", flat=True))
     room = max(0, at_most - rows.count())
     fresh = [each for digest, each in by_digest.items() if digest not in existing][:room]
     new = [
-        Difference(
+        DeviationRecord(
             digest=each.digest,
             operation=each.operation[:64],
             kind=each.kind[:64],
             place=each.place[:200],
-            said=each.said[:200],
+            message=each.message[:200],
             example=each.example[:2_000],
             first_at=now,
             last_at=now,
         )
         for each in fresh
     ]
-    Difference.objects.bulk_create(new, ignore_conflicts=True)
+    DeviationRecord.objects.bulk_create(new, ignore_conflicts=True)
 
 
-def list_deviations() -> QuerySet[Difference]:
+def list_deviations() -> QuerySet[DeviationRecord]:
     """Return all deviations, the latest first."""
-    return Difference.objects.all()
+    return DeviationRecord.objects.all()
 
 
 def delete_deviations() -> None:
     """Reset the counts, after the service was fixed."""
-    Difference.objects.all().delete()
+    DeviationRecord.objects.all().delete()

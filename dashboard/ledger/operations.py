@@ -26,7 +26,7 @@ from dashboard.ledger.models.operations import OperationKind, Outcome, actor_nam
 OPEN = (Outcome.SENDING, Outcome.UNKNOWN)
 """Outcomes that may still change."""
 
-MAX_ANSWER_CHARACTERS = 20_000
+MAX_RESPONSE_CHARACTERS = 20_000
 
 MARGIN = timedelta(seconds=20)
 """Beyond the time limit of a call, to record that it was sent, and its outcome."""
@@ -61,9 +61,9 @@ class AttemptResult:
     """The result of one attempt."""
 
     outcome: Outcome
-    said: str = ""
+    message: str = ""
     status_code: int | None = None
-    answer: str = ""
+    response_body: str = ""
     page_id: str = ""
     """Of the page that was created, if any."""
 
@@ -186,9 +186,9 @@ def end(attempt: Attempt, result: AttemptResult) -> Operation:
         operation = Operation.objects.select_for_update().get(pk=attempt.operation_id)
         attempt.ended_at = now
         attempt.outcome = result.outcome
-        attempt.said = result.said
+        attempt.message = result.message
         attempt.status_code = result.status_code
-        attempt.answer = result.answer[:MAX_ANSWER_CHARACTERS]
+        attempt.response_body = result.response_body[:MAX_RESPONSE_CHARACTERS]
         attempt.save()
         if result.page_id and not operation.page_id:
             operation.page_id = result.page_id
@@ -208,9 +208,9 @@ def settle(operation: Operation, outcome: Outcome, *, found: str, page_id: str =
     now = timezone.now()
     with transaction.atomic():
         operation = Operation.objects.select_for_update().get(pk=operation.pk)
-        operation.looked_at, operation.look_found = now, found
+        operation.checked_at, operation.check_result = now, found
         operation.page_id = operation.page_id or page_id
-        operation.save(update_fields=["looked_at", "look_found", "page_id"])
+        operation.save(update_fields=["checked_at", "check_result", "page_id"])
         if operation.outcome in OPEN and outcome not in OPEN:
             _set_outcome(operation, outcome, now)
     return operation

@@ -40,7 +40,7 @@ def prune(before: datetime) -> Prunable:
     """Delete it, and return how much that was. Safe while the dashboard or another prune runs."""
     return Prunable(
         _in_batches(_prunable_operations(before), lambda rows: rows.delete()),
-        _in_batches(_prunable_answers(before), lambda rows: rows.update(answer="")),
+        _in_batches(_prunable_answers(before), lambda rows: rows.update(response_body="")),
     )
 
 
@@ -58,7 +58,7 @@ def _prunable_answers(before: datetime) -> QuerySet[Attempt]:
         outcome__in=OPEN
     )
     settled = publishes.filter(settled_at__lt=before).values("pk")
-    return Attempt.objects.filter(operation__in=settled).exclude(answer="").order_by()
+    return Attempt.objects.filter(operation__in=settled).exclude(response_body="").order_by()
 
 
 def _in_batches(rows: QuerySet[Any], act: Callable[[QuerySet[Any]], object]) -> int:

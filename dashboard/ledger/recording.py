@@ -35,7 +35,7 @@ from dashboard.ledger.models import (
     VersionRecord,
 )
 from dashboard.ledger.models.audiences import audience_search_text
-from dashboard.ledger.models.observed import ObservedRecord
+from dashboard.ledger.models.base import ObservedRecord
 from dashboard.ledger.models.pages import FLAG_COLUMNS, page_search_text
 from dashboard.ledger.page_flags import update_page_flags
 from dashboard.ledger.queries.audiences import in_progress_since

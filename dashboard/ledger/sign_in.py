@@ -7,7 +7,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from dashboard.ledger.models import SignInAct, SignInRules
+from dashboard.ledger.models import SignInEvent, SignInPolicy
 from dashboard.ledger.models.operations import actor_name
 from dashboard.ledger.models.sign_in import SignInEventKind
 
@@ -15,15 +15,15 @@ SIGN_OUT_KINDS = (SignInEventKind.RESET, SignInEventKind.DISCONNECTED)
 """Events that end all sessions of the user, because another person may be signed in."""
 
 
-def get_sign_in_rules() -> SignInRules:
+def get_sign_in_policy() -> SignInPolicy:
     """Return the policy; nothing is required until it is switched on."""
-    return SignInRules.objects.filter(pk=1).first() or SignInRules(pk=1)
+    return SignInPolicy.objects.filter(pk=1).first() or SignInPolicy(pk=1)
 
 
 @transaction.atomic
 def require_second_factor_for_publishers(*, on: bool, by: User) -> bool:
     """Switch whether publishers need a second factor; return whether that changed it."""
-    rules = get_sign_in_rules()
+    rules = get_sign_in_policy()
     if rules.publishers_need_second_factor == on:
         return False
     name = actor_name(by)
@@ -36,9 +36,9 @@ def require_second_factor_for_publishers(*, on: bool, by: User) -> bool:
 
 def record_sign_in_event(
     kind: SignInEventKind, *, by: str, person: User | None = None
-) -> SignInAct:
+) -> SignInEvent:
     """Record an event: its kind, who caused it, and whose sign-in it concerns."""
-    return SignInAct.objects.create(
+    return SignInEvent.objects.create(
         kind=kind,
         at=timezone.now(),
         actor_name=by,
@@ -47,18 +47,18 @@ def record_sign_in_event(
     )
 
 
-def list_sign_in_events() -> QuerySet[SignInAct]:
+def list_sign_in_events() -> QuerySet[SignInEvent]:
     """Return all events, newest first."""
-    return SignInAct.objects.all()
+    return SignInEvent.objects.all()
 
 
 def last_sign_out_id(person: User) -> int:
     """Return the id of the last event that signed the user out everywhere; 0 for none."""
-    ends = SignInAct.objects.filter(person=person, kind__in=SIGN_OUT_KINDS).order_by("-at")
+    ends = SignInEvent.objects.filter(person=person, kind__in=SIGN_OUT_KINDS).order_by("-at")
     return ends.values_list("pk", flat=True).first() or 0
 
 
 def nth_last_failure_at(person: User, *, number: int) -> datetime | None:
     """Return the time of the user's `number`-th last failure; None if there are fewer."""
-    wrong = SignInAct.objects.filter(person=person, kind=SignInEventKind.WRONG).order_by("-at")
+    wrong = SignInEvent.objects.filter(person=person, kind=SignInEventKind.WRONG).order_by("-at")
     return wrong.values_list("at", flat=True)[number - 1 : number].first()

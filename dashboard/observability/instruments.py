@@ -36,12 +36,12 @@ class Metrics:
             "operations", "Attempts at operations that ended", "kind", "outcome"
         )
 
-    def _counter(self, name: str, said: str, *labels: str) -> Counter:
-        return Counter(f"pressroom_{name}", said, labels, registry=self.registry)
+    def _counter(self, name: str, message: str, *labels: str) -> Counter:
+        return Counter(f"pressroom_{name}", message, labels, registry=self.registry)
 
-    def _seconds(self, name: str, said: str, label: str) -> Histogram:
+    def _seconds(self, name: str, message: str, label: str) -> Histogram:
         name = f"pressroom_{name}"
-        return Histogram(name, said, [label], buckets=SECONDS, registry=self.registry)
+        return Histogram(name, message, [label], buckets=SECONDS, registry=self.registry)
 
 
 @lru_cache(maxsize=1)

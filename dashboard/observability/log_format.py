@@ -93,15 +93,15 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 def _exception(error: BaseException) -> dict[str, Any]:
     frames = traceback.extract_tb(error.__traceback__)
-    said = {"said": str(error)} if isinstance(error, SAFE_TO_LOG) else {}
+    message = {"message": str(error)} if isinstance(error, SAFE_TO_LOG) else {}
     kind = f"{type(error).__module__}.{type(error).__qualname__}".removeprefix("builtins.")
     way = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
-    return {"kind": kind, **said, "way": way}
+    return {"kind": kind, **message, "way": way}
 
 
 def _exception_lines(exceptions: list[dict[str, Any]]) -> Iterator[str]:
     for each in exceptions:
-        yield f"  {each['kind']}: {each.get('said', 'its words may quote what was read')}"
+        yield f"  {each['kind']}: {each.get('message', 'its words may quote what was read')}"
         yield from (f"    {place}" for place in each["way"])
 
 

@@ -54,7 +54,7 @@ class ExecutionResult(Generic[ResponseT]):
     """An operation after an attempt, with the service's response or the error."""
 
     operation: Operation
-    answer: ResponseT | None
+    response: ResponseT | None
     error: APIError | None
 
 
@@ -68,14 +68,16 @@ def execute_attempt(attempt: Attempt, call: Callable[[], ResponseT]) -> Executio
     set_unsettled_operation(attempt.operation)
     with capture_call_reports() as reports:
         try:
-            answer = call()
+            response = call()
         except APIError as error:
             return ExecutionResult(_record_result(attempt, attempt_result_for(error)), None, error)
     status_code = reports[-1].status_code if reports else None
-    body = answer.model_dump_json(by_alias=True, exclude_unset=True)
-    created = answer.page_id if isinstance(answer, Page) else ""
-    result = AttemptResult(Outcome.ACCEPTED, status_code=status_code, answer=body, page_id=created)
-    return ExecutionResult(_record_result(attempt, result), answer, None)
+    body = response.model_dump_json(by_alias=True, exclude_unset=True)
+    created = response.page_id if isinstance(response, Page) else ""
+    result = AttemptResult(
+        Outcome.ACCEPTED, status_code=status_code, response_body=body, page_id=created
+    )
+    return ExecutionResult(_record_result(attempt, result), response, None)
 
 
 def _record_result(attempt: Attempt, result: AttemptResult) -> Operation:
@@ -119,9 +121,9 @@ def expire_stale_attempts() -> None:
 def send(operation: Operation, attempt: Attempt) -> ExecutionResult[WireModel]:
     """Execute an attempt of an operation, and record the object in the response."""
     result = execute_attempt(attempt, build_call(operation))
-    if result.answer is not None:
+    if result.response is not None:
         with tolerate_write_errors():
-            _record_response(operation, result.answer)
+            _record_response(operation, result.response)
     return result
 
 
@@ -152,11 +154,11 @@ def _publish(operation: Operation, *, key: str | None) -> AudienceVersion:
     return version
 
 
-def _record_response(operation: Operation, answer: WireModel) -> None:
-    match answer:
+def _record_response(operation: Operation, response: WireModel) -> None:
+    match response:
         case AudienceVersion():
-            recording.record_version(operation.page_id, answer)
+            recording.record_version(operation.page_id, response)
         case Page():
-            recording.record_page(answer)
+            recording.record_page(response)
         case WebhookSubscription():
-            record_if_listed(operation.subscription_id, answer)
+            record_if_listed(operation.subscription_id, response)

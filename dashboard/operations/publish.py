@@ -45,8 +45,8 @@ def record_not_sent(review: PublishReview, *, actor: User) -> Operation:
     operation, attempt = begin_publish(review, actor=actor)
     if attempt is None:
         return operation
-    said = f"Stopped before sending, for nothing could be checked. {review.reading.error}"
-    return end(attempt, AttemptResult(Outcome.NOT_SENT, said))
+    message = f"Stopped before sending, for nothing could be checked. {review.reading.error}"
+    return end(attempt, AttemptResult(Outcome.NOT_SENT, message))
 
 
 def find_publish(target: PublishTarget, operation_key: str) -> Operation | None:

@@ -45,8 +45,8 @@ def record_not_sent(
     operation, attempt = begin_update(record, operation_key, body, actor=actor)
     if attempt is None:
         return operation
-    said = f"Stopped before sending, for it could not be read first. {error}"
-    return end(attempt, AttemptResult(Outcome.NOT_SENT, said))
+    message = f"Stopped before sending, for it could not be read first. {error}"
+    return end(attempt, AttemptResult(Outcome.NOT_SENT, message))
 
 
 def find_update(
@@ -67,7 +67,7 @@ class SwitchResult:
 
     record: SubscriptionRecord
     """As last known."""
-    said: str = ""
+    message: str = ""
     """A sentence on what went wrong, or ""."""
     operation: Operation | None = None
 
@@ -77,26 +77,30 @@ def execute_switch(
 ) -> SwitchResult:
     """Send a recorded switch. If it fails, read the state of the subscription again."""
     result = send(operation, attempt)
-    if isinstance(result.answer, WebhookSubscription):
-        is_so = result.answer.active is active
-        said = "" if is_so else f"The service said yes, and yet it is {_on_off(not active)}."
-        return _switch_result(record, said, result.operation)
+    if isinstance(result.response, WebhookSubscription):
+        is_so = result.response.active is active
+        message = "" if is_so else f"The service said yes, and yet it is {_on_off(not active)}."
+        return _switch_result(record, message, result.operation)
     settled = check_outcome(result.operation) if _is_unknown(result.operation) else result.operation
     state = _describe_state(record, result, settled)
     if _is_unknown(settled):
-        said = f"It is not known whether it was switched {_on_off(active)}. {result.error} {state}"
+        message = (
+            f"It is not known whether it was switched {_on_off(active)}. {result.error} {state}"
+        )
     elif settled.outcome == Outcome.ACCEPTED:
-        said = f"{result.error} Read again since, it is {_on_off(active)}, as asked for."
+        message = f"{result.error} Read again since, it is {_on_off(active)}, as asked for."
     else:
-        said = f"Not switched {_on_off(active)}. {result.error} {state}"
-    return _switch_result(record, said, settled)
+        message = f"Not switched {_on_off(active)}. {result.error} {state}"
+    return _switch_result(record, message, settled)
 
 
 def repeated_switch(record: SubscriptionRecord, operation: Operation) -> SwitchResult:
     """Return the result of a switch that this form has already sent."""
     outcome = operation.get_outcome_display()
-    said = f"This was sent before ({outcome.lower()}). Nothing was sent again."
-    return _switch_result(record, "" if operation.outcome == Outcome.ACCEPTED else said, operation)
+    message = f"This was sent before ({outcome.lower()}). Nothing was sent again."
+    return _switch_result(
+        record, "" if operation.outcome == Outcome.ACCEPTED else message, operation
+    )
 
 
 def _describe_state(
@@ -105,7 +109,7 @@ def _describe_state(
     """Describe the state of the subscription; read it again unless a check just did."""
     if isinstance(result.error, ConnectError):
         return f"It was {_on_off(record.active)} when last seen."
-    if settled.looked_at is not None:
+    if settled.checked_at is not None:
         now = subscription_last_known(record.subscription_id) or record
         is_read = now.last_seen_at > record.last_seen_at
         return _state_sentence(now, is_read=is_read)
@@ -118,8 +122,10 @@ def _state_sentence(record: SubscriptionRecord, *, is_read: bool) -> str:
     return f"{when} {_on_off(record.active)}."
 
 
-def _switch_result(record: SubscriptionRecord, said: str, operation: Operation) -> SwitchResult:
-    return SwitchResult(subscription_last_known(record.subscription_id) or record, said, operation)
+def _switch_result(record: SubscriptionRecord, message: str, operation: Operation) -> SwitchResult:
+    return SwitchResult(
+        subscription_last_known(record.subscription_id) or record, message, operation
+    )
 
 
 def _is_unknown(operation: Operation) -> bool:

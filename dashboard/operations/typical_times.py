@@ -37,12 +37,12 @@ class QueueTime:
     """How long one version took, by the service's dates."""
 
     published_at: datetime
-    took: timedelta
+    duration: timedelta
 
 
 def summarise_times(times: Iterable[QueueTime]) -> TypicalTimes | None:
     """Return the typical times; None if there are too few."""
-    took = [time.took for time in times]
+    took = [time.duration for time in times]
     half, most = percentile(took, 0.5), percentile(took, 0.95)
     if half is None or most is None or len(took) < MIN_VERSIONS:
         return None
@@ -108,7 +108,7 @@ def _from_numbers(value: Any) -> list[QueueTime] | None:
 
 def _as_numbers(times: list[QueueTime]) -> list[tuple[float, float]]:
     """Return plain numbers: other releases may read the same cache."""
-    return [(time.published_at.timestamp(), time.took.total_seconds()) for time in times]
+    return [(time.published_at.timestamp(), time.duration.total_seconds()) for time in times]
 
 
 def first_day(today: date) -> date:

@@ -26,26 +26,28 @@ class StateCollector(Collector):
         yield _held_back_gauge()
         health = health_now()
         if health.is_answering is not None:
-            said = "Whether the last call of the service was answered"
-            yield GaugeMetricFamily("pressroom_service_answering", said, value=health.is_answering)
-            said = "Whether the service refused our key in the last call"
+            message = "Whether the last call of the service was answered"
             yield GaugeMetricFamily(
-                "pressroom_service_key_refused", said, value=health.is_key_refused
+                "pressroom_service_answering", message, value=health.is_answering
+            )
+            message = "Whether the service refused our key in the last call"
+            yield GaugeMetricFamily(
+                "pressroom_service_key_refused", message, value=health.is_key_refused
             )
 
 
 def _open_operations_gauge() -> GaugeMetricFamily:
     """Raises django.db.Error without a database."""
-    said = "Operations without an outcome yet"
-    gauge = GaugeMetricFamily("pressroom_operations_open", said, labels=["outcome"])
+    message = "Operations without an outcome yet"
+    gauge = GaugeMetricFamily("pressroom_operations_open", message, labels=["outcome"])
     for outcome, count in count_open().items():
         gauge.add_metric([outcome], count)
     return gauge
 
 
 def _held_back_gauge() -> GaugeMetricFamily:
-    said = "Whether an operation is left alone, as nobody answered"
-    gauge = GaugeMetricFamily("pressroom_service_held_back", said, labels=["operation"])
+    message = "Whether an operation is left alone, as nobody answered"
+    gauge = GaugeMetricFamily("pressroom_service_held_back", message, labels=["operation"])
     broken = open_circuits()
     for operation in READS:
         gauge.add_metric([operation], operation in broken)

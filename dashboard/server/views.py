@@ -85,8 +85,8 @@ def metrics(request: HttpRequest) -> HttpResponse:
     if not token:
         raise Http404
     if not constant_time_compare(request.headers.get("Authorization", ""), f"Bearer {token}"):
-        said = "Send the header Authorization: Bearer, with METRICS_TOKEN.\n"
-        refused = HttpResponse(said, status=401, content_type="text/plain")
+        message = "Send the header Authorization: Bearer, with METRICS_TOKEN.\n"
+        refused = HttpResponse(message, status=401, content_type="text/plain")
         refused.headers["WWW-Authenticate"] = "Bearer"
         return refused
     from dashboard.observability.instruments import exposition

@@ -35,8 +35,8 @@ def find_deviations(report: CallReport) -> list[ContractDeviation]:
     """Return the deviations in one call."""
     found = dict.fromkeys(_call_deviations(report))
     return [
-        ContractDeviation(report.operation, kind, _INDEX.sub("*", place), said, report.path)
-        for kind, place, said in found
+        ContractDeviation(report.operation, kind, _INDEX.sub("*", place), message, report.path)
+        for kind, place, message in found
     ]
 
 

@@ -102,8 +102,8 @@ def _read_audiences_of(page: PageItem, pace: RateLimiter, done: Crawl) -> bool:
     done.audiences += len(found.items)
     _report_unreadable(f"the {name}", found, done)
     if found.has_more:
-        said = f"{len(found.items)} of {found.total_count}, and no way to ask for the rest"
-        done.limits.append(f"The {name}: {said}.")
+        message = f"{len(found.items)} of {found.total_count}, and no way to ask for the rest"
+        done.limits.append(f"The {name}: {message}.")
     return True
 
 

@@ -45,7 +45,7 @@ function move(step) {
 }
 
 function say(words) {
-  document.getElementById("palette-said").textContent = words;
+  document.getElementById("palette-announcement").textContent = words;
 }
 
 // Remove the results of another query at once; keep the list's height until the next ones arrive.

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from dashboard.ledger.models import SignInAct
+from dashboard.ledger.models import SignInEvent
 from tests.conftest import logged_in
 from tests.web.html import elements, text
 
@@ -132,7 +132,7 @@ def test_ten_wrong_present_passwords_bring_the_pause_of_the_sign_in(as_viewer: C
     assert as_viewer.post(PASSWORD, form | {"old_password": "vera"}).status_code == 429
     assert as_viewer.post("/accounts/again/", {"password": "vera"}).status_code == 429
     assert Client().post(LOGIN, {"username": "vera", "password": "vera"}).status_code == 429
-    assert set(SignInAct.objects.values_list("kind", "person_name")) == {("wrong", "vera")}
+    assert set(SignInEvent.objects.values_list("kind", "person_name")) == {("wrong", "vera")}
 
 
 def test_wrong_present_passwords_from_many_places_together_bring_a_pause(vera: User) -> None:
@@ -150,7 +150,7 @@ def test_new_passwords_that_differ_count_as_no_wrong_try(as_viewer: Client) -> N
     form = {"old_password": "vera", "new_password1": "a", "new_password2": "b"}
     statuses = {as_viewer.post(PASSWORD, form).status_code for _ in range(12)}
     assert statuses == {422}
-    assert not SignInAct.objects.exists()
+    assert not SignInEvent.objects.exists()
 
 
 @pytest.mark.parametrize("method", ["get", "post"])

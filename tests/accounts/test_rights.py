@@ -98,7 +98,7 @@ OWN |= {"organisation-connect", "organisation-disconnect"}
 DECISIONS: dict[str, tuple[set[str], set[str]]] = {
     **dict.fromkeys(LOOKING | OWN | OPEN | BY_SECRET, (EVERYONE, EVERYONE)),
     **dict.fromkeys(UNDER_WAY | WITH_A_PROVIDER, (EVERYONE, EVERYONE)),
-    "sign-in-rules": (ADMINISTRATOR, ADMINISTRATOR),
+    "sign-in-policy": (ADMINISTRATOR, ADMINISTRATOR),
     "second-factor-reset": (ADMINISTRATOR, ADMINISTRATOR),
     "service-watch": (ADMINISTRATOR, ADMINISTRATOR),
     "policy-report": (EVERYONE, EVERYONE),

@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
-from dashboard.ledger.models import SignInAct
+from dashboard.ledger.models import SignInEvent
 from tests.accounts.factors import (
     APP,
     CODES,
@@ -50,7 +50,7 @@ def say(answer: Any) -> str:
 
 
 def kinds() -> list[str]:
-    return list(SignInAct.objects.order_by("pk").values_list("kind", flat=True))
+    return list(SignInEvent.objects.order_by("pk").values_list("kind", flat=True))
 
 
 def test_without_one_the_password_is_enough(client: Client, vera: User) -> None:
@@ -193,7 +193,7 @@ def test_wrong_codes_from_many_places_together_bring_a_pause_of_a_day(secret: st
     answer = elsewhere.post(STEP, {"code": code_of(secret)})
     assert answer.status_code == 429
     assert "Try again in 1440 minutes." in say(answer)
-    SignInAct.objects.update(at=timezone.now() - timedelta(hours=25))
+    SignInEvent.objects.update(at=timezone.now() - timedelta(hours=25))
     assert elsewhere.post(STEP, {"code": code_of(secret)}).status_code == 302
 
 
@@ -390,7 +390,7 @@ def test_the_command_helps_who_lost_everything_and_is_on_record(
     call_command("reset_second_factor", "vera")
     assert capsys.readouterr().out == "vera has no second factor any more.\n"
     assert not Authenticator.objects.exists()
-    last = SignInAct.objects.first()
+    last = SignInEvent.objects.first()
     assert last is not None
     assert (last.kind, last.actor_name, last.person_name) == ("reset", "manage.py", "vera")
     with pytest.raises(CommandError, match="Nobody signs in as nobody"):

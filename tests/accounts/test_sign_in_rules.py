@@ -7,7 +7,7 @@ from django.contrib.auth.models import Group, User
 from django.test import Client
 from django.urls import reverse
 
-from dashboard.ledger.models import SignInAct, SignInRules
+from dashboard.ledger.models import SignInEvent, SignInPolicy
 from dashboard.ledger.sign_in import require_second_factor_for_publishers
 from dashboard.web.shell.sidebar_counts import side_counts
 from tests.accounts.factors import (
@@ -177,8 +177,8 @@ def test_an_administrator_switches_the_rule_and_it_is_on_record(
     as_administrator.post(RULES, {"do": "on"})
     as_administrator.post(RULES, {"do": "off"})
     as_administrator.post(RULES, {"do": "nonsense"})
-    assert not SignInRules.objects.get().publishers_need_second_factor
-    done = SignInAct.objects.exclude(kind="app_added").order_by("pk")
+    assert not SignInPolicy.objects.get().publishers_need_second_factor
+    done = SignInEvent.objects.exclude(kind="app_added").order_by("pk")
     assert [(act.kind, act.actor_name) for act in done] == [("rule_on", "ada"), ("rule_off", "ada")]
 
 
@@ -187,10 +187,10 @@ def test_the_password_is_asked_for_anew_before_the_rule_is_switched(
 ) -> None:
     led_to = as_administrator.post(RULES, {"do": "on"}).url
     assert led_to.startswith("/accounts/again/")
-    assert not SignInRules.objects.exists()
+    assert not SignInPolicy.objects.exists()
     # The change is made after the reauthentication.
     as_administrator.post(led_to, {"password": "ada"})
-    assert SignInRules.objects.get().publishers_need_second_factor
+    assert SignInPolicy.objects.get().publishers_need_second_factor
 
 
 def reset(client: Client, whose: User) -> Any:

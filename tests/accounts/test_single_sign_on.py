@@ -12,7 +12,7 @@ from django.contrib.auth.models import Group, User
 from django.test import Client
 
 from dashboard.accounts.second_factor.policy import reset_second_factor
-from dashboard.ledger.models import SignInAct
+from dashboard.ledger.models import SignInEvent
 from dashboard.ledger.sign_in import require_second_factor_for_publishers
 from tests.accounts.factors import STEP, code_of, confirm, set_up_app, sign_in
 from tests.accounts.organisation import CLIENT_ID, CLIENT_SECRET, Organisation, answering
@@ -484,7 +484,7 @@ def test_connecting_and_disconnecting_are_on_record(
 ) -> None:
     connect(as_viewer, vera, vera_there)
     as_viewer.post(DISCONNECT)
-    acts = SignInAct.objects.order_by("pk").values_list("kind", "actor_name", "person_name")
+    acts = SignInEvent.objects.order_by("pk").values_list("kind", "actor_name", "person_name")
     assert list(acts) == [("connected", "vera", "vera"), ("disconnected", "vera", "vera")]
 
 

@@ -26,7 +26,7 @@ def test_what_is_on_its_way_moves_by_itself(page: Page) -> None:
     other = page.locator(f"#{late.get_attribute('id')} a.lead")
     other.focus()
     expect(row).to_have_count(0, timeout=40_000)
-    expect(page.locator("#flight-said")).to_contain_text(f"of {name}: published.")
+    expect(page.locator("#flight-announcement")).to_contain_text(f"of {name}: published.")
     expect(other).to_be_focused()
 
 

@@ -88,7 +88,7 @@ def test_the_number_of_results_is_said_and_people_come_after(page: Page) -> None
     find(page, "bright")
     expect(page.locator("#palette-people [role=option]").first).to_be_visible()
     count = page.locator("#palette [role=option]").count()
-    expect(page.locator("#palette-said")).to_have_text(f"{count} results")
+    expect(page.locator("#palette-announcement")).to_have_text(f"{count} results")
     ids = [option.get_attribute("id") for option in page.locator("#palette [role=option]").all()]
     assert len(set(ids)) == count
 
@@ -125,7 +125,7 @@ def test_results_of_another_query_are_never_shown(page: Page) -> None:
     expect(visited).to_be_hidden()
     expect(page.locator(CHOSEN)).to_be_hidden()
     expect(page.locator("#palette-list")).to_have_text("Searching…")
-    expect(page.locator("#palette-said")).to_have_text("Searching…")
+    expect(page.locator("#palette-announcement")).to_have_text("Searching…")
     assert page.locator(FIELD).get_attribute("aria-activedescendant") is None
     held[0].continue_()
     expect(page.locator(CHOSEN)).to_contain_text("Hans")
@@ -145,7 +145,7 @@ def test_enter_goes_to_the_page_where_the_search_failed(page: Page, troubles: li
     open_palette(page)
     page.route("**/find/?q=hans", lambda route: route.abort(), times=1)
     page.keyboard.type("hans")
-    expect(page.locator("#palette-said")).to_contain_text("Couldn't search")
+    expect(page.locator("#palette-announcement")).to_contain_text("Couldn't search")
     page.keyboard.press("Enter")
     page.wait_for_url("**/find/?q=hans")
     troubles.clear()

@@ -97,7 +97,7 @@ def test_a_version_is_published_watched_compared_and_rolled_back(
     expect_step(page, "Processing")
     service.moves_on("published")
     expect(headline(page)).to_have_text("Version 2 is live", timeout=PATIENCE_MS)
-    expect(page.locator("#pub-said")).to_have_text("Version 2 is live: published")
+    expect(page.locator("#pub-announcement")).to_have_text("Version 2 is live: published")
     expect(page.locator(".stepper .done")).to_have_count(4)
     dialog(page).get_by_role("link", name="Close", exact=True).click()
     expect(page.locator("#head")).to_contain_text("Version 2 live")
@@ -372,7 +372,9 @@ def test_the_history_follows_a_version_and_leaves_the_reader_alone(
     page.evaluate("window.scrollTo(0, 60)")
     scrolled = page.evaluate("scrollY")
     service.moves_on("processing")
-    expect(page.locator("#watch-said")).to_have_text("Version 2: processing.", timeout=PATIENCE_MS)
+    expect(page.locator("#watch-announcement")).to_have_text(
+        "Version 2: processing.", timeout=PATIENCE_MS
+    )
     service.moves_on("published")
     expect(page.locator("#watch")).to_contain_text("Version 2 is live now", timeout=PATIENCE_MS)
     expect(page.locator(f"#row-ver_2{at.mark}")).to_contain_text("Live now")
@@ -413,7 +415,7 @@ def test_a_row_follows_its_publish_to_the_end_and_leaves_the_reader_alone(
     expect(row).to_contain_text("Up to date", timeout=PATIENCE_MS)
     expect(row.get_by_text("Live now")).to_be_visible()
     expect(row).to_be_focused()
-    expect(page.locator("#audiences-said")).to_contain_text("version 2 live")
+    expect(page.locator("#audiences-announcement")).to_contain_text("version 2 live")
     expect(page.locator("#row-poll")).to_be_hidden()
     assert page.evaluate("isSamePage")
     sent: list[str] = []

@@ -150,7 +150,7 @@ def test_a_row_is_read_in_place_and_the_keyboard_stays(page: Page) -> None:
     button = page.get_by_role("button", name="Read now: Sales chat")
     button.focus()
     page.keyboard.press("Enter")
-    expect(page.locator("#said")).to_have_text("1 of 1 read now.")
+    expect(page.locator("#announcement")).to_have_text("1 of 1 read now.")
     expect(button).to_be_focused()
 
 

@@ -202,14 +202,14 @@ def test_what_is_settled_stays_so(paula: User) -> None:
     settle(operation, Outcome.REJECTED, found="Looked again.")
     end(attempt, AttemptResult(Outcome.REJECTED))
     assert current_outcome(operation) == Outcome.ACCEPTED
-    assert operation.look_found == "Looked again."
+    assert operation.check_result == "Looked again."
 
 
 def test_a_look_that_tells_nothing_leaves_the_outcome(paula: User) -> None:
     operation, attempt = begin_attempt(paula)
     end(attempt, AttemptResult(Outcome.UNKNOWN))
     found = settle(operation, Outcome.UNKNOWN, found="Still draft.")
-    assert (found.outcome, found.settled_at, found.look_found) == (
+    assert (found.outcome, found.settled_at, found.check_result) == (
         Outcome.UNKNOWN,
         None,
         "Still draft.",

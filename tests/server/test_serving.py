@@ -21,7 +21,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.templatetags.static import static
 
 from config.environment import BASE_DIR
-from dashboard.server.start_checks import deployment_warnings
+from dashboard.server.checks import deployment_warnings
 from dashboard.server.static_files import DIGEST_FILE, collect_static, sources_digest
 from tests.processes import free_port
 
@@ -69,7 +69,7 @@ def test_a_likely_mistake_in_the_environment_is_told_at_the_start(
     environ: dict[str, str], said: str, tmp_path: Path
 ) -> None:
     show = (
-        "from dashboard.server.start_checks import environment_warnings\n"
+        "from dashboard.server.checks import environment_warnings\n"
         "print(*environment_warnings(), sep='\\n')"
     )
     run = subprocess.run(

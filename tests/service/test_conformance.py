@@ -19,7 +19,7 @@ from dashboard.ledger.deviations import (
     record_browser_report,
     record_deviations,
 )
-from dashboard.ledger.models import Difference
+from dashboard.ledger.models import DeviationRecord
 from tests import wire
 from tests.far_end import FarEnd
 from tests.web.html import elements, text
@@ -30,7 +30,7 @@ REPORT = "/service/policy-report/"
 
 
 def rows() -> set[tuple[str, str, str, int]]:
-    return set(Difference.objects.values_list("operation", "kind", "place", "count"))
+    return set(DeviationRecord.objects.values_list("operation", "kind", "place", "count"))
 
 
 def test_an_answer_as_specified_leaves_nothing_and_costs_no_query(
@@ -90,7 +90,7 @@ def test_an_unknown_event_is_counted(as_administrator: Client, far_end: FarEnd) 
     know_subscription()
     far_end.answers(200, json=wire.subscription(events=["form.submitted", "moon.rose"]))
     as_administrator.get("/webhooks/whs_1/")
-    assert [each.said for each in Difference.objects.all()] == ["“moon.rose”"]
+    assert [each.message for each in DeviationRecord.objects.all()] == ["“moon.rose”"]
 
 
 def test_what_was_seen_before_costs_one_query(
@@ -111,7 +111,7 @@ def test_the_list_has_an_end(db: None) -> None:
     ]
     record_deviations(found)
     record_deviations([ContractDeviation("o", "k", "another", "s", "/")])
-    assert Difference.objects.count() == MAX_DEVIATIONS
+    assert DeviationRecord.objects.count() == MAX_DEVIATIONS
 
 
 def test_administrators_read_it_and_no_word_of_a_person_stands_there(
@@ -143,8 +143,8 @@ def test_a_violation_that_a_browser_reports_is_counted(as_viewer: Client) -> Non
         "document-uri": "http://testserver/people/?q=ada",
     }
     assert [send_report(as_viewer, **about) for _ in range(2)] == [204, 204]
-    [row] = Difference.objects.all()
-    assert (row.place, row.said, row.example, row.count) == (
+    [row] = DeviationRecord.objects.all()
+    assert (row.place, row.message, row.example, row.count) == (
         "img-src",
         "https://evil.example",
         "/people/",
@@ -193,9 +193,9 @@ def test_made_up_reports_hide_no_difference_of_the_service(as_viewer: Client) ->
     record_deviations(
         [ContractDeviation("o", "k", str(number), "s", "/") for number in range(MAX_DEVIATIONS)]
     )
-    rows = Difference.objects.filter(operation=BROWSER)
+    rows = DeviationRecord.objects.filter(operation=BROWSER)
     assert rows.count() == MAX_BROWSER_REPORTS
-    assert Difference.objects.exclude(operation=BROWSER).count() == MAX_DEVIATIONS
+    assert DeviationRecord.objects.exclude(operation=BROWSER).count() == MAX_DEVIATIONS
 
 
 def test_every_page_names_where_violations_are_reported(client: Client) -> None:

@@ -40,7 +40,7 @@ PAGES = {
     "mfa_activate_totp": ["/accounts/settings/app/"],
     "mfa_add_webauthn": ["/accounts/settings/passkey/"],
     "account_reauthenticate": ["/accounts/again/"],
-    "sign-in-rules": ["/accounts/rules/"],
+    "sign-in-policy": ["/accounts/rules/"],
     "second-factor-reset": ["/accounts/rules/1/reset/"],
 }
 """The pages with a URL, by the name of the view."""

@@ -18,7 +18,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from dashboard.ledger.models.sign_in import SignInEventKind
-from dashboard.ledger.sign_in import get_sign_in_rules, nth_last_failure_at, record_sign_in_event
+from dashboard.ledger.sign_in import get_sign_in_policy, nth_last_failure_at, record_sign_in_event
 
 FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
 """Recovery codes only replace one of these, and do not count themselves."""
@@ -129,7 +129,7 @@ def reset_second_factor(person: User, *, by: str) -> bool:
 
 def _is_rule_on(person: User | AnonymousUser) -> bool:
     known = getattr(person, "is_rule_on", None)
-    return get_sign_in_rules().publishers_need_second_factor if known is None else bool(known)
+    return get_sign_in_policy().publishers_need_second_factor if known is None else bool(known)
 
 
 def _person(request: HttpRequest) -> User:

@@ -213,8 +213,8 @@ class NewRecoveryCodes(GenerateRecoveryCodesView):  # type: ignore[misc]  # it h
     def form_valid(self, form: Any) -> HttpResponse:
         """Create new codes and record it."""
         answer: HttpResponse = super().form_valid(form)
-        said = "The old recovery codes are worth nothing any more."
-        return _finish(self.request, SignInEventKind.CODES_RENEWED, said, answer)
+        message = "The old recovery codes are worth nothing any more."
+        return _finish(self.request, SignInEventKind.CODES_RENEWED, message, answer)
 
 
 def _remaining_codes(request: HttpRequest) -> int | None:
@@ -225,7 +225,7 @@ def _remaining_codes(request: HttpRequest) -> int | None:
 def _finish(
     request: HttpRequest,
     kind: SignInEventKind,
-    said: str,
+    message: str,
     answer: HttpResponse,
     *,
     shown: bool = False,
@@ -235,5 +235,5 @@ def _finish(
     if shown:
         record_second_factor(request, person)
     record_sign_in_event(kind, by=actor_name(person), person=person)
-    messages.success(request, said)
+    messages.success(request, message)
     return answer

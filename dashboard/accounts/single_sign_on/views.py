@@ -57,8 +57,8 @@ def single_sign_on(request: HttpRequest) -> HttpResponse:
         return redirect(_authorization_url(request, AuthProcess.LOGIN, next_url=next_url))
     except (OAuth2Error, RequestException) as error:
         log_refusal("The provider can't be reached", error)
-        said = f"{settings.OIDC_NAME} can’t be reached."
-        return render_refusal(request, said, status=502)
+        message = f"{settings.OIDC_NAME} can’t be reached."
+        return render_refusal(request, message, status=502)
 
 
 @require_GET

@@ -2,8 +2,8 @@
 
 from django.db import models
 
+from dashboard.embedded_api.ids import MARK_LENGTH, id_column, uuid7_now
 from dashboard.embedded_api.lifecycle import Dates
-from dashboard.embedded_api.marks import MARK_LENGTH, id_column, mark_now
 from dashboard.embedded_api.models.pages import Page
 from dashboard.embedded_api.models.tenants import Tenant
 
@@ -28,7 +28,7 @@ class Audience(models.Model):
     prospect_route_key = models.TextField(null=True)
     supplementary_context = models.TextField(null=True)
     metadata_override = models.JSONField(null=True)
-    created_at = models.CharField(max_length=MARK_LENGTH, default=mark_now)
+    created_at = models.CharField(max_length=MARK_LENGTH, default=uuid7_now)
     archived_at = models.CharField(max_length=MARK_LENGTH, null=True)
 
     class Meta:
@@ -53,7 +53,7 @@ class Version(models.Model):
     version_number = models.BigIntegerField()
     is_new_page_agent = models.BooleanField(default=False)
     supplementary_context = models.TextField(null=True)
-    created_at = models.CharField(max_length=MARK_LENGTH, default=mark_now)
+    created_at = models.CharField(max_length=MARK_LENGTH, default=uuid7_now)
     became_draft_at = models.CharField(max_length=MARK_LENGTH, null=True)
     queued_at = models.CharField(max_length=MARK_LENGTH, null=True)
     processing_at = models.CharField(max_length=MARK_LENGTH, null=True)
@@ -83,7 +83,7 @@ class OperationKey(models.Model):
     tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="operation_keys")
     key = models.CharField(max_length=128)
     version = models.ForeignKey(Version, models.CASCADE, related_name="operation_keys")
-    created_at = models.CharField(max_length=MARK_LENGTH, default=mark_now)
+    created_at = models.CharField(max_length=MARK_LENGTH, default=uuid7_now)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["tenant", "key"], name="operation_key")]
@@ -104,8 +104,8 @@ class Conversation(models.Model):
     messages = models.JSONField(default=list)
     pending_changes = models.JSONField(default=list)
     published_message_id = models.TextField(null=True)
-    created_at = models.CharField(max_length=MARK_LENGTH, default=mark_now)
-    updated_at = models.CharField(max_length=MARK_LENGTH, default=mark_now)
+    created_at = models.CharField(max_length=MARK_LENGTH, default=uuid7_now)
+    updated_at = models.CharField(max_length=MARK_LENGTH, default=uuid7_now)
 
     def __str__(self) -> str:
         return self.id

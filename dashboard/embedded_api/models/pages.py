@@ -5,7 +5,7 @@ from typing import Any
 from django.db import models
 
 from dashboard.contract.pages import PageStatus, PageType
-from dashboard.embedded_api.marks import MARK_LENGTH, id_column, mark_now
+from dashboard.embedded_api.ids import MARK_LENGTH, id_column, uuid7_now
 from dashboard.embedded_api.models.tenants import Tenant
 
 
@@ -25,8 +25,8 @@ class Page(models.Model):
     scripts = models.JSONField(default=list)
     header_action_id = models.TextField(null=True)
     metadata = models.JSONField(null=True)
-    created_at = models.CharField(max_length=MARK_LENGTH, default=mark_now)
-    updated_at = models.CharField(max_length=MARK_LENGTH, default=mark_now)
+    created_at = models.CharField(max_length=MARK_LENGTH, default=uuid7_now)
+    updated_at = models.CharField(max_length=MARK_LENGTH, default=uuid7_now)
     published_at = models.CharField(max_length=MARK_LENGTH, null=True)
     """When the first of its versions went live, or will; until then the page is a draft."""
     archived_at = models.CharField(max_length=MARK_LENGTH, null=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import models
 
-from dashboard.embedded_api.marks import ID_LENGTH, MARK_LENGTH, mark_now, new_id
+from dashboard.embedded_api.ids import ID_LENGTH, MARK_LENGTH, new_id, uuid7_now
 from dashboard.embedded_api.models.tenants import Tenant
 from dashboard.folding import fold
 
@@ -60,8 +60,8 @@ class Person(models.Model):
     slug = models.TextField(null=True)
     phone_number = models.TextField(null=True)
     linkedin_profile_url = models.TextField(null=True)
-    created_at = models.CharField(max_length=MARK_LENGTH, default=mark_now)
-    updated_at = models.CharField(max_length=MARK_LENGTH, default=mark_now)
+    created_at = models.CharField(max_length=MARK_LENGTH, default=uuid7_now)
+    updated_at = models.CharField(max_length=MARK_LENGTH, default=uuid7_now)
     search_text = SearchTextField(editable=False)
     """Indexed by the first migration with SQL per database, as is the order of the list."""
 

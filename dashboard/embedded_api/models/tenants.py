@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from dashboard.embedded_api.marks import id_column
+from dashboard.embedded_api.ids import id_column
 
 DEFAULT_TENANT_ID = "ten_01jd6kqe00750a8r2mmd0dvx3s"
 """The tenant of the dashboard, and of keys issued without naming a tenant."""

@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from dashboard.embedded_api.marks import MARK_LENGTH, id_column, mark_now
+from dashboard.embedded_api.ids import MARK_LENGTH, id_column, uuid7_now
 from dashboard.embedded_api.models.tenants import Tenant
 
 
@@ -15,8 +15,8 @@ class Subscription(models.Model):
     events = models.JSONField(null=True)
     """A list of event names, or null (the spec does not say what that selects)."""
     active = models.BooleanField(default=True)
-    created_at = models.CharField(max_length=MARK_LENGTH, default=mark_now)
-    updated_at = models.CharField(max_length=MARK_LENGTH, default=mark_now)
+    created_at = models.CharField(max_length=MARK_LENGTH, default=uuid7_now)
+    updated_at = models.CharField(max_length=MARK_LENGTH, default=uuid7_now)
 
     def __str__(self) -> str:
         return self.url

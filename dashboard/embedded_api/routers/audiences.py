@@ -15,8 +15,8 @@ from dashboard.contract.conversations import Conversation as ConversationOnWire
 from dashboard.contract.envelope import ListEnvelope
 from dashboard.embedded_api.cursors import NEWEST_FIRST, ListPage
 from dashboard.embedded_api.http import ServiceRequest, error_responses
+from dashboard.embedded_api.ids import last_uuid7_of
 from dashboard.embedded_api.lifecycle import Dates
-from dashboard.embedded_api.marks import last_mark_of
 from dashboard.embedded_api.models import Audience, Conversation, Page, Version
 from dashboard.embedded_api.problems import not_found
 from dashboard.embedded_api.publishing import publish_version
@@ -58,7 +58,7 @@ def list_audiences(request: ServiceRequest, page_id: str) -> HttpResponse:
     if count > MAX_AUDIENCES:
         count = Audience.objects.filter(page_id=page_id).count()
     now = timezone.now()
-    versions = _LATEST_AND_LIVE.rows(page_id, last_mark_of(now))
+    versions = _LATEST_AND_LIVE.rows(page_id, last_uuid7_of(now))
     return _list_at(now, page, audiences, count, versions)
 
 

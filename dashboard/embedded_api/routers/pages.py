@@ -15,8 +15,8 @@ from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.wire import WireModel
 from dashboard.embedded_api.cursors import NEWEST_FIRST, Listing
 from dashboard.embedded_api.http import ServiceRequest, error_responses
+from dashboard.embedded_api.ids import new_id, uuid7_now
 from dashboard.embedded_api.keys import default_tenant
-from dashboard.embedded_api.marks import mark_now, new_id
 from dashboard.embedded_api.models import DEFAULT_TENANT_ID, Audience, Page, Tenant
 from dashboard.embedded_api.problems import not_found
 from dashboard.embedded_api.requests import Cursor, Limit, NewAction, NewFooterLinkGroup, NewPage
@@ -106,7 +106,7 @@ def _create(page: NewPage, *, tenant_id: str) -> Page:
     """Create a draft page of a tenant. Source: DESIGN.md, Create."""
     is_default = tenant_id == DEFAULT_TENANT_ID
     tenant = default_tenant() if is_default else Tenant.objects.get(id=tenant_id)
-    mark = mark_now()
+    mark = uuid7_now()
     metadata = _dump(page.metadata) if page.metadata else None
     return Page.objects.create(
         tenant=tenant,

@@ -8,7 +8,7 @@ from ninja import Router
 
 from dashboard.contract import webhooks as contract
 from dashboard.embedded_api.http import ServiceRequest, error_responses
-from dashboard.embedded_api.marks import mark_now
+from dashboard.embedded_api.ids import uuid7_now
 from dashboard.embedded_api.models import Subscription
 from dashboard.embedded_api.problems import not_found
 from dashboard.embedded_api.requests import SubscriptionChange
@@ -48,6 +48,6 @@ def _update(tenant_id: str, subscription_id: str, fields: dict[str, Any]) -> Sub
     if any(getattr(row, name) != value for name, value in fields.items()):
         for name, value in fields.items():
             setattr(row, name, value)
-        row.updated_at = mark_now()
+        row.updated_at = uuid7_now()
         row.save()
     return row

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from itertools import groupby
 
 from dashboard.contract.audiences import AudienceVersion
-from dashboard.embedded_api.marks import last_mark_of
+from dashboard.embedded_api.ids import last_uuid7_of
 from dashboard.embedded_api.models import Version
 from dashboard.embedded_api.sample.audiences import AudienceStory
 from dashboard.embedded_api.sample.randomness import seeded_random, shift_to_weekday
@@ -23,7 +23,7 @@ SeenVersion = tuple[str, AudienceVersion, datetime, datetime]
 def seen_versions(stories: Iterable[AudienceStory], now: datetime) -> Iterator[SeenVersion]:
     """Yield every version that was seen, in its last seen state."""
     for page_id, page_stories in groupby(stories, key=lambda story: story.audience.page_id):
-        visits = [(visit, last_mark_of(visit)) for visit in visits_to(page_id, now)]
+        visits = [(visit, last_uuid7_of(visit)) for visit in visits_to(page_id, now)]
         for story in page_stories:
             for version in story.versions:
                 newer = [

@@ -1,11 +1,10 @@
 """The ledger's tables, and the one row that names this installation."""
 
-import secrets
-from typing import Any
-
-import dashboard.ledger.models.indexes
+import dashboard.ledger.models.base
 import dashboard.ledger.models.receiver
 import django.db.models.deletion
+import secrets
+from typing import Any
 from django.conf import settings
 from django.db import migrations, models
 
@@ -15,6 +14,7 @@ def create_installation(apps: Any, schema_editor: Any) -> None:
 
 
 class Migration(migrations.Migration):
+
     initial = True
 
     dependencies = [
@@ -23,590 +23,304 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name="Difference",
+            name='DeviationRecord',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("digest", models.CharField(max_length=64, unique=True)),
-                ("operation", models.CharField(max_length=64)),
-                ("kind", models.CharField(max_length=64)),
-                ("place", models.CharField(max_length=200)),
-                ("said", models.CharField(max_length=200)),
-                ("example", models.TextField()),
-                ("count", models.PositiveBigIntegerField(default=1)),
-                ("first_at", models.DateTimeField()),
-                ("last_at", models.DateTimeField()),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('digest', models.CharField(max_length=64, unique=True)),
+                ('operation', models.CharField(max_length=64)),
+                ('kind', models.CharField(max_length=64)),
+                ('place', models.CharField(max_length=200)),
+                ('message', models.CharField(max_length=200)),
+                ('example', models.TextField()),
+                ('count', models.PositiveBigIntegerField(default=1)),
+                ('first_at', models.DateTimeField()),
+                ('last_at', models.DateTimeField()),
             ],
             options={
-                "ordering": ["-last_at", "-pk"],
-                "default_permissions": (),
+                'ordering': ['-last_at', '-pk'],
+                'default_permissions': (),
             },
         ),
         migrations.CreateModel(
-            name="Installation",
+            name='Installation',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("nonce", models.CharField(default=secrets.token_hex, max_length=64)),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('nonce', models.CharField(default=secrets.token_hex, max_length=64)),
             ],
         ),
         migrations.CreateModel(
-            name="ListTotal",
+            name='ListTotal',
             fields=[
-                ("list_name", models.CharField(max_length=32, primary_key=True, serialize=False)),
-                ("total_count", models.BigIntegerField()),
-                ("seen_at", models.DateTimeField()),
+                ('list_name', models.CharField(max_length=32, primary_key=True, serialize=False)),
+                ('total_count', models.BigIntegerField()),
+                ('seen_at', models.DateTimeField()),
             ],
         ),
         migrations.CreateModel(
-            name="Receiver",
+            name='Receiver',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("is_on", models.BooleanField(default=False)),
-                (
-                    "secret",
-                    models.CharField(
-                        default=dashboard.ledger.models.receiver.new_secret, max_length=64
-                    ),
-                ),
-                ("changed_at", models.DateTimeField(null=True)),
-                ("changed_by", models.CharField(blank=True, max_length=200)),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('is_on', models.BooleanField(default=False)),
+                ('secret', models.CharField(default=dashboard.ledger.models.receiver.new_secret, max_length=64)),
+                ('changed_at', models.DateTimeField(null=True)),
+                ('changed_by', models.CharField(blank=True, max_length=200)),
             ],
             options={
-                "default_permissions": (),
+                'default_permissions': (),
             },
         ),
         migrations.CreateModel(
-            name="SignInRules",
+            name='SignInPolicy',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("publishers_need_second_factor", models.BooleanField(default=False)),
-                ("changed_at", models.DateTimeField(null=True)),
-                ("changed_by", models.CharField(blank=True, max_length=200)),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('publishers_need_second_factor', models.BooleanField(default=False)),
+                ('changed_at', models.DateTimeField(null=True)),
+                ('changed_by', models.CharField(blank=True, max_length=200)),
             ],
             options={
-                "verbose_name_plural": "sign-in rules",
-                "default_permissions": (),
+                'verbose_name_plural': 'sign-in policies',
+                'default_permissions': (),
             },
         ),
         migrations.CreateModel(
-            name="AudienceRecord",
+            name='AudienceRecord',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("body", models.TextField()),
-                ("digest", models.CharField(max_length=32)),
-                ("first_seen_at", models.DateTimeField()),
-                ("last_seen_at", models.DateTimeField()),
-                ("changed_at", models.DateTimeField()),
-                ("page_id", models.TextField()),
-                ("audience_id", models.TextField()),
-                ("name", models.TextField(blank=True)),
-                ("prospect_id", models.TextField(blank=True)),
-                ("latest_version_id", models.TextField(blank=True)),
-                ("latest_version_number", models.BigIntegerField(null=True)),
-                ("latest_status", models.TextField(blank=True)),
-                ("in_progress_since", models.DateTimeField(null=True)),
-                ("live_version_id", models.TextField(blank=True)),
-                ("live_version_number", models.BigIntegerField(null=True)),
-                ("live_since", models.DateTimeField(null=True)),
-                ("archived", models.BooleanField(default=False)),
-                ("created_at", models.DateTimeField(null=True)),
-                ("searched", models.TextField(db_default="", default="")),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('body', models.TextField()),
+                ('digest', models.CharField(max_length=32)),
+                ('first_seen_at', models.DateTimeField()),
+                ('last_seen_at', models.DateTimeField()),
+                ('changed_at', models.DateTimeField()),
+                ('page_id', models.TextField()),
+                ('audience_id', models.TextField()),
+                ('name', models.TextField(blank=True)),
+                ('prospect_id', models.TextField(blank=True)),
+                ('latest_version_id', models.TextField(blank=True)),
+                ('latest_version_number', models.BigIntegerField(null=True)),
+                ('latest_status', models.TextField(blank=True)),
+                ('in_progress_since', models.DateTimeField(null=True)),
+                ('live_version_id', models.TextField(blank=True)),
+                ('live_version_number', models.BigIntegerField(null=True)),
+                ('live_since', models.DateTimeField(null=True)),
+                ('archived', models.BooleanField(default=False)),
+                ('created_at', models.DateTimeField(null=True)),
+                ('searched', models.TextField(db_default='', default='')),
             ],
             options={
-                "indexes": [
-                    models.Index(fields=["latest_status"], name="ledger_audi_latest__55738c_idx"),
-                    models.Index(fields=["audience_id"], name="ledger_audi_audienc_3f937c_idx"),
-                    models.Index(fields=["prospect_id"], name="ledger_audi_prospec_a17cd6_idx"),
-                    dashboard.ledger.models.indexes.IndexOfSQLite(
-                        fields=["searched", "archived"], name="audiences_searched"
-                    ),
-                    models.Index(
-                        fields=[
-                            "live_since",
-                            "changed_at",
-                            "first_seen_at",
-                            "latest_status",
-                            "live_version_number",
-                        ],
-                        name="ledger_audi_live_si_05a46b_idx",
-                    ),
-                    models.Index(fields=["first_seen_at"], name="ledger_audi_first_s_105569_idx"),
-                    models.Index(fields=["changed_at"], name="ledger_audi_changed_0cac5f_idx"),
-                    models.Index(
-                        fields=["live_version_number"], name="ledger_audi_live_ve_bee5d0_idx"
-                    ),
-                    models.Index(
-                        fields=["page_id", "live_version_id", "latest_version_id", "latest_status"],
-                        name="ledger_audi_page_id_c872ae_idx",
-                    ),
-                ],
-                "constraints": [
-                    models.UniqueConstraint(
-                        fields=("page_id", "audience_id"), name="one_audience_a_page"
-                    )
-                ],
+                'indexes': [models.Index(fields=['latest_status'], name='ledger_audi_latest__55738c_idx'), models.Index(fields=['audience_id'], name='ledger_audi_audienc_3f937c_idx'), models.Index(fields=['prospect_id'], name='ledger_audi_prospec_a17cd6_idx'), dashboard.ledger.models.base.IndexOfSQLite(fields=['searched', 'archived'], name='audiences_searched'), models.Index(fields=['live_since', 'changed_at', 'first_seen_at', 'latest_status', 'live_version_number'], name='ledger_audi_live_si_05a46b_idx'), models.Index(fields=['first_seen_at'], name='ledger_audi_first_s_105569_idx'), models.Index(fields=['changed_at'], name='ledger_audi_changed_0cac5f_idx'), models.Index(fields=['live_version_number'], name='ledger_audi_live_ve_bee5d0_idx'), models.Index(fields=['page_id', 'live_version_id', 'latest_version_id', 'latest_status'], name='ledger_audi_page_id_c872ae_idx')],
+                'constraints': [models.UniqueConstraint(fields=('page_id', 'audience_id'), name='one_audience_a_page')],
             },
         ),
         migrations.CreateModel(
-            name="Delivery",
+            name='Delivery',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("received_at", models.DateTimeField(db_index=True)),
-                ("size", models.PositiveIntegerField()),
-                ("content_type", models.CharField(blank=True, max_length=200)),
-                ("headers", models.JSONField()),
-                ("body", models.TextField(blank=True)),
-                ("is_cut", models.BooleanField(default=False)),
-                ("event", models.CharField(blank=True, max_length=64)),
-                ("audience_id", models.TextField(blank=True)),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('received_at', models.DateTimeField(db_index=True)),
+                ('size', models.PositiveIntegerField()),
+                ('content_type', models.CharField(blank=True, max_length=200)),
+                ('headers', models.JSONField()),
+                ('body', models.TextField(blank=True)),
+                ('is_cut', models.BooleanField(default=False)),
+                ('event', models.CharField(blank=True, max_length=64)),
+                ('audience_id', models.TextField(blank=True)),
             ],
             options={
-                "verbose_name_plural": "deliveries",
-                "ordering": ["-pk"],
-                "default_permissions": (),
-                "indexes": [
-                    models.Index(
-                        condition=models.Q(("audience_id", ""), _negated=True),
-                        fields=["audience_id", "event", "-received_at"],
-                        name="ledger_delivery_of_audience",
-                    )
-                ],
+                'verbose_name_plural': 'deliveries',
+                'ordering': ['-pk'],
+                'default_permissions': (),
+                'indexes': [models.Index(condition=models.Q(('audience_id', ''), _negated=True), fields=['audience_id', 'event', '-received_at'], name='ledger_delivery_of_audience')],
             },
         ),
         migrations.CreateModel(
-            name="Operation",
+            name='Operation',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("operation_key", models.CharField(max_length=128, unique=True)),
-                (
-                    "kind",
-                    models.CharField(
-                        choices=[
-                            ("publish_version", "Publish version"),
-                            ("create_page", "Create page"),
-                            ("update_subscription", "Update webhook"),
-                        ],
-                        max_length=32,
-                    ),
-                ),
-                (
-                    "outcome",
-                    models.CharField(
-                        choices=[
-                            ("sending", "In flight"),
-                            ("accepted", "Done"),
-                            ("rejected", "Failed"),
-                            ("unknown", "Outcome unknown"),
-                            ("not_sent", "Not sent"),
-                        ],
-                        default="sending",
-                        max_length=16,
-                    ),
-                ),
-                ("actor_name", models.CharField(max_length=200)),
-                ("page_id", models.TextField(blank=True)),
-                ("audience_id", models.TextField(blank=True)),
-                ("version_id", models.TextField(blank=True)),
-                ("version_number", models.BigIntegerField(null=True)),
-                ("subscription_id", models.TextField(blank=True)),
-                ("target_name", models.TextField(blank=True)),
-                ("requested_at", models.DateTimeField()),
-                ("settled_at", models.DateTimeField(null=True)),
-                ("body_sent", models.JSONField(null=True)),
-                ("before", models.JSONField(null=True)),
-                ("looked_at", models.DateTimeField(null=True)),
-                ("look_found", models.TextField(blank=True)),
-                (
-                    "actor",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('operation_key', models.CharField(max_length=128, unique=True)),
+                ('kind', models.CharField(choices=[('publish_version', 'Publish version'), ('create_page', 'Create page'), ('update_subscription', 'Update webhook')], max_length=32)),
+                ('outcome', models.CharField(choices=[('sending', 'In flight'), ('accepted', 'Done'), ('rejected', 'Failed'), ('unknown', 'Outcome unknown'), ('not_sent', 'Not sent')], default='sending', max_length=16)),
+                ('actor_name', models.CharField(max_length=200)),
+                ('page_id', models.TextField(blank=True)),
+                ('audience_id', models.TextField(blank=True)),
+                ('version_id', models.TextField(blank=True)),
+                ('version_number', models.BigIntegerField(null=True)),
+                ('subscription_id', models.TextField(blank=True)),
+                ('target_name', models.TextField(blank=True)),
+                ('requested_at', models.DateTimeField()),
+                ('settled_at', models.DateTimeField(null=True)),
+                ('body_sent', models.JSONField(null=True)),
+                ('before', models.JSONField(null=True)),
+                ('checked_at', models.DateTimeField(null=True)),
+                ('check_result', models.TextField(blank=True)),
+                ('actor', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
             ],
             options={
-                "ordering": ["-requested_at", "-pk"],
-                "permissions": [
-                    ("publish_version", "Can publish versions"),
-                    ("create_page", "Can create pages"),
-                    ("update_subscription", "Can change webhook subscriptions"),
-                ],
-                "default_permissions": (),
+                'ordering': ['-requested_at', '-pk'],
+                'permissions': [('publish_version', 'Can publish versions'), ('create_page', 'Can create pages'), ('update_subscription', 'Can change webhook subscriptions')],
+                'default_permissions': (),
             },
         ),
         migrations.CreateModel(
-            name="Attempt",
+            name='Attempt',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("number", models.PositiveIntegerField()),
-                ("actor_name", models.CharField(max_length=200)),
-                ("sent_at", models.DateTimeField()),
-                ("ended_at", models.DateTimeField(null=True)),
-                (
-                    "outcome",
-                    models.CharField(
-                        choices=[
-                            ("sending", "In flight"),
-                            ("accepted", "Done"),
-                            ("rejected", "Failed"),
-                            ("unknown", "Outcome unknown"),
-                            ("not_sent", "Not sent"),
-                        ],
-                        default="sending",
-                        max_length=16,
-                    ),
-                ),
-                ("status_code", models.PositiveIntegerField(null=True)),
-                ("said", models.TextField(blank=True)),
-                ("answer", models.TextField(blank=True)),
-                (
-                    "operation",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="attempts",
-                        to="ledger.operation",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('number', models.PositiveIntegerField()),
+                ('actor_name', models.CharField(max_length=200)),
+                ('sent_at', models.DateTimeField()),
+                ('ended_at', models.DateTimeField(null=True)),
+                ('outcome', models.CharField(choices=[('sending', 'In flight'), ('accepted', 'Done'), ('rejected', 'Failed'), ('unknown', 'Outcome unknown'), ('not_sent', 'Not sent')], default='sending', max_length=16)),
+                ('status_code', models.PositiveIntegerField(null=True)),
+                ('message', models.TextField(blank=True)),
+                ('response_body', models.TextField(blank=True)),
+                ('operation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='attempts', to='ledger.operation')),
             ],
             options={
-                "ordering": ["number"],
+                'ordering': ['number'],
             },
         ),
         migrations.CreateModel(
-            name="PageDraft",
+            name='PageDraft',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("key", models.CharField(max_length=36)),
-                ("operation_key", models.CharField(blank=True, max_length=128)),
-                ("name", models.CharField(blank=True, max_length=200)),
-                ("typed", models.TextField()),
-                ("saved_at", models.DateTimeField()),
-                (
-                    "person",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, to=settings.AUTH_USER_MODEL
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('key', models.CharField(max_length=36)),
+                ('operation_key', models.CharField(blank=True, max_length=128)),
+                ('name', models.CharField(blank=True, max_length=200)),
+                ('typed', models.TextField()),
+                ('saved_at', models.DateTimeField()),
+                ('person', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to=settings.AUTH_USER_MODEL)),
             ],
             options={
-                "ordering": ["-saved_at", "-pk"],
-                "default_permissions": (),
+                'ordering': ['-saved_at', '-pk'],
+                'default_permissions': (),
             },
         ),
         migrations.CreateModel(
-            name="PageRecord",
+            name='PageRecord',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("body", models.TextField()),
-                ("digest", models.CharField(max_length=32)),
-                ("first_seen_at", models.DateTimeField()),
-                ("last_seen_at", models.DateTimeField()),
-                ("changed_at", models.DateTimeField()),
-                ("page_id", models.TextField(unique=True)),
-                ("name", models.TextField()),
-                ("title", models.TextField()),
-                ("status", models.TextField(blank=True)),
-                ("page_type", models.TextField(blank=True)),
-                ("brand_id", models.TextField()),
-                ("audiences_count", models.BigIntegerField()),
-                ("created_at", models.DateTimeField(null=True)),
-                ("updated_at", models.DateTimeField(null=True)),
-                ("searched", models.TextField(db_default="", default="")),
-                ("any_live", models.BooleanField(db_default=False, default=False)),
-                ("any_not_live", models.BooleanField(db_default=False, default=False)),
-                ("any_changed", models.BooleanField(db_default=False, default=False)),
-                ("any_in_flight", models.BooleanField(db_default=False, default=False)),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('body', models.TextField()),
+                ('digest', models.CharField(max_length=32)),
+                ('first_seen_at', models.DateTimeField()),
+                ('last_seen_at', models.DateTimeField()),
+                ('changed_at', models.DateTimeField()),
+                ('page_id', models.TextField(unique=True)),
+                ('name', models.TextField()),
+                ('title', models.TextField()),
+                ('status', models.TextField(blank=True)),
+                ('page_type', models.TextField(blank=True)),
+                ('brand_id', models.TextField()),
+                ('audiences_count', models.BigIntegerField()),
+                ('created_at', models.DateTimeField(null=True)),
+                ('updated_at', models.DateTimeField(null=True)),
+                ('searched', models.TextField(db_default='', default='')),
+                ('any_live', models.BooleanField(db_default=False, default=False)),
+                ('any_not_live', models.BooleanField(db_default=False, default=False)),
+                ('any_changed', models.BooleanField(db_default=False, default=False)),
+                ('any_in_flight', models.BooleanField(db_default=False, default=False)),
             ],
             options={
-                "indexes": [
-                    models.Index(
-                        fields=["-updated_at", "-id"], name="ledger_page_updated_6c42be_idx"
-                    ),
-                    models.Index(fields=["name"], name="ledger_page_name_3bf059_idx"),
-                    models.Index(
-                        fields=[
-                            "status",
-                            "page_type",
-                            "last_seen_at",
-                            "first_seen_at",
-                            "changed_at",
-                            "audiences_count",
-                        ],
-                        name="ledger_page_status_bec2d0_idx",
-                    ),
-                    models.Index(
-                        fields=["status", "page_type"], name="ledger_page_status_4dfc1c_idx"
-                    ),
-                    dashboard.ledger.models.indexes.IndexOfSQLite(
-                        fields=[
-                            "status",
-                            "page_type",
-                            "searched",
-                            "any_live",
-                            "any_not_live",
-                            "any_changed",
-                            "any_in_flight",
-                        ],
-                        name="pages_narrowed",
-                    ),
-                    models.Index(fields=["last_seen_at"], name="ledger_page_last_se_7abfbb_idx"),
-                ],
+                'indexes': [models.Index(fields=['-updated_at', '-id'], name='ledger_page_updated_6c42be_idx'), models.Index(fields=['name'], name='ledger_page_name_3bf059_idx'), models.Index(fields=['status', 'page_type', 'last_seen_at', 'first_seen_at', 'changed_at', 'audiences_count'], name='ledger_page_status_bec2d0_idx'), models.Index(fields=['status', 'page_type'], name='ledger_page_status_4dfc1c_idx'), dashboard.ledger.models.base.IndexOfSQLite(fields=['status', 'page_type', 'searched', 'any_live', 'any_not_live', 'any_changed', 'any_in_flight'], name='pages_narrowed'), models.Index(fields=['last_seen_at'], name='ledger_page_last_se_7abfbb_idx')],
             },
         ),
         migrations.CreateModel(
-            name="Preferences",
+            name='Preferences',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                (
-                    "theme",
-                    models.CharField(
-                        blank=True,
-                        choices=[
-                            ("", "Same as this computer"),
-                            ("light", "Light"),
-                            ("dark", "Dark"),
-                        ],
-                        max_length=8,
-                    ),
-                ),
-                (
-                    "density",
-                    models.CharField(
-                        blank=True,
-                        choices=[("", "Compact"), ("comfortable", "Comfortable")],
-                        max_length=12,
-                    ),
-                ),
-                ("time_zone", models.CharField(blank=True, max_length=64)),
-                (
-                    "language",
-                    models.CharField(blank=True, db_default="", default="", max_length=16),
-                ),
-                ("keys_off", models.BooleanField(default=False)),
-                ("pinned", models.JSONField(default=list)),
-                (
-                    "person",
-                    models.OneToOneField(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="preferences",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('theme', models.CharField(blank=True, choices=[('', 'Same as this computer'), ('light', 'Light'), ('dark', 'Dark')], max_length=8)),
+                ('density', models.CharField(blank=True, choices=[('', 'Compact'), ('comfortable', 'Comfortable')], max_length=12)),
+                ('time_zone', models.CharField(blank=True, max_length=64)),
+                ('language', models.CharField(blank=True, db_default='', default='', max_length=16)),
+                ('keys_off', models.BooleanField(default=False)),
+                ('pinned', models.JSONField(default=list)),
+                ('person', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='preferences', to=settings.AUTH_USER_MODEL)),
             ],
             options={
-                "verbose_name_plural": "preferences",
-                "default_permissions": (),
+                'verbose_name_plural': 'preferences',
+                'default_permissions': (),
             },
         ),
         migrations.CreateModel(
-            name="SignInAct",
+            name='SignInEvent',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                (
-                    "kind",
-                    models.CharField(
-                        choices=[
-                            ("rule_on", "Publishers must use a second factor: switched on"),
-                            ("rule_off", "Publishers must use a second factor: switched off"),
-                            ("app_added", "Set up an app for codes"),
-                            ("app_removed", "Removed the app for codes"),
-                            ("passkey_added", "Added a passkey"),
-                            ("passkey_removed", "Removed a passkey"),
-                            ("codes_renewed", "Made new recovery codes"),
-                            ("code_used", "Used a recovery code"),
-                            ("wrong", "Wrong password, code or passkey"),
-                            ("reset", "Second factor reset"),
-                            ("connected", "Connected the organisation’s log-in"),
-                            ("disconnected", "Disconnected the organisation’s log-in"),
-                        ],
-                        max_length=16,
-                    ),
-                ),
-                ("at", models.DateTimeField()),
-                ("actor_name", models.CharField(max_length=200)),
-                ("person_name", models.CharField(blank=True, max_length=200)),
-                (
-                    "person",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('kind', models.CharField(choices=[('rule_on', 'Publishers must use a second factor: switched on'), ('rule_off', 'Publishers must use a second factor: switched off'), ('app_added', 'Set up an app for codes'), ('app_removed', 'Removed the app for codes'), ('passkey_added', 'Added a passkey'), ('passkey_removed', 'Removed a passkey'), ('codes_renewed', 'Made new recovery codes'), ('code_used', 'Used a recovery code'), ('wrong', 'Wrong password, code or passkey'), ('reset', 'Second factor reset'), ('connected', 'Connected the organisation’s log-in'), ('disconnected', 'Disconnected the organisation’s log-in')], max_length=16)),
+                ('at', models.DateTimeField()),
+                ('actor_name', models.CharField(max_length=200)),
+                ('person_name', models.CharField(blank=True, max_length=200)),
+                ('person', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
             ],
             options={
-                "ordering": ["-at", "-pk"],
-                "default_permissions": (),
+                'ordering': ['-at', '-pk'],
+                'default_permissions': (),
             },
         ),
         migrations.CreateModel(
-            name="SubscriptionRecord",
+            name='SubscriptionRecord',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("body", models.TextField()),
-                ("digest", models.CharField(max_length=32)),
-                ("first_seen_at", models.DateTimeField()),
-                ("last_seen_at", models.DateTimeField()),
-                ("changed_at", models.DateTimeField()),
-                ("subscription_id", models.TextField(unique=True)),
-                ("label", models.CharField(blank=True, max_length=120)),
-                ("url", models.TextField()),
-                ("active", models.BooleanField()),
-                (
-                    "added_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('body', models.TextField()),
+                ('digest', models.CharField(max_length=32)),
+                ('first_seen_at', models.DateTimeField()),
+                ('last_seen_at', models.DateTimeField()),
+                ('changed_at', models.DateTimeField()),
+                ('subscription_id', models.TextField(unique=True)),
+                ('label', models.CharField(blank=True, max_length=120)),
+                ('url', models.TextField()),
+                ('active', models.BooleanField()),
+                ('added_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
             ],
             options={
-                "ordering": ["label", "subscription_id"],
+                'ordering': ['label', 'subscription_id'],
             },
         ),
         migrations.CreateModel(
-            name="VersionRecord",
+            name='VersionRecord',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("page_id", models.TextField()),
-                ("audience_id", models.TextField()),
-                ("version_id", models.TextField()),
-                ("version_number", models.BigIntegerField()),
-                ("status", models.TextField()),
-                ("body", models.TextField()),
-                ("first_seen_at", models.DateTimeField()),
-                ("last_seen_at", models.DateTimeField()),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('page_id', models.TextField()),
+                ('audience_id', models.TextField()),
+                ('version_id', models.TextField()),
+                ('version_number', models.BigIntegerField()),
+                ('status', models.TextField()),
+                ('body', models.TextField()),
+                ('first_seen_at', models.DateTimeField()),
+                ('last_seen_at', models.DateTimeField()),
             ],
             options={
-                "indexes": [
-                    models.Index(
-                        fields=["page_id", "audience_id", "-version_number"],
-                        name="ledger_vers_page_id_95c098_idx",
-                    ),
-                    models.Index(fields=["version_id"], name="ledger_vers_version_21eb78_idx"),
-                    models.Index(fields=["-last_seen_at"], name="ledger_vers_last_se_26131c_idx"),
-                ],
-                "constraints": [
-                    models.UniqueConstraint(
-                        fields=("page_id", "audience_id", "version_id"),
-                        name="one_version_an_audience",
-                    )
-                ],
+                'indexes': [models.Index(fields=['page_id', 'audience_id', '-version_number'], name='ledger_vers_page_id_95c098_idx'), models.Index(fields=['version_id'], name='ledger_vers_version_21eb78_idx'), models.Index(fields=['-last_seen_at'], name='ledger_vers_last_se_26131c_idx')],
+                'constraints': [models.UniqueConstraint(fields=('page_id', 'audience_id', 'version_id'), name='one_version_an_audience')],
             },
         ),
         migrations.AddIndex(
-            model_name="operation",
-            index=models.Index(fields=["-requested_at"], name="ledger_oper_request_509d4f_idx"),
+            model_name='operation',
+            index=models.Index(fields=['-requested_at'], name='ledger_oper_request_509d4f_idx'),
         ),
         migrations.AddIndex(
-            model_name="operation",
-            index=models.Index(
-                fields=["outcome", "-requested_at"], name="ledger_oper_outcome_a398a1_idx"
-            ),
+            model_name='operation',
+            index=models.Index(fields=['outcome', '-requested_at'], name='ledger_oper_outcome_a398a1_idx'),
         ),
         migrations.AddIndex(
-            model_name="operation",
-            index=models.Index(
-                fields=["page_id", "audience_id", "version_id"],
-                name="ledger_oper_page_id_4d462c_idx",
-            ),
+            model_name='operation',
+            index=models.Index(fields=['page_id', 'audience_id', 'version_id'], name='ledger_oper_page_id_4d462c_idx'),
         ),
         migrations.AddIndex(
-            model_name="operation",
-            index=models.Index(fields=["subscription_id"], name="ledger_oper_subscri_27ad33_idx"),
+            model_name='operation',
+            index=models.Index(fields=['subscription_id'], name='ledger_oper_subscri_27ad33_idx'),
         ),
         migrations.AddConstraint(
-            model_name="attempt",
-            constraint=models.UniqueConstraint(
-                fields=("operation", "number"), name="one_attempt_a_number"
-            ),
+            model_name='attempt',
+            constraint=models.UniqueConstraint(fields=('operation', 'number'), name='one_attempt_a_number'),
         ),
         migrations.AddIndex(
-            model_name="pagedraft",
-            index=models.Index(
-                fields=["person", "-saved_at"], name="ledger_page_person__fd537b_idx"
-            ),
+            model_name='pagedraft',
+            index=models.Index(fields=['person', '-saved_at'], name='ledger_page_person__fd537b_idx'),
         ),
         migrations.AddConstraint(
-            model_name="pagedraft",
-            constraint=models.UniqueConstraint(
-                fields=("person", "key"), name="one_draft_a_form_of_a_person"
-            ),
+            model_name='pagedraft',
+            constraint=models.UniqueConstraint(fields=('person', 'key'), name='one_draft_a_form_of_a_person'),
         ),
         migrations.AddIndex(
-            model_name="signinact",
-            index=models.Index(fields=["person", "kind", "-at"], name="ledger_act_of_person"),
+            model_name='signinevent',
+            index=models.Index(fields=['person', 'kind', '-at'], name='ledger_event_of_person'),
         ),
         migrations.RunPython(create_installation, migrations.RunPython.noop),
     ]

@@ -1,19 +1,19 @@
 """The ledger's tables. Objects are stored as received; further columns serve queries."""
 
 from dashboard.ledger.models.audiences import AudienceRecord, VersionRecord
-from dashboard.ledger.models.deviations import Difference
+from dashboard.ledger.models.deviations import DeviationRecord
 from dashboard.ledger.models.operations import Attempt, Installation, Operation
 from dashboard.ledger.models.pages import ListTotal, PageDraft, PageRecord
 from dashboard.ledger.models.preferences import Preferences
 from dashboard.ledger.models.receiver import Delivery, Receiver
-from dashboard.ledger.models.sign_in import SignInAct, SignInRules
+from dashboard.ledger.models.sign_in import SignInEvent, SignInPolicy
 from dashboard.ledger.models.subscriptions import SubscriptionRecord
 
 __all__ = [
     "Attempt",
     "AudienceRecord",
     "Delivery",
-    "Difference",
+    "DeviationRecord",
     "Installation",
     "ListTotal",
     "Operation",
@@ -21,8 +21,8 @@ __all__ = [
     "PageRecord",
     "Preferences",
     "Receiver",
-    "SignInAct",
-    "SignInRules",
+    "SignInEvent",
+    "SignInPolicy",
     "SubscriptionRecord",
     "VersionRecord",
 ]

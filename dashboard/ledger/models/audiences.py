@@ -4,8 +4,7 @@ from django.db import models
 
 from dashboard.contract.audiences import Audience, AudienceVersion
 from dashboard.folding import fold
-from dashboard.ledger.models.indexes import IndexOfSQLite
-from dashboard.ledger.models.observed import ObservedRecord
+from dashboard.ledger.models.base import IndexOfSQLite, ObservedRecord
 
 
 class AudienceRecord(ObservedRecord):

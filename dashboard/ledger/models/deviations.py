@@ -3,7 +3,7 @@
 from django.db import models
 
 
-class Difference(models.Model):
+class DeviationRecord(models.Model):
     """One kind of deviation at one place in the responses of one operation. Holds no values."""
 
     digest = models.CharField(max_length=64, unique=True)
@@ -13,7 +13,7 @@ class Difference(models.Model):
     kind = models.CharField(max_length=64)
     place = models.CharField(max_length=200)
     """A path in the response, such as `items.*.status`."""
-    said = models.CharField(max_length=200)
+    message = models.CharField(max_length=200)
     """A description of the first occurrence."""
     example = models.TextField()
     """The path of the latest such request, without its query."""

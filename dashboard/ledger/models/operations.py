@@ -54,8 +54,8 @@ class Operation(models.Model):
     body_sent = models.JSONField(null=True)
     before = models.JSONField(null=True)
     """Fields of the target as last known when the operation began, to compare with later."""
-    looked_at = models.DateTimeField(null=True)
-    look_found = models.TextField(blank=True)
+    checked_at = models.DateTimeField(null=True)
+    check_result = models.TextField(blank=True)
     """The finding of the last check of the target, in a sentence."""
 
     class Meta:
@@ -99,9 +99,9 @@ class Attempt(models.Model):
     ended_at = models.DateTimeField(null=True)
     outcome = models.CharField(max_length=16, choices=Outcome, default=Outcome.SENDING)
     status_code = models.PositiveIntegerField(null=True)
-    said = models.TextField(blank=True)
+    message = models.TextField(blank=True)
     """The service's message, or ours if it sent none."""
-    answer = models.TextField(blank=True)
+    response_body = models.TextField(blank=True)
     """The response body, at most its first 20,000 characters."""
 
     class Meta:
@@ -114,7 +114,7 @@ class Attempt(models.Model):
         return f"attempt {self.number} of {self.operation_id}"
 
     @property
-    def took(self) -> timedelta | None:
+    def duration(self) -> timedelta | None:
         """The duration of the attempt; None if it has no end."""
         return self.ended_at - self.sent_at if self.ended_at else None
 

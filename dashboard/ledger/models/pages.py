@@ -5,8 +5,7 @@ from django.db import models
 
 from dashboard.contract.pages import PageItem, PageStatus
 from dashboard.folding import fold
-from dashboard.ledger.models.indexes import IndexOfSQLite
-from dashboard.ledger.models.observed import ObservedRecord
+from dashboard.ledger.models.base import IndexOfSQLite, ObservedRecord
 
 FLAG_COLUMNS = ("any_live", "any_not_live", "any_changed", "any_in_flight")
 """The columns of a page's audience flags."""

@@ -4,7 +4,7 @@ from django.conf import settings
 from django.db import models
 
 
-class SignInRules(models.Model):
+class SignInPolicy(models.Model):
     """The single row of the sign-in policy. Without it, a password is enough."""
 
     publishers_need_second_factor = models.BooleanField(default=False)
@@ -14,12 +14,12 @@ class SignInRules(models.Model):
     """The name at that time; empty before the first change."""
 
     class Meta:
-        verbose_name_plural = "sign-in rules"
+        verbose_name_plural = "sign-in policies"
         default_permissions = ()
 
     def __str__(self) -> str:
-        asked = "asked of publishers" if self.publishers_need_second_factor else "as people like"
-        return f"second factor: {asked}"
+        state = "required for publishers" if self.publishers_need_second_factor else "optional"
+        return f"second factor: {state}"
 
 
 class SignInEventKind(models.TextChoices):
@@ -39,7 +39,7 @@ class SignInEventKind(models.TextChoices):
     DISCONNECTED = "disconnected", "Disconnected the organisation’s log-in"
 
 
-class SignInAct(models.Model):
+class SignInEvent(models.Model):
     """One event in the sign-in log. Never changed or deleted."""
 
     kind = models.CharField(max_length=16, choices=SignInEventKind)
@@ -53,7 +53,7 @@ class SignInAct(models.Model):
     class Meta:
         ordering = ["-at", "-pk"]
         default_permissions = ()
-        indexes = [models.Index(fields=["person", "kind", "-at"], name="ledger_act_of_person")]
+        indexes = [models.Index(fields=["person", "kind", "-at"], name="ledger_event_of_person")]
 
     def __str__(self) -> str:
         return f"{self.get_kind_display()}: {self.person_name or 'everybody'}"

@@ -4,7 +4,7 @@ from django.conf import settings
 from django.db import models
 
 from dashboard.contract.webhooks import WebhookSubscription
-from dashboard.ledger.models.observed import ObservedRecord
+from dashboard.ledger.models.base import ObservedRecord
 
 
 class SubscriptionRecord(ObservedRecord):

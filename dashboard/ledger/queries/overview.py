@@ -173,7 +173,7 @@ def count_operations_by_day(since: datetime) -> list[DayCount]:
 def operations_needing_attention(now: datetime) -> Attention:
     """Return operations of unknown outcome, then those of the last day that failed; newest first.
 
-    Each has `said`, the message of its last attempt. A failed one is left out once an equal one
+    Each has `message`, the message of its last attempt. A failed one is left out once an equal one
     was accepted later: for a page one of the same name, for a subscription changes of all its
     fields.
     """
@@ -196,7 +196,7 @@ def operations_needing_attention(now: datetime) -> Attention:
     unknown = Q(outcome=Outcome.UNKNOWN) | interrupted()
     found = Operation.objects.filter(unknown | failed & is_open)
     counted = found.annotate(
-        said=Subquery(last_attempt.values("said")[:1]),
+        message=Subquery(last_attempt.values("message")[:1]),
         # Counted by the same query, before the limit applies.
         of=Window(Count("pk")),
     )

@@ -75,9 +75,9 @@ class Record:
         return list(dict.fromkeys(names))
 
     @property
-    def took(self) -> timedelta | None:
+    def duration(self) -> timedelta | None:
         """The total duration of the attempts; None if none has ended."""
-        times = [attempt.took for attempt in self.attempts if attempt.took is not None]
+        times = [attempt.duration for attempt in self.attempts if attempt.duration is not None]
         return sum(times, timedelta()) if times else None
 
     @property
@@ -113,7 +113,7 @@ class Record:
         """Whether it may be retried: its outcome is unknown, and a created object was checked."""
         if self.operation.outcome != Outcome.UNKNOWN:
             return False
-        checked_at, last = self.operation.looked_at, self.last
+        checked_at, last = self.operation.checked_at, self.last
         is_checked = checked_at is not None and last is not None and checked_at > last.sent_at
         return is_checked or not self.makes_another
 
@@ -151,14 +151,14 @@ class Record:
             operation.version_number,
             operation.subscription_id,
             len(self.attempts),
-            None if self.took is None else round(self.took.total_seconds(), 3),
+            None if self.duration is None else round(self.duration.total_seconds(), 3),
             last.status_code if last else None,
-            last.said if last else "",
-            operation.look_found,
+            last.message if last else "",
+            operation.check_result,
             ""
             if operation.body_sent is None
             else json.dumps(operation.body_sent, ensure_ascii=False),
-            last.answer if last else "",
+            last.response_body if last else "",
             "; ".join(_attempt_text(attempt) for attempt in self.attempts),
         ]
 
@@ -172,9 +172,9 @@ def record_of(operation: Operation) -> Record:
 
 def _exchange(attempt: Attempt) -> Exchange:
     try:
-        return Exchange(attempt, parse_json(attempt.answer), is_json=True)
+        return Exchange(attempt, parse_json(attempt.response_body), is_json=True)
     except ValueError:
-        return Exchange(attempt, attempt.answer, is_json=False)
+        return Exchange(attempt, attempt.response_body, is_json=False)
 
 
 def _attempt_text(attempt: Attempt) -> str:

@@ -21,9 +21,15 @@ from dashboard.ledger.page_flags import AUDIENCE_FLAGS
 from dashboard.ledger.queries.audiences import in_progress_since
 from dashboard.ledger.queries.pages import NOT_GIVEN
 from dashboard.web.audiences.state import AudienceState
-from dashboard.web.ui.filters import FilterOption, choices
 from dashboard.web.ui.query_params import clean_param, int_param, search_param
-from dashboard.web.ui.tables import Heading, UnreadableItemRow, heading, unreadable_rows
+from dashboard.web.ui.tables import (
+    FilterOption,
+    Heading,
+    UnreadableItemRow,
+    choices,
+    heading,
+    unreadable_rows,
+)
 
 FIRST_PART = 10
 """Rows at first: on a phone, the page's own fields come below them."""

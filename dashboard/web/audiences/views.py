@@ -16,8 +16,8 @@ from dashboard.ledger.receiver import last_publish_delivery
 from dashboard.operations.verdicts import find_publish_of
 from dashboard.service.reading import AudienceLookup, ReadResult, read_audience, read_page
 from dashboard.web.audiences.fields import metadata_rows, override_rows
+from dashboard.web.audiences.polling import version_poll
 from dashboard.web.audiences.state import AudienceHead, head_of
-from dashboard.web.audiences.version_poll import version_poll
 from dashboard.web.ui.htmx import Request, render_partial, wants_partial
 from dashboard.web.ui.query_params import int_param
 

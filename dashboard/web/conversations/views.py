@@ -22,8 +22,8 @@ from dashboard.service.reading import (
     read_audience,
     read_conversation,
 )
+from dashboard.web.audiences.polling import version_poll
 from dashboard.web.audiences.state import head_last_known, head_of
-from dashboard.web.audiences.version_poll import version_poll
 from dashboard.web.conversations.export import to_markdown
 from dashboard.web.conversations.polling import ConversationSnapshot
 from dashboard.web.conversations.search import (

@@ -134,7 +134,7 @@ def queue_chart(times: Sequence[QueueTime], today: date) -> Chart:
     by_day: dict[date, list[float]] = {}
     for time in times:
         day = timezone.localdate(time.published_at)
-        by_day.setdefault(day, []).append(time.took.total_seconds())
+        by_day.setdefault(day, []).append(time.duration.total_seconds())
     rows = [DayRow(day, _percentiles(by_day.get(day, []))) for day in _days(today)]
     medians, highs = [row.values[0] for row in rows], [row.values[1] for row in rows]
     usual = summarise_times(times)

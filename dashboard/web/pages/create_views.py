@@ -129,7 +129,7 @@ def _create(request: Request, form: PageForm) -> HttpResponse:
     if attempt is None:
         return _show_recorded(request, form, operation)
     result = send(operation, attempt)
-    if isinstance(result.answer, Page):
+    if isinstance(result.response, Page):
         messages.success(request, f"Created “{page.name}”.")
         return _redirect_created(request, result.operation)
     if result.error and result.operation.outcome != Outcome.UNKNOWN:

@@ -7,7 +7,7 @@ from dashboard.contract.pages import PageStatus, PageType
 from dashboard.ledger.page_flags import AUDIENCE_FLAGS
 from dashboard.ledger.queries.pages import Tally, count_flags, find_pages
 from dashboard.web.pages.listing import PageQuery
-from dashboard.web.ui.filters import FilterOption, choices
+from dashboard.web.ui.tables import FilterOption, choices
 
 STATUSES = [PageStatus.PUBLISHED, PageStatus.DRAFT, PageStatus.ARCHIVED]
 

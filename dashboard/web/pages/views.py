@@ -23,7 +23,7 @@ from dashboard.operations.publish_progress import POLLING_PERIOD
 from dashboard.service.client import publishing_client
 from dashboard.service.concurrency import run_concurrently
 from dashboard.service.reading import ReadResult, read_audiences, read_page
-from dashboard.web.audiences.row_poll import first_poll, next_poll
+from dashboard.web.audiences.polling import first_poll, next_poll
 from dashboard.web.audiences.table import (
     AudienceQuery,
     AudienceView,

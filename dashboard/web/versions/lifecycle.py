@@ -54,7 +54,7 @@ class LifecycleStep:
     """The date as sent."""
     moment: datetime | None
     """None if the text can't be parsed."""
-    took: timedelta | None
+    duration: timedelta | None
     """The time since the step before; None if either has no moment."""
 
 

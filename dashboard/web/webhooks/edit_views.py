@@ -116,8 +116,8 @@ def _show_result(
     result: ExecutionResult[WireModel],
 ) -> HttpResponse:
     """Show the outcome of a change that was sent."""
-    if isinstance(result.answer, WebhookSubscription):
-        return _saved(request, reading.value, form, result.answer)
+    if isinstance(result.response, WebhookSubscription):
+        return _saved(request, reading.value, form, result.response)
     extra: dict[str, Any] = {"failed": result.operation, "error": result.error}
     if result.error and result.operation.outcome != Outcome.UNKNOWN:
         form.add_api_error(result.error)

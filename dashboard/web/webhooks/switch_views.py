@@ -71,8 +71,8 @@ def _show_result(request: Request, switched: SwitchResult) -> HttpResponse:
             "back": _back(request, record),
         }
         return render(request, "webhooks/_switch.html", context)
-    if switched.said:
-        messages.error(request, f"{record}: {switched.said}")
+    if switched.message:
+        messages.error(request, f"{record}: {switched.message}")
     else:
         messages.success(request, f"{record} is {'on' if record.active else 'off'}.")
     return redirect(_back(request, record))

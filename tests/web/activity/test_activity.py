@@ -31,7 +31,9 @@ pytestmark = pytest.mark.django_db
 
 def operation(actor: User, key: str, **differs: Any) -> Operation:
     """Put a publish of version 2 on record, as it was answered."""
-    ending = differs.pop("ending", AttemptResult(Outcome.ACCEPTED, answer='{"status": "queued"}'))
+    ending = differs.pop(
+        "ending", AttemptResult(Outcome.ACCEPTED, response_body='{"status": "queued"}')
+    )
     at: datetime | None = differs.pop("at", None)
     given: dict[str, Any] = {
         "kind": OperationKind.PUBLISH_VERSION,

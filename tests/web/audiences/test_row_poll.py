@@ -80,7 +80,7 @@ def test_one_poll_follows_all_rows_in_progress_until_they_are_settled(
     assert poll_in(page).attributes["hx-trigger"] == f"load delay:4s, {IDLE}"
     same = next_part(as_viewer, page)
     assert rows_in(same) == []
-    assert "audiences-said" not in same
+    assert "audiences-announcement" not in same
     serve(far_end, other, live_audience())
     far_end.sent.clear()
     part = next_part(as_viewer, same)

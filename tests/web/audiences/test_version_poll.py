@@ -111,7 +111,7 @@ def test_a_change_brings_the_list_and_is_announced_once(far_end: FarEnd, as_view
         "row-ver_1",
     ]
     again = shown(as_viewer, asks_at(part), **PART)
-    assert "watch-said" not in again
+    assert "watch-announcement" not in again
 
 
 def test_the_end_is_said_and_asks_no_more(far_end: FarEnd, as_viewer: Client) -> None:

@@ -292,7 +292,7 @@ def test_looks_that_bring_nothing_become_rarer(as_viewer: Client, far_end: FarEn
     serve(far_end, queued())
     html = get(as_viewer, "/?looks=4", target="flight")
     assert polling(html) == ("/?looks=5", "load delay:20s, again")
-    assert "flight-said" not in html
+    assert "flight-announcement" not in html
 
 
 def test_looking_ends_when_nothing_is_on_its_way(as_viewer: Client, far_end: FarEnd) -> None:

@@ -540,7 +540,7 @@ def test_only_a_change_of_status_is_announced(
     as_publisher: Client, service: PublishingService
 ) -> None:
     address = progress_address(publish(as_publisher))
-    assert 'id="pub-said"' not in shown(as_publisher, address, **PROGRESS)
+    assert 'id="pub-announcement"' not in shown(as_publisher, address, **PROGRESS)
 
 
 def test_a_look_costs_one_call(as_publisher: Client, service: PublishingService) -> None:

@@ -40,7 +40,7 @@ def test_steps_follow_time_and_the_times_between_add_up(
     life = lifecycle_of(version(createdAt=created, **dates), is_live=False, now=NOW)
     moments = [step.moment for step in life.steps if step.moment]
     assert moments == sorted(moments)
-    took = sum((step.took or timedelta() for step in life.steps), timedelta())
+    took = sum((step.duration or timedelta() for step in life.steps), timedelta())
     assert took == moments[-1] - moments[0]
 
 
@@ -58,7 +58,7 @@ def test_seen_numbers_and_gaps_together_are_all_numbers(seen: list[tuple[int, in
 def test_a_draft_waits_since_it_became_one() -> None:
     life = lifecycle_of(version(), is_live=False, now=datetime(2026, 3, 1, 9, 47, tzinfo=UTC))
     assert (life.standing, life.lasted) == ("Not queued", timedelta(minutes=42))
-    assert [(step.word, step.took) for step in life.steps] == [
+    assert [(step.word, step.duration) for step in life.steps] == [
         ("Created", None),
         ("Draft", timedelta(minutes=5)),
     ]

@@ -520,7 +520,7 @@ def test_an_answer_for_another_subscription_is_no_answer(
     assert "the service answered for another subscription, whs_2" in text(answer.text)
     operation = Operation.objects.get()
     assert operation.outcome == Outcome.UNKNOWN
-    assert '"subscriptionId":"whs_2"' in operation.attempts.get().answer
+    assert '"subscriptionId":"whs_2"' in operation.attempts.get().response_body
     kept = SubscriptionRecord.objects.get()
     assert (kept.subscription_id, kept.url) == ("whs_1", "https://hooks.example/in")
     editor.post(reverse("operation-check", args=[operation.operation_key]))

@@ -22,8 +22,8 @@ class Command(migrate.Command):
             refused = getattr(error.__cause__, "sqlstate", None) in _REFUSED
             if not (refused or isinstance(error, OperationalError | MigrationSchemaMissing)):
                 raise
-            said = " ".join(str(error).split())
+            message = " ".join(str(error).split())
             raise CommandError(
-                f"DATABASE_URL: the database can't be reached or written ({said}). What was not "
+                f"DATABASE_URL: the database can't be reached or written ({message}). What was not "
                 "migrated yet is as it was: put that right and run migrate again."
             ) from error

@@ -8,9 +8,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from dashboard.accounts.overview import unreadable_second_factors
 from dashboard.ledger.receiver import delete_old_deliveries
 from dashboard.operations.execution import expire_stale_attempts
+from dashboard.server.checks import deployment_warnings, environment_warnings, start_errors
 from dashboard.server.gunicorn import serve
 from dashboard.server.options import count, host, port
-from dashboard.server.start_checks import deployment_warnings, environment_warnings, start_errors
 
 _logger = logging.getLogger(__name__)
 

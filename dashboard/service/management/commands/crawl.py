@@ -29,8 +29,8 @@ class Command(BaseCommand):
             with suppress_call_reports():
                 done = _crawl(rate, is_quiet=verbosity == 0)
         except KeyboardInterrupt:
-            said = "Stopped. What was read is in the ledger; another crawl reads it all again."
-            raise CommandError(said, returncode=130) from None
+            message = "Stopped. What was read is in the ledger; another crawl reads it all again."
+            raise CommandError(message, returncode=130) from None
         for sentence in (*done.limits, *done.problems):
             self.stderr.write(sentence)
         read = f"{done.pages} pages and {done.audiences} audiences"

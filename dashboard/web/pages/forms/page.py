@@ -22,7 +22,7 @@ from dashboard.web.ui.locale_format import number
 class FormError:
     """One line of the error summary."""
 
-    said: str
+    message: str
     field_id: str = ""
     """The id of the field it is about; empty if there is none."""
 

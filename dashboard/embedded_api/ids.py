@@ -18,14 +18,14 @@ ID_LENGTH = 255
 _RANDOM_LETTERS = 16  # of the 26; the first ten hold the milliseconds
 
 
-def mark_now() -> str:
+def uuid7_now() -> str:
     """Return a new mark of the present time."""
     return write_mark(timezone.now())
 
 
 @lru_cache(maxsize=8)
-def last_mark_of(moment: datetime) -> str:
-    """Return the highest possible mark of that millisecond, for `mark <= last_mark_of(now)`."""
+def last_uuid7_of(moment: datetime) -> str:
+    """Return the highest possible mark of that millisecond, for `mark <= last_uuid7_of(now)`."""
     return write_mark(moment)[:-_RANDOM_LETTERS] + "z" * _RANDOM_LETTERS
 
 

@@ -1,10 +1,29 @@
-"""Indexes that only one database needs."""
+"""What several models share: the base of observed objects, and an index of SQLite alone."""
 
 from typing import Any
 
+from django.db import models
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.backends.ddl_references import Statement
 from django.db.models import Index, Model
+
+
+class ObservedRecord(models.Model):
+    """An object read from the service.
+
+    `body` is its JSON as last seen, `digest` a hash of it. Ids are text of any length (spec,
+    Identifier and timestamp fields), so records are joined by them, not by foreign keys.
+    """
+
+    body = models.TextField()
+    digest = models.CharField(max_length=32)
+    first_seen_at = models.DateTimeField()
+    last_seen_at = models.DateTimeField()
+    changed_at = models.DateTimeField()
+    """When a change was last seen."""
+
+    class Meta:
+        abstract = True
 
 
 class IndexOfSQLite(Index):

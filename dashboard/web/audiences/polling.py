@@ -1,0 +1,142 @@
+"""Polling while a version is in progress: of one audience, and of the rows of a table."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.utils.http import urlencode
+
+from dashboard.contract.audiences import AudienceVersion
+from dashboard.ledger.queries.audiences import IN_FLIGHT, in_progress_since, versions_seen
+from dashboard.operations.publish_progress import POLLING_PERIOD, version_poll_interval_s
+from dashboard.web.audiences.state import AudienceHead
+from dashboard.web.audiences.table import AudienceRowContext, short_hash
+
+
+@dataclass(frozen=True)
+class VersionPoll:
+    """The version in progress, if any, and when to poll again."""
+
+    version: AudienceVersion | None
+    lasted: timedelta | None
+    """How long it has been in progress; None if no date says so."""
+    wait_s: int | None
+    """Seconds until the next poll; None if nothing is in progress, or for too long."""
+    state: str
+    """A text that changes when the history has something new to show."""
+    polls: int = 0
+    """The number of polls after the usual polling period."""
+
+    @property
+    def query(self) -> str:
+        """The query string of the next poll."""
+        return urlencode({"was": self.state} | ({"polls": self.polls} if self.polls else {}))
+
+
+def version_poll(head: AudienceHead, *, now: datetime, polls: int = 0) -> VersionPoll:
+    """Return the poll of an audience after `polls` polls. One query at most."""
+    version = head.in_flight or _older_in_flight(head, now)
+    since = in_progress_since(version)
+    lasted = max(now - since, timedelta()) if since else None
+    return VersionPoll(
+        version,
+        lasted,
+        wait_s=version_poll_interval_s(lasted, polls) if version else None,
+        state=_version_state(head, version),
+        polls=polls + 1 if version and (lasted is None or lasted > POLLING_PERIOD) else 0,
+    )
+
+
+def _older_in_flight(head: AudienceHead, now: datetime) -> AudienceVersion | None:
+    """Return an older version in flight: the service shows it again only once it is live."""
+    seen = versions_seen(head.page_id, head.audience_id).filter(status__in=IN_FLIGHT)
+    record = seen.filter(last_seen_at__gt=now - POLLING_PERIOD).first()
+    return record.version if record and not head.is_live(record.version) else None
+
+
+def _version_state(head: AudienceHead, in_flight: AudienceVersion | None) -> str:
+    named = (head.latest, head.live, in_flight)
+    return " ".join(f"{v.version_id}:{v.status}" if v else "-" for v in named)
+
+
+MAX_ROWS = 200
+"""Rows whose state fits into the URL of a poll; those in progress come first."""
+
+
+@dataclass(frozen=True)
+class RowPoll:
+    """The state of the rows shown, and when to poll again."""
+
+    marks: tuple[str, ...]
+    """`key-state` of each row; the state changes when the row has something new to show."""
+    is_in_progress: bool
+    wait_s: int | None
+    """Seconds until the next poll; None if nothing is in progress, or for too long."""
+    polls: int
+    """The number of polls in a row without a change."""
+    changed: tuple[AudienceRowContext, ...] = ()
+
+    @property
+    def query(self) -> str:
+        """The query string of the next poll."""
+        return urlencode({"rows": ".".join(self.marks), "polls": str(self.polls)})
+
+
+def first_poll(
+    rows: Iterable[AudienceRowContext],
+    in_progress: Mapping[str, datetime],
+    *,
+    now: datetime,
+) -> RowPoll:
+    """Return the first poll of rows; `in_progress` are the audiences with a version in progress."""
+    return _row_poll(list(rows), in_progress, now=now, polls=0, changed=())
+
+
+def next_poll(
+    rows: Iterable[AudienceRowContext],
+    in_progress: Mapping[str, datetime],
+    *,
+    shown: str,
+    polls: int,
+    now: datetime,
+) -> RowPoll:
+    """Return the poll after one of the rows `shown`, with those that have changed."""
+    before = dict(mark.split("-", 1) for mark in shown.split(".") if "-" in mark)
+    found = [row for row in rows if row.key in before]
+    changed = tuple(row for row in found if before[row.key] != _row_state(row))
+    return _row_poll(
+        found, in_progress, now=now, polls=0 if changed else polls + 1, changed=changed
+    )
+
+
+def _row_poll(
+    rows: list[AudienceRowContext],
+    in_progress: Mapping[str, datetime],
+    *,
+    now: datetime,
+    polls: int,
+    changed: tuple[AudienceRowContext, ...],
+) -> RowPoll:
+    elapsed = [
+        max(now - since, timedelta()) if since else None
+        for since in (
+            row.in_progress_since if row.is_in_progress else in_progress[row.audience_id]
+            for row in rows
+            if row.is_in_progress or row.audience_id in in_progress
+        )
+    ]
+    waits = [wait for each in elapsed if (wait := version_poll_interval_s(each, polls))]
+    with_id = [row for row in rows if row.audience_id]
+    first = sorted(with_id, key=lambda row: not row.is_in_progress)[:MAX_ROWS]
+    return RowPoll(
+        marks=tuple(f"{row.key}-{_row_state(row)}" for row in first),
+        is_in_progress=bool(elapsed),
+        wait_s=min(waits, default=None),
+        polls=polls,
+        changed=changed,
+    )
+
+
+def _row_state(row: AudienceRowContext) -> str:
+    shown = (row.latest_id, row.latest_status, row.live_number, row.live_since, row.step)
+    return short_hash(*shown, size=3)
