@@ -71,7 +71,7 @@ def test_a_publish_stays_without_its_answer_and_its_key_never_comes_again(paula:
     following = publish_key(*INTENT)
     assert prune(timezone.now()) == Prunable(0, 3)
     assert publish_key(*INTENT) == following not in keys
-    assert set(Attempt.objects.values_list("actor_name", "answer")) == {("paula", "")}
+    assert set(Attempt.objects.values_list("actor_name", "response_body")) == {("paula", "")}
 
 
 def test_an_operation_that_a_draft_was_sent_as_stays(paula: User) -> None:
