@@ -5,6 +5,7 @@ Pygments does the lexing; the CSS classes are in `static/css/components/text.css
 
 import json
 import re
+from functools import cache
 from typing import Any
 
 from django.utils.html import escape, format_html
@@ -59,8 +60,14 @@ def highlight_source(text: str, language: str = "") -> SafeString:
     return format_html(truncated, html, number(MAX_CODE), number(len(text)))
 
 
+@cache
+def _css_class(token: Any) -> str:
+    """Return the class of a token type, of which there are some eighty."""
+    return next((name for kind, name in _CLASSES if token in kind), "")
+
+
 def _span(token: Any, text: str) -> str:
-    name = next((name for kind, name in _CLASSES if token in kind), "")
+    name = _css_class(token)
     return f'<span class="{name}">{escape(text)}</span>' if name else escape(text)
 
 
