@@ -46,7 +46,7 @@ def test_a_button_of_a_part_is_busy_until_the_answer_and_keeps_the_focus(page: P
 
 
 @pytest.mark.parametrize(
-    ("clipboard", "message", "icon"),
+    ("clipboard", "said", "icon"),
     [(";", "Copied", "#check"), (NO_CLIPBOARD, "Not copied", "#x")],
     ids=["with a clipboard", "without one"],
 )
