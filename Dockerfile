@@ -1,7 +1,7 @@
 # Two stages: what builds stays behind; what runs is Python, the libraries and the dashboard.
 FROM python:3.11-slim AS build
 ENV UV_LINK_MODE=copy UV_PYTHON_DOWNLOADS=never
-RUN pip install --no-cache-dir uv
+RUN pip install --no-cache-dir uv==0.13.9
 WORKDIR /app
 COPY pyproject.toml ./
 # What else is to be there: EXTRAS="--extra telemetry" for traces.
