@@ -1,5 +1,9 @@
-"""The README's pictures, taken from a fresh demo: `uv run python -m tests.browser.pictures`."""
+"""The README's pictures, taken from a fresh demo: `uv run python -m tests.browser.pictures`.
 
+Names after it limit it to some: `… tests.browser.pictures publish compare`.
+"""
+
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,22 +20,37 @@ FOLDER = BASE_DIR / ".github"
 
 @dataclass(frozen=True)
 class Picture:
-    """What is shown, and on what; `steps` are links to follow from the address."""
+    """What is shown, and on what.
+
+    `steps` are followed from the address: names of links, or CSS selectors that begin with `css:`.
+    """
 
     name: str
     address: str
     steps: tuple[str, ...] = ()
+    shows: str = "main"
+    """A selector of what is on it, to be waited for."""
     width: int = 1280
     height: int = 800
     scheme: Literal["light", "dark"] = "light"
 
 
-CONVERSATION = ("Fleet telematics for regional carriers", "first audience", "Conversation")
+FIRST_AUDIENCE = "css:#audience-results tbody a"
+CONVERSATION = ("Fleet telematics for regional carriers", FIRST_AUDIENCE, "Conversation")
+ROLL_BACK = ("Fleet telematics for regional carriers", FIRST_AUDIENCE, "Versions", "Roll back to 1")
+COMPARE = (
+    "Fleet telematics for regional carriers",
+    FIRST_AUDIENCE,
+    "Versions",
+    "css:form[data-versions] aside button",
+)
 PICTURES = (
     Picture("overview", "/"),
     Picture("pages-dark", "/pages/", scheme="dark"),
     Picture("overview-phone", "/", width=390, height=800),
-    Picture("conversation", "/pages/", CONVERSATION),
+    Picture("conversation", "/pages/?q=fleet+telematics", CONVERSATION),
+    Picture("publish", "/pages/?q=fleet+telematics", ROLL_BACK, "dialog[open] form"),
+    Picture("compare", "/pages/?q=fleet+telematics", COMPARE, "#compare-text"),
 )
 
 
@@ -47,28 +66,30 @@ def take(browser: Browser, base_url: str, picture: Picture) -> Path:
     )
     page = log_in(context.new_page(), to=picture.address)
     for step in picture.steps:
-        if step == "first audience":
-            page.locator("#audience-results tbody a").first.click()
-        else:
-            page.get_by_role("link", name=step).first.click()
+        selector = step.removeprefix("css:")
+        is_name = selector == step
+        found = page.get_by_role("link", name=step) if is_name else page.locator(selector)
+        found.first.click()
         page.wait_for_load_state("networkidle")
     page.wait_for_load_state("networkidle")
+    page.locator(picture.shows).first.wait_for()
     saved = FOLDER / f"{picture.name}.png"
     page.screenshot(path=saved)
     context.close()
     return saved
 
 
-def main() -> None:
-    """Take them all."""
+def main(names: list[str]) -> None:
+    """Take them all, or those of these names."""
     FOLDER.mkdir(exist_ok=True)
+    chosen = [picture for picture in PICTURES if not names or picture.name in names]
     with TemporaryDirectory() as folder, demo(Path(folder)) as running, sync_playwright() as tools:
         browser = tools.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        for picture in PICTURES:
+        for picture in chosen:
             saved = take(browser, running.url, picture)
             print(f"{saved.relative_to(BASE_DIR)}: {saved.stat().st_size // 1000} kB")  # noqa: T201
         browser.close()
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
