@@ -1,4 +1,4 @@
-"""What a log-in is protected by: each claim of the README, tried."""
+"""What a log-in is protected by: each claim of config/README.md, tried."""
 
 import os
 import subprocess

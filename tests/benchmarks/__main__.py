@@ -81,7 +81,9 @@ def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("--only", type=_names, help=f"of {', '.join(PARTS)}, split by commas")
     parser.add_argument("--quick", action="store_true", help="fewer rows and rounds: a first look")
-    parser.add_argument("--markdown", action="store_true", help="print the README's table, too")
+    parser.add_argument(
+        "--markdown", action="store_true", help="print tests/README.md's table, too"
+    )
     return parser
 
 
