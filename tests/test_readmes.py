@@ -1,0 +1,142 @@
+"""The READMEs: their links, lengths, variables, commands and metrics, checked against the code."""
+
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import get_commands, load_command_class
+from django.test import Client
+
+from config.environment import Environment
+
+ROOT = Path(__file__).parent.parent
+READMES = [
+    ROOT / "README.md",
+    *(ROOT / room / "README.md" for room in ("config", "dashboard", "tests")),
+]
+RUNNING = ROOT / "config" / "README.md"
+MAX_LINES = 160
+
+LINK = re.compile(r"\]\((?P<link>[^)\s]+)\)|src=\"(?P<picture>[^\"]+)\"")
+CODE = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"(?:manage\.py|pressroom-manage) (?P<words>[a-z][^|\n#)]*)")
+PATHS = ("dashboard", "tests", "config", "templates", "static", ".ci", ".")
+NOT_OURS = {"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"}
+"""Variables that the libraries read themselves."""
+MAX_EXPOSURE = 4.0
+"""Of systemd's scale from 0 to 10."""
+
+
+def anchors(readme: Path) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", CODE.sub("", readme.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def code(readme: Path, language: str) -> list[str]:
+    """Return the code blocks of a language."""
+    return [
+        block["text"]
+        for block in CODE.finditer(readme.read_text())
+        if block["language"] == language
+    ]
+
+
+def commands() -> list[str]:
+    """Return each call of `manage.py` in the READMEs' shell blocks and units."""
+    languages = [(readme, language) for readme in READMES for language in ("sh", "ini")]
+    blocks = [text for place in languages for text in code(*place)]
+    return sorted({found["words"].strip() for text in blocks for found in COMMAND.finditer(text)})
+
+
+def test_the_first_page_is_short() -> None:
+    assert len(READMES[0].read_text().splitlines()) <= MAX_LINES
+
+
+@pytest.mark.parametrize("readme", READMES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_each_relative_link_leads_somewhere(readme: Path) -> None:
+    for found in LINK.finditer(CODE.sub("", readme.read_text())):
+        link = found["link"] or found["picture"]
+        if "://" in link:
+            continue
+        name, _, anchor = link.partition("#")
+        target = (readme.parent / name).resolve() if name else readme
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_each_module_of_the_map_exists() -> None:
+    text = CODE.sub("", (ROOT / "dashboard" / "README.md").read_text())
+    named = {
+        name for name in re.findall(r"`([\w./-]+\.(?:py|html|css|js))`", text) if "/_" not in name
+    }
+    missing = [
+        name
+        for name in named
+        if not any((ROOT / start / name).exists() for start in PATHS)
+        and not list((ROOT / "static").rglob(name))
+        and not list((ROOT / "templates").rglob(name))
+    ]
+    assert missing == []
+
+
+def test_each_function_of_the_map_is_in_its_module() -> None:
+    text = (ROOT / "dashboard" / "README.md").read_text()
+    pairs = re.findall(r"`([\w/]+\.py)`,\s+`(\w+)`", text)
+    assert len(pairs) > 10
+    missing = [
+        (module, name)
+        for module, name in pairs
+        if not re.search(
+            rf"^(?:def |class )?{name}\b", (ROOT / "dashboard" / module).read_text(), re.M
+        )
+    ]
+    assert missing == []
+
+
+def test_each_variable_is_documented_and_no_other() -> None:
+    rows = re.findall(r"^\| (`[A-Z_`, ]+`)(?: and [^|]+)? \|", RUNNING.read_text(), re.MULTILINE)
+    documented = {name for row in rows for name in re.findall(r"[A-Z][A-Z_]+", row)}
+    ours = {name.upper() for name in Environment.model_fields}
+    assert ours - documented == set()
+    assert documented - ours == NOT_OURS
+
+
+@pytest.mark.parametrize("words", commands())
+def test_each_command_of_manage_py_takes_what_is_written(words: str) -> None:
+    name, *arguments = shlex.split(words)
+    command = load_command_class(get_commands()[name], name)
+    command.create_parser("manage.py", name).parse_args(arguments)
+
+
+def test_each_metric_is_documented_and_no_other(as_viewer: Client, settings: Any) -> None:
+    settings.METRICS_TOKEN = "only-for-this-test"
+    as_viewer.get("/pages/")
+    text = as_viewer.get("/metrics", headers={"Authorization": "Bearer only-for-this-test"}).text
+    types = re.findall(r"^# TYPE (pressroom_\w+) ", text, re.MULTILINE)
+    exposed = {name for name in types if not name.endswith("_created")}
+    rows = re.findall(r"^\| (`pressroom_[^|]+) \|", RUNNING.read_text(), re.MULTILINE)
+    assert {name for row in rows for name in re.findall(r"pressroom_\w+", row)} == exposed
+    alerts = next(text for text in code(RUNNING, "yaml") if "expr:" in text)
+    assert {
+        name.removesuffix("_bucket") for name in re.findall(r"pressroom_\w+", alerts)
+    } <= exposed
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
+def test_the_unit_is_confined(tmp_path: Path) -> None:
+    unit = tmp_path / "pressroom.service"
+    unit.write_text(next(text for text in code(RUNNING, "ini") if "ReadWritePaths" in text))
+    verdict = subprocess.run(
+        ["systemd-analyze", "security", "--offline=true", "--no-pager", str(unit)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    exposure = re.search(r"Overall exposure level for \S+: ([\d.]+)", verdict.stdout)
+    assert exposure, verdict.stderr
+    assert float(exposure[1]) < MAX_EXPOSURE
