@@ -236,7 +236,7 @@ sys.modules["opentelemetry"] = None  # As if it were not installed.
 import django
 from django.test import Client
 django.setup()
-print(Client().get("/accounts/login/").status_code)
+print(Client().get("/health/live").status_code)
 """
 
 
