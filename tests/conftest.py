@@ -9,6 +9,7 @@ from django.contrib.auth.models import Group, User
 from django.core.cache import cache
 from django.test import Client, TransactionTestCase
 from django.test import client as test_client
+from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from xdist.remote import Producer
 
@@ -20,9 +21,19 @@ from tests.dealing import LargestScopeFirstScheduling
 from tests.far_end import FarEnd
 from tests.secrets_watch import no_secret_in_the_log
 
-# No deadline: the time of an example depends on the load of the machine.
-hypothesis_settings.register_profile("suite", deadline=None)
-hypothesis_settings.load_profile("suite")
+# Of each property the same examples in every run; HYPOTHESIS_PROFILE=random looks for others.
+# No deadline and no `too_slow`: the time of an example depends on the load of the machine.
+hypothesis_settings.register_profile(
+    "random",
+    derandomize=False,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+hypothesis_settings.register_profile(
+    "suite", hypothesis_settings.get_profile("random"), derandomize=True, database=None
+)
+hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 
 # The test client copies the context of every rendered template, which no test uses.
 test_client.store_rendered_templates = lambda *_, **__: None

@@ -15,7 +15,6 @@ from tests.embedded_api.factories import make_page, make_person, moment
 
 COMMON = settings(
     max_examples=30,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 NAMES = st.sampled_from(["", "Ada", "ada", "Åsa", "Zoë", "李", "🎈"])

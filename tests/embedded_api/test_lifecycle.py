@@ -201,5 +201,5 @@ class OneAudience(RuleBasedStateMachine):
         return sorted({self.now, *ahead})
 
 
-OneAudience.TestCase.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+OneAudience.TestCase.settings = settings(max_examples=60, stateful_step_count=25)
 TestOneAudience = OneAudience.TestCase

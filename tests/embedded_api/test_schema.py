@@ -110,13 +110,7 @@ def ask(case: Any) -> None:
     case.call_and_validate(excluded_checks=[negative_data_rejection])
 
 
-MANY = settings(
-    max_examples=40,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
+MANY = settings(max_examples=40, suppress_health_check=list(HealthCheck))
 
 
 def test_every_operation_is_asked_below(document: BaseSchema) -> None:

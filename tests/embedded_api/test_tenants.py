@@ -83,9 +83,7 @@ def test_no_calls_of_one_tenant_reach_the_other(caller_of: Caller) -> None:
     before = all_of(them, their_things)
     choices = st.tuples(st.booleans(), st.integers(0, 8), st.sampled_from(BODIES))
 
-    @settings(
-        max_examples=30, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
-    )
+    @settings(max_examples=30, suppress_health_check=list(HealthCheck))
     @given(st.lists(choices, min_size=1, max_size=12))
     def tried(calls: list[tuple[bool, int, Any]]) -> None:
         for is_theirs, which, body in calls:

@@ -265,7 +265,6 @@ def test_no_story_of_a_publish_sends_two_keys_or_tells_an_untruth(
     told = settings(
         max_examples=int(os.environ.get("STORIES", "30")),
         stateful_step_count=12,
-        deadline=None,
         suppress_health_check=list(HealthCheck),
     )
     run_state_machine_as_test(Story, settings=told)
