@@ -20,11 +20,13 @@ from tests.accounts.factors import (
     HOST,
     PASSKEY,
     STEP,
+    WRONG_CODES,
     Key,
     add_passkey,
     browser_at_a_name,
     code_of,
     confirm,
+    new_secret,
     recovery_codes,
     set_up_app,
     sign_in,
@@ -91,8 +93,8 @@ def test_an_app_is_shown_a_picture_and_the_same_as_text(as_viewer: Client, vera:
 
 def test_an_app_that_shows_another_code_is_not_set_up(as_viewer: Client, vera: User) -> None:
     confirm(as_viewer, vera)
-    before = as_viewer.get(APP).content.decode().partition('id="secret">')[2][:32]
-    answer = as_viewer.post(APP, {"code": "000000"})
+    before = new_secret(as_viewer)
+    answer = as_viewer.post(APP, {"code": WRONG_CODES[0]})
     assert "Not set up: 1 problem" in say(answer)
     assert before in answer.content.decode()
     assert not Authenticator.objects.exists()
@@ -147,10 +149,12 @@ def test_a_code_is_good_once(secret: str) -> None:
 
 
 def test_the_code_that_set_up_an_app_is_used_up(as_viewer: Client, vera: User) -> None:
-    secret = set_up_app(as_viewer, vera)
+    confirm(as_viewer, vera)
+    code = code_of(new_secret(as_viewer))
+    assert as_viewer.post(APP, {"code": code}).url == CODES
     client = Client()
     sign_in(client, "vera")
-    answer = client.post(STEP, {"code": code_of(secret, steps=-1)})
+    answer = client.post(STEP, {"code": code})
     assert answer.status_code == 422
     assert "That code was used already." in say(answer)
 
@@ -167,8 +171,8 @@ def test_ten_wrong_codes_bring_the_same_pause_as_wrong_passwords(
     client: Client, secret: str
 ) -> None:
     sign_in(client, "vera")
-    for number in range(10):
-        answer = client.post(STEP, {"code": f"{number:06}"})
+    for code in WRONG_CODES[:10]:
+        answer = client.post(STEP, {"code": code})
     assert (answer.status_code, answer["Retry-After"]) == (429, "900")
     assert client.post(STEP, {"code": code_of(secret)}).status_code == 429
     assert sign_in(Client(), "vera").status_code == 429
@@ -177,9 +181,9 @@ def test_ten_wrong_codes_bring_the_same_pause_as_wrong_passwords(
 
 
 def test_the_right_password_in_between_wins_no_more_tries(client: Client, secret: str) -> None:
-    for number in range(10):
+    for code in WRONG_CODES[:10]:
         sign_in(client, "vera")
-        answer = client.post(STEP, {"code": f"{number:06}"})
+        answer = client.post(STEP, {"code": code})
     assert answer.status_code == 429
 
 
@@ -187,7 +191,7 @@ def test_wrong_codes_from_many_places_together_bring_a_pause_of_a_day(secret: st
     for number in range(30):
         client = Client(REMOTE_ADDR=f"203.0.113.{number}")
         sign_in(client, "vera")
-        assert client.post(STEP, {"code": "000000"}).status_code == 422
+        assert client.post(STEP, {"code": WRONG_CODES[0]}).status_code == 422
     elsewhere = Client(REMOTE_ADDR="198.51.100.7")
     sign_in(elsewhere, "vera")
     answer = elsewhere.post(STEP, {"code": code_of(secret)})
@@ -199,9 +203,9 @@ def test_wrong_codes_from_many_places_together_bring_a_pause_of_a_day(secret: st
 
 def test_what_was_typed_wrong_is_nowhere_kept(client: Client, secret: str) -> None:
     sign_in(client, "vera")
-    client.post(STEP, {"code": "873214"})
+    client.post(STEP, {"code": WRONG_CODES[-1]})
     kept = AccessAttempt.objects.get()
-    assert "873214" not in kept.post_data + kept.get_data
+    assert WRONG_CODES[-1] not in kept.post_data + kept.get_data
 
 
 def test_recovery_codes_are_shown_once(as_viewer: Client, vera: User) -> None:
@@ -317,11 +321,11 @@ def test_no_log_line_holds_a_secret_or_a_code(
     secret = set_up_app(here, vera)
     codes = recovery_codes(here)
     sign_in(client, "vera")
-    client.post(STEP, {"code": "873214"})
+    client.post(STEP, {"code": WRONG_CODES[-1]})
     client.post(STEP, {"code": codes[0]})
     said = caplog.text + str([record.__dict__ for record in caplog.records])
     assert "/accounts/settings/app/" in said
-    for word in (secret, "873214", *codes):
+    for word in (secret, WRONG_CODES[-1], *codes):
         # Six digits stand by chance within a clock's fraction or a thread's number.
         assert not re.search(rf"(?<![\w.]){word}(?![\w.])", said), word
 
