@@ -52,6 +52,12 @@ def audiences(count: int) -> str:
     return f"/pages/{page.pk}/?show=100"
 
 
+@pytest.fixture(autouse=True)
+def _counts_do_not_expire(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stop the clock by which a list's counts are made again every minute."""
+    monkeypatch.setattr("dashboard.ledger.queries.pages.time", lambda: 0.0)
+
+
 LISTS = [pages, pages_searched, people, audiences]
 
 
