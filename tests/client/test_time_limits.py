@@ -11,7 +11,8 @@ from dashboard.client import APIError, ConnectError, Executed, ResponseLostError
 from tests.client.clients import PAGE_REQUEST, PEOPLE, client_of, client_of_server, error_of
 from tests.client.small_server import answer, dribbles, says
 
-LIMIT_S = 0.4
+LIMIT_S = 1.0
+"""Enough to connect and send in, on a busy machine too."""
 SOON_S = 15.0
 """Without the limit each of these would take for ever; a busy machine may take a while."""
 SLOW = {
@@ -40,7 +41,7 @@ def within(seconds: float) -> Iterator[None]:
 def test_the_limit_holds_against_one_who_answers_slowly(how: str) -> None:
     with client_of_server(SLOW[how], timeout_s=LIMIT_S) as (client, server), within(SOON_S):
         error = error_of(ResponseLostError, client.people.list)
-    assert str(error) == "The service did not answer within 0.4 s."
+    assert str(error) == "The service did not answer within 1 s."
     assert len(server.requests) == 1
 
 
@@ -71,7 +72,7 @@ def test_the_limit_holds_over_retries() -> None:
 
 def test_its_end_is_the_end_of_that_connection_alone() -> None:
     # The second is answered within it, on a busy machine, too.
-    with client_of_server(says(), says(answer(PEOPLE)), timeout_s=2 * LIMIT_S) as (client, _):
+    with client_of_server(says(), says(answer(PEOPLE)), timeout_s=3 * LIMIT_S) as (client, _):
         error_of(ResponseLostError, client.people.list)
         assert client.people.list().total_count == 1
 
@@ -87,4 +88,4 @@ def test_a_port_that_accepts_nobody_was_never_reached() -> None:
             client_of(url, timeout_s=LIMIT_S) as client,
         ):
             error = error_of(ConnectError, client.people.list)
-    assert "127.0.0.1 did not accept a connection within 0.4 s" in str(error)
+    assert "127.0.0.1 did not accept a connection within 1 s" in str(error)

@@ -95,10 +95,13 @@ def test_a_hundred_calls_at_once_have_a_connection_each() -> None:
     together = Barrier(100)
 
     def answers_all_at_once(connection: socket.socket) -> None:
-        together.wait(timeout=20)
+        together.wait(timeout=60)
         connection.sendall(answer(PEOPLE))
 
-    with client_of_server(answers_all_at_once) as (client, _), ThreadPoolExecutor(100) as pool:
+    with (
+        client_of_server(answers_all_at_once, timeout_s=60.0) as (client, _),
+        ThreadPoolExecutor(100) as pool,
+    ):
         found = list(pool.map(lambda _: client.people.list().total_count, range(100)))
     assert found == [1] * 100
 
@@ -186,10 +189,11 @@ def test_what_is_not_http_is_said_to_be_so() -> None:
 
 
 def test_nobody_at_the_port_is_refused() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    with client_of(f"http://127.0.0.1:{port}") as client:
-        error = error_of(ConnectError, client.pages.create, PAGE_REQUEST)
+    # Taken and not listened at: nobody else can have it meanwhile.
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        with client_of(f"http://127.0.0.1:{taken.getsockname()[1]}") as client:
+            error = error_of(ConnectError, client.pages.create, PAGE_REQUEST)
     assert str(error) == "The service could not be reached: 127.0.0.1 refused the connection."
     assert error.executed is Executed.NO
 

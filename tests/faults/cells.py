@@ -13,8 +13,8 @@ from tests.faults.service import broken
 from tests.web.html import text
 from tests.web.remembering import know_audiences, know_pages, know_subscription
 
-LIMIT_S = 0.3
-"""The time limit of a call in the matrix."""
+LIMIT_S = 0.6
+"""The time limit of a call in the matrix, in which a busy machine connects and sends."""
 CALLS = 2
 """Calls of the broken operation that a page may wait for, one after the other."""
 OWN_S = 15.0

@@ -21,7 +21,7 @@ from tests.faults.kinds import Kind
 from tests.faults.pages import good_answer
 
 CLOSED = "The service closed the connection before it answered."
-NO_TIME = "The service did not answer within 0.3 s."
+NO_TIME = "The service did not answer within 0.6 s."
 OK = b"HTTP/1.1 200 OK\r\n"
 
 
@@ -82,7 +82,10 @@ FAULTS = [
     ),
     Fault("silence", lambda body: says(), Kind.LOST, NO_TIME),
     Fault(
-        "a slow first byte", lambda body: says(b"", answer(body), pause_s=0.6), Kind.LOST, NO_TIME
+        "a slow first byte",
+        lambda body: says(b"", answer(body), pause_s=2 * LIMIT_S),
+        Kind.LOST,
+        NO_TIME,
     ),
     Fault("a byte at a time, head", lambda body: dribbles(OK, b"X"), Kind.LOST, NO_TIME),
     Fault(

@@ -83,18 +83,18 @@ def pair(*, seconds: float) -> Iterator[tuple[TimedSocket, socket.socket]]:
 
 
 def test_a_byte_now_and_then_gains_no_time() -> None:
+    start = time.monotonic()
     with pair(seconds=0.3) as (timed, theirs):
         for _ in range(20):
             theirs.send(b"a")
-        start = time.monotonic()
         assert timed.recv(20) == b"a" * 20
         with pytest.raises(ConnectionResetError):
             timed.recv(1)
-    assert 0.2 < time.monotonic() - start < 3
+    assert 0.3 <= time.monotonic() - start < REQUEST_S / 2
 
 
 def test_what_is_large_gets_the_time_it_takes() -> None:
-    with pair(seconds=1) as (timed, theirs):
+    with pair(seconds=30) as (timed, theirs):
         before = timed.deadline
         theirs.sendall(b"a" * LEAST_BYTES_PER_S)
         received = 0
