@@ -1,14 +1,16 @@
-"""A clock that a test can advance."""
+"""Clocks that a test can advance."""
 
 import time
 from dataclasses import dataclass
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 
 @dataclass
 class Clock:
-    """A monotonic clock, ahead of the real one."""
+    """A clock, so many seconds ahead of another."""
 
     ahead_s: float = 0.0
 
@@ -21,4 +23,11 @@ def advanced_by_hand(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Replace `time.monotonic` by a clock, for the rest of a test."""
     clock, real = Clock(), time.monotonic
     monkeypatch.setattr(time, "monotonic", lambda: real() + clock.ahead_s)
+    return clock
+
+
+def stopped(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Stop `timezone.now` for the rest of a test; it goes on where the test advances it."""
+    clock, now = Clock(), timezone.now()
+    monkeypatch.setattr(timezone, "now", lambda: now + timedelta(seconds=clock.ahead_s))
     return clock

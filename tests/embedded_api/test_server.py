@@ -42,6 +42,7 @@ def environment(folder: Path) -> dict[str, str]:
         "ALLOWED_HOSTS": "127.0.0.1",
         "SECURE_COOKIES": "false",
         "DATABASE_URL": f"sqlite:///{folder / 'db.sqlite3'}",
+        "DJANGO_SETTINGS_MODULE": "tests.embedded_api.long_queue",
     }
 
 
