@@ -41,3 +41,14 @@ def made_once(name: str, make: Callable[[Path], None]) -> Path:
             make(half_made)
             half_made.rename(made)
     return made
+
+
+def is_first(name: str) -> bool:
+    """Tell whether no worker of the run has asked for that name yet."""
+    if not is_a_run():
+        return True
+    try:
+        (Path(os.environ[RUN]) / name).touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True

@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 import httpx
 
 from config.environment import BASE_DIR
-from tests.once import settings
+from tests.once import is_first, settings
 
 PATIENCE_S = 180
 """A server starts in two seconds on an idle machine."""
@@ -42,11 +42,11 @@ class Running:
     def kill(self) -> None:
         """Kill it and its workers at once, as in a power cut."""
         os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait(10)
+        self.process.wait(60)
 
 
 def free_port() -> int:
-    """Return an unused port below the system's ephemeral ports.
+    """Return an unused port below the system's ephemeral ports, another one at each call.
 
     An ephemeral port could be taken by another test's server before ours listens.
     """
@@ -54,7 +54,8 @@ def free_port() -> int:
         port = random.randrange(10_240, 32_000)
         with socket.socket() as listener, suppress(OSError):
             listener.bind(("127.0.0.1", port))
-            return port
+            if is_first(f"port-{port}"):
+                return port
 
 
 @contextmanager
@@ -124,7 +125,7 @@ def _wait(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while process.poll() is None and time.monotonic() < deadline:
         with suppress(httpx.TransportError):
-            httpx.get(url, timeout=5, verify=NO_TLS)
+            httpx.get(url, timeout=20, verify=NO_TLS)
             return
         time.sleep(0.05)
     raise AssertionError(f"Nothing answers at {url}. It said:\n{log.read_text()[-4000:]}")
