@@ -34,5 +34,5 @@ def own_database() -> Iterator[str]:
 
 
 def _run(statement: str) -> None:
-    with psycopg.connect(SERVER, autocommit=True, connect_timeout=5) as server:
+    with psycopg.connect(SERVER, autocommit=True, connect_timeout=60) as server:
         server.execute(statement)  # type: ignore[call-overload]  # the name is our own

@@ -42,7 +42,7 @@ def own_cache() -> Iterator[str]:
 def _claim() -> int:
     """Claim an empty database and return its number."""
     for number in range(8, 16):
-        with Redis.from_url(SERVER, db=number, socket_connect_timeout=5) as redis:
+        with Redis.from_url(SERVER, db=number, socket_connect_timeout=60) as redis:
             if not redis.dbsize() and redis.set(CLAIM, uuid.uuid4().hex, nx=True, ex=600):
                 return number
     raise RedisError(f"every database from 8 to 15 of {SERVER} is in use")

@@ -23,7 +23,9 @@ def switched_on(page: Page) -> str:
 
 def test_what_arrives_is_listed_and_shown(page: Page) -> None:
     address = switched_on(page)
-    sent = httpx.post(address, json=PUBLISHED, headers={"Authorization": "Bearer of a secret"})
+    sent = httpx.post(
+        address, json=PUBLISHED, headers={"Authorization": "Bearer of a secret"}, timeout=60
+    )
     assert sent.status_code == 200
     with page.expect_navigation():
         page.get_by_role("link", name="Look again").click()
@@ -41,8 +43,8 @@ def test_a_body_without_a_length_is_taken_and_one_without_end_is_not(page: Page)
         for _ in range(count):
             yield b"x" * 65_536
 
-    assert httpx.post(address, content=pieces(2)).status_code == 200
-    assert httpx.post(address, content=pieces(64)).status_code == 413
+    assert httpx.post(address, content=pieces(2), timeout=60).status_code == 200
+    assert httpx.post(address, content=pieces(64), timeout=60).status_code == 413
     page.reload()
     expect(page.locator("tbody tr").first).to_contain_text("128.0\xa0KB")
 
@@ -51,7 +53,7 @@ def test_it_answers_within_fifty_milliseconds(page: Page) -> None:
     address = switched_on(page)
 
     def median_ms() -> float:
-        with httpx.Client() as service:
+        with httpx.Client(timeout=60) as service:
             # All measurements together are fewer than it takes in a minute.
             answers = [service.post(address, json=PUBLISHED) for _ in range(10)]
         assert {answer.status_code for answer in answers} == {200}
@@ -65,4 +67,4 @@ def test_an_address_that_was_replaced_is_nothing_any_more(page: Page) -> None:
     page.get_by_text("Replace the address").first.click()
     page.get_by_role("button", name="Replace the address").click()
     expect(page.locator("#messages")).to_contain_text("The address is a new one.")
-    assert httpx.post(old, json={}).status_code == 404
+    assert httpx.post(old, json={}, timeout=60).status_code == 404

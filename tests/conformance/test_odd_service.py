@@ -61,7 +61,7 @@ def operator(service: Running, everyone: User, settings: Any) -> Iterator[Client
 
 
 def be(service: Running, mood: str) -> None:
-    httpx.post(f"{service.url}/mood", content=mood, verify=NO_TLS)
+    httpx.post(f"{service.url}/mood", content=mood, timeout=60, verify=NO_TLS)
 
 
 def look_around(operator: Client) -> None:

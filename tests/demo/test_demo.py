@@ -8,6 +8,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -129,12 +130,12 @@ def _people(running: Running) -> int:
     """Return the number of people, requested with the key that the demo prints."""
     words = running.log.read_text().split()
     key = next(word for word in words if word.startswith("prs_")).rstrip("'")
-    answer = httpx.get(f"{running.url}/v0/persons", headers={"x-api-key": key})
+    answer = httpx.get(f"{running.url}/v0/persons", headers={"x-api-key": key}, timeout=60)
     return int(answer.json()["totalCount"])
 
 
 def _assert_that_demo_can_log_in(running: Running) -> None:
-    with httpx.Client(base_url=running.url, follow_redirects=True) as browser:
+    with httpx.Client(base_url=running.url, follow_redirects=True, timeout=60) as browser:
         page = browser.get("/accounts/login/")
         token = page.text.split('name="csrfmiddlewaretoken" value="')[1].split('"')[0]
         form = {"username": "demo", "password": "demo", "csrfmiddlewaretoken": token}
@@ -149,9 +150,8 @@ def _assert_that_all_requests_share_a_cache(running: Running, browser: httpx.Cli
     browser.get("/pages/")
     cookies = {"sessionid": browser.cookies["sessionid"]}
     with ThreadPoolExecutor(10) as threads:  # At once, so that every process gets some.
-        asked = [
-            threads.submit(httpx.get, f"{running.url}/find/", cookies=cookies) for _ in range(20)
-        ]
+        look = partial(httpx.get, f"{running.url}/find/", cookies=cookies, timeout=60)
+        asked = [threads.submit(look) for _ in range(20)]
     pages = [each.result().text for each in asked]
     assert [page for page in pages if "Service answering" not in page] == []
 

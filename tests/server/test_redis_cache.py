@@ -94,7 +94,7 @@ def gate(settings: Any) -> Iterator[Gate]:
             "default": {
                 "BACKEND": "dashboard.server.redis_cache.FaultTolerantRedisCache",
                 "LOCATION": gate.url,
-                "OPTIONS": {"socket_connect_timeout": 0.5, "socket_timeout": 0.5},
+                "OPTIONS": {"socket_connect_timeout": 2, "socket_timeout": 2},
             }
         }
         yield gate

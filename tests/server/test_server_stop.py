@@ -82,10 +82,11 @@ def test_two_processes_are_counted_as_one_and_log_in_one_form(tmp_path: Path) ->
         dashboard.prepare()
         with dashboard.started(processes=2) as running, logged_in(running):
             for _ in range(20):
-                httpx.get(f"{running.url}/accounts/login/", verify=NO_TLS)
+                httpx.get(f"{running.url}/accounts/login/", timeout=60, verify=NO_TLS)
             headers = {"Authorization": f"Bearer {TOKEN}"}
             metrics = f"{running.url}/metrics"
-            said = {httpx.get(metrics, headers=headers, verify=NO_TLS).text for _ in range(8)}
+            with httpx.Client(headers=headers, timeout=60, verify=NO_TLS) as reader:
+                said = {reader.get(metrics).text for _ in range(8)}
             assert running.stop() == 0
         lines = running.log.read_text().splitlines()
     name = 'pressroom_requests_total{method="GET",status="200",view="login"} '

@@ -59,7 +59,7 @@ def test_what_one_learns_of_the_service_the_other_knows(pair: Pair) -> None:
         browser.headers["Referer"] = one.url
         log_in(browser)
         assert browser.get("/pages/page_1/").status_code == 200
-    assert httpx.get(f"{two.url}/health/ready").json() == {
+    assert httpx.get(f"{two.url}/health/ready", timeout=60).json() == {
         "ready": True,
         "checks": {"database": "ok", "migrations": "ok", "cache": "ok"},
         "service": "answering",

@@ -87,7 +87,7 @@ def offices(
     service = BusyService()
     with over_http(service) as service_url, database(request.param) as database_url:
         folder = tmp_path_factory.mktemp(request.param)
-        dashboard = Dashboard(folder, service_url, database_url=database_url)
+        dashboard = Dashboard(folder, service_url, database_url=database_url, timeout_s=60)
         dashboard.prepare()
         with dashboard.started() as one, dashboard.started() as two, logged_in(one) as browser:
             yield Office([one, two], browser, service)
