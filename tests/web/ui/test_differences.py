@@ -158,7 +158,8 @@ def test_no_text_before_marks_all_as_added() -> None:
 def test_no_text_takes_long(old: str, new: str, grain: DiffGranularity) -> None:
     start = time.process_time()
     difference = compare_texts(old, new)
-    assert time.process_time() - start < 3
+    # A tenth of it on a fast machine; what grows with the square of a text takes minutes.
+    assert time.process_time() - start < 10
     assert difference.grain == grain
     assert "".join(piece.text for p in difference.paragraphs for piece in p.new) == new
 

@@ -272,7 +272,8 @@ def test_2000_versions_come_in_parts_of_50_that_fit_together(
     start = time.process_time()
     with django_assert_max_num_queries(20):
         page = get(as_viewer, "version-list")
-    assert time.process_time() - start < 2
+    # Half a second on a fast machine, most of it to compile the templates.
+    assert time.process_time() - start < 5
     assert headings(page)[-1] == "Version 1952"
     assert "1,951 older versions" in text(page)
     link = next(a for a in elements(page, "a") if a.attributes.get("hx-target") == "#more")
