@@ -41,7 +41,7 @@ FLAGS = [
     "--process-per-site",
 ]
 # A machine on which many tests run at once takes its time.
-PATIENCE_S = 15
+PATIENCE_S = 30
 expect.set_options(timeout=PATIENCE_S * 1000)
 LOADING = ".htmx-request, [hx-trigger^=load]:not([data-polls])"
 NEXT_FRAME = "new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
@@ -150,7 +150,7 @@ def context(browser: Browser, server: Running, troubles: list[str]) -> Iterator[
         timezone_id="Europe/Berlin",
         locale="en-GB",
     )
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(PATIENCE_S * 1000)
     yield context
     context.close()
     assert troubles == []

@@ -13,7 +13,7 @@ from tests.browser.many_services import Places
 from tests.processes import Running
 from tests.web.publishing.publishing_service import PublishingService
 
-PATIENCE_MS = 30_000
+PATIENCE_MS = 60_000
 OPENER = "main a[href$='/publish/'][hx-target='#dialogs']"
 NOTE_WHAT_GOES = """window.gone = [];
   new MutationObserver((changes) => {

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.browser.addresses import addresses
 from tests.browser.barriers import WHOLE, barriers, barriers_of_colour
-from tests.browser.conftest import confirm, open_page, settle, sign_in
+from tests.browser.conftest import PATIENCE_S, confirm, open_page, settle, sign_in
 from tests.browser.layers import layers
 from tests.browser.modes import TOO_WIDE, wrong_in_other_modes
 from tests.browser.weight import (
@@ -45,7 +45,7 @@ def profile(browser: Browser, server: Running) -> Iterator[BrowserContext]:
     context = browser.new_context(
         base_url=server.url, reduced_motion="reduce", timezone_id="Asia/Kolkata"
     )
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(PATIENCE_S * 1000)
     context.add_init_script(NOTE_SHIFTS)
     sign_in(context)
     confirm(context.new_page())

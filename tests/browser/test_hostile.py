@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext
 
 from dashboard.contract.wire import MAX_IDENTIFIER_BYTES
-from tests.browser.conftest import open_page, settle, sign_in
+from tests.browser.conftest import PATIENCE_S, open_page, settle, sign_in
 from tests.browser.hostile_service import ALL_MARKUP, FIELDS, HostileService, addresses, rounds
 from tests.dashboards import Dashboard, hidden, logged_in, over_http
 from tests.processes import Running
@@ -67,7 +67,7 @@ def profile(
 ) -> Iterator[BrowserContext]:
     """Root's browser, with our policy and with none: the markup itself must be harmless."""
     context = browser.new_context(base_url=dashboard.url, bypass_csp=request.param)
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(PATIENCE_S * 1000)
     context.add_init_script(NOTE_RUNS)
     sign_in(context, "root")
     yield context

@@ -25,7 +25,7 @@ def test_what_is_on_its_way_moves_by_itself(page: Page) -> None:
     late = page.locator("#needs-attention li", has_text="Pending").first
     other = page.locator(f"#{late.get_attribute('id')} a.lead")
     other.focus()
-    expect(row).to_have_count(0, timeout=40_000)
+    expect(row).to_have_count(0, timeout=60_000)
     expect(page.locator("#flight-announcement")).to_contain_text(f"of {name}: published.")
     expect(other).to_be_focused()
 
@@ -38,7 +38,7 @@ def test_a_look_waits_while_nobody_looks(page: Page) -> None:
         "Object.defineProperty(document, 'hidden', {get: () => !window.somebodyLooks})"
     )
     page.goto("/")
-    expect(page.locator("#flight[data-held]")).to_be_attached(timeout=30_000)
+    expect(page.locator("#flight[data-held]")).to_be_attached()
     assert looks == []
     # They look away again at once: what comes later would not be told from what is made up for.
     page.evaluate(

@@ -19,7 +19,7 @@ from tests.dashboards import Dashboard, over_http
 from tests.processes import Running, free_port
 from tests.web.publishing.publishing_service import PublishingService, accepts, answers, now
 
-PATIENCE_MS = 30_000
+PATIENCE_MS = 60_000
 NOTE_THE_SWAP = """window.swapped = new Promise((done) => {
   document.addEventListener("htmx:afterSwap", () => {
     if (document.getElementById("pub-h")?.textContent.includes("is live")) done();

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.accounts.factors import code_of
 from tests.browser.barriers import barriers
-from tests.browser.conftest import open_page
+from tests.browser.conftest import PATIENCE_S, open_page
 from tests.browser.test_markup import wrong_with
 from tests.processes import Running
 
@@ -19,7 +19,7 @@ def page(browser: Browser, server: Running, troubles: list[str]) -> Iterator[Pag
     """A tab at the demo's name: browsers make no passkeys for a number."""
     address = server.url.replace("127.0.0.1", "localhost")
     context = browser.new_context(base_url=address, reduced_motion="reduce")
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(PATIENCE_S * 1000)
     yield open_page(context, troubles)
     context.close()
     # The computer's own name is no other site.

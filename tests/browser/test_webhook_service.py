@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests import wire
-from tests.browser.conftest import log_in, open_page, until
+from tests.browser.conftest import PATIENCE_S, log_in, open_page, until
 from tests.dashboards import Dashboard, hidden, logged_in, over_http
 from tests.processes import Running
 from tests.web.webhooks.webhook_service import WebhookService, accepts, answers
@@ -61,7 +61,7 @@ def page(
     """The subscription's page, with and without JavaScript."""
     held[0] = service
     context = browser.new_context(base_url=address, java_script_enabled=request.param)
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(PATIENCE_S * 1000)
     yield log_in(open_page(context, []), "root", to=PAGE)
     context.close()
 

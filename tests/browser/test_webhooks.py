@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.barriers import barriers
-from tests.browser.conftest import log_in
+from tests.browser.conftest import PATIENCE_S, log_in
 from tests.processes import Running
 
 
@@ -16,7 +16,7 @@ from tests.processes import Running
 def plain(browser: Browser, server: Running) -> Iterator[Page]:
     """A tab in which no script runs."""
     context = browser.new_context(base_url=server.url, java_script_enabled=False)
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(PATIENCE_S * 1000)
     yield context.new_page()
     context.close()
 
