@@ -280,9 +280,10 @@ def test_what_is_on_its_way_is_dated_by_looks_that_date_nothing_else(
         wire.audience(audienceId="rests", latestVersion=wire.version(status="draft")),
     )
     recording.record_audiences("page_1", seen)
-    before = timezone.now() - timedelta(seconds=seconds)
+    now = timezone.now()
+    before = now - timedelta(seconds=seconds)
     AudienceRecord.objects.update(last_seen_at=before)
-    recording.record_audiences("page_1", seen)
+    recording.record_audiences("page_1", seen, read_at=now)
     noted = AudienceRecord.objects.filter(last_seen_at__gt=before)
     assert {*noted.values_list("audience_id", flat=True)} == dated
 
