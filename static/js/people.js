@@ -10,7 +10,7 @@ const isOverList = () => listBefore !== null && listBefore.rows === document.get
 // Mark the row of the open person; the rest of the list is not replaced.
 function markRow() {
   if (!panel()) return;
-  const open = panel().dataset.address;
+  const open = panel().dataset.url;
   for (const link of rowLinks()) {
     const isOpen = link.getAttribute("href") === open;
     link.closest("tr").classList.toggle("selected", isOpen);
@@ -25,35 +25,35 @@ function closePerson() {
     history.back();
     return;
   }
-  const way = panel().querySelector("[data-close-person]");
-  history.replaceState(history.state, "", isOverList() ? listBefore.address : way.href);
+  const close = panel().querySelector("[data-close-person]");
+  history.replaceState(history.state, "", isOverList() ? listBefore.url : close.href);
   hidePerson();
 }
 
 function hidePerson() {
-  const link = rowLinks().find((one) => one.getAttribute("href") === panel().dataset.address);
+  const link = rowLinks().find((one) => one.getAttribute("href") === panel().dataset.url);
   panel().hidden = true;
-  delete panel().dataset.address;
+  delete panel().dataset.url;
   panel().replaceChildren();
   markRow();
-  showAddress();
+  updateRefreshLink();
   (link ?? document.getElementById("people-q")).focus();
 }
 
 // Let the refresh link load what is shown now.
-function showAddress() {
-  const again = panel() && document.querySelector("[data-refresh]");
-  if (again) again.href = location.href;
+function updateRefreshLink() {
+  const refresh = panel() && document.querySelector("[data-refresh]");
+  if (refresh) refresh.href = location.href;
 }
 
 document.addEventListener("htmx:beforeRequest", (event) => {
   if (event.detail.target?.id !== "person" || !panel().hidden) return;
-  listBefore = { address: location.href, rows: document.getElementById("rows") };
+  listBefore = { url: location.href, rows: document.getElementById("rows") };
 });
 // On Back, before htmx requests the page.
 document.addEventListener("htmx:historyCacheMiss", (event) => {
   if (!panel() || panel().hidden || !isOverList()) return;
-  if (location.href !== listBefore.address) return;
+  if (location.href !== listBefore.url) return;
   event.preventDefault();
   hidePerson();
 });
@@ -63,7 +63,7 @@ const showRow = () => document.querySelector("#rows tr.selected")?.scrollIntoVie
 document.addEventListener("DOMContentLoaded", showRow);
 document.addEventListener("htmx:historyRestore", showRow);
 for (const moved of ["htmx:pushedIntoHistory", "htmx:replacedInHistory"]) {
-  document.addEventListener(moved, showAddress);
+  document.addEventListener(moved, updateRefreshLink);
 }
 
 document.addEventListener("click", (event) => {
@@ -85,57 +85,57 @@ document.addEventListener("keydown", (event) => {
 async function save(link) {
   if (link.getAttribute("aria-disabled")) return;
   const line = document.getElementById("people-saved");
-  const written = (count) => Number(count).toLocaleString(link.dataset.language);
-  const total = written(link.dataset.total);
+  const format = (count) => Number(count).toLocaleString(link.dataset.language);
+  const total = format(link.dataset.total);
   link.setAttribute("aria-disabled", "true");
-  line.textContent = `Reading ${total}`;
+  line.textContent = `Exporting ${total}…`;
   try {
-    const answer = await fetch(link.href);
-    if (!answer.headers.get("content-type")?.startsWith("text/csv")) {
+    const response = await fetch(link.href);
+    if (!response.headers.get("content-type")?.startsWith("text/csv")) {
       location.assign(link.href); // an error page
       return;
     }
-    const { pieces, rows } = await read(answer, (done) => {
-      line.textContent = `${written(done)} of ${total} read`;
+    const { pieces, rows } = await read(response, (done) => {
+      line.textContent = `Exported ${format(done)} of ${total}…`;
     });
     const table = new Blob(pieces, { type: "text/csv" });
-    download(table, nameOf(answer));
+    download(table, nameOf(response));
     line.textContent = (await isWhole(table))
-      ? `${written(rows)} rows saved`
-      : "Saved in part: the last line says why";
+      ? `Saved ${format(rows)} rows`
+      : "Incomplete: see the last line of the file";
   } catch {
-    line.textContent = "Nothing saved: the export broke off. Try again.";
+    line.textContent = "Export failed. Try again.";
   }
   link.removeAttribute("aria-disabled");
 }
 
-async function read(answer, tell) {
+async function read(response, onProgress) {
   const pieces = [];
   let rows = -1; // the first line is the header
   let isQuoted = false;
-  let toldAt = Date.now();
-  const reader = answer.body.getReader();
+  let reportedAt = Date.now();
+  const reader = response.body.getReader();
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
     pieces.push(part.value);
     for (const byte of part.value) {
       if (byte === 34) isQuoted = !isQuoted;
       else if (byte === 10 && !isQuoted) rows += 1;
     }
-    if (Date.now() - toldAt < 500) continue;
-    toldAt = Date.now();
-    tell(Math.max(rows, 0));
+    if (Date.now() - reportedAt < 500) continue;
+    reportedAt = Date.now();
+    onProgress(Math.max(rows, 0));
   }
   return { pieces, rows };
 }
 
-// An incomplete file says so in its last line.
+// The last line of an incomplete file explains what is missing.
 async function isWhole(table) {
   const end = await table.slice(-2000).text();
-  return !/^"?(Cut here after|Left out, as) /m.test(end);
+  return !/^"?(Incomplete, |Unreadable, not exported)/m.test(end);
 }
 
-function nameOf(answer) {
-  return /filename="([^"]+)"/.exec(answer.headers.get("content-disposition"))?.[1] ?? "people.csv";
+function nameOf(response) {
+  return /filename="([^"]+)"/.exec(response.headers.get("content-disposition"))?.[1] ?? "people.csv";
 }
 
 function download(blob, name) {

@@ -82,7 +82,7 @@ def test_more_is_loaded_below_and_the_keyboard_goes_on_there(page: Page) -> None
     page.get_by_role("link", name="Load 50 more").press("Enter")
     expect(rows).to_have_count(100)
     expect(rows.nth(50).locator("a")).to_be_focused()
-    expect(page.locator("#list-foot")).to_contain_text("100 of")
+    expect(page.locator("#list-pagination")).to_contain_text("100 of")
     expect(page).to_have_url(re.compile(r"/people/\?q=bright&show=100$"))
     page.reload()
     expect(rows).to_have_count(100)
@@ -203,7 +203,7 @@ def test_an_export_says_how_far_it_is_and_saves_every_row(page: Page) -> None:
     log_in(page, to="/people/")
     with page.expect_download() as saving:
         page.get_by_role("link", name="Export 5,000 as CSV").click()
-    expect(page.locator("#people-saved")).to_have_text("5,000 rows saved")
+    expect(page.locator("#people-saved")).to_have_text("Saved 5,000 rows")
     assert re.fullmatch(r"people-\d{4}-\d\d-\d\d\.csv", saving.value.suggested_filename)
     with saving.value.path().open(newline="", encoding="utf-8-sig") as file:
         assert len(list(csv.reader(file))) == 5_001
@@ -211,12 +211,12 @@ def test_an_export_says_how_far_it_is_and_saves_every_row(page: Page) -> None:
 
 def test_an_export_that_was_cut_is_not_said_to_be_whole(page: Page) -> None:
     log_in(page, to="/people/")
-    cut = '\ufeffPerson\r\nprospect_1\r\n"Cut here after 1 of 5,000: Nobody answered."\r\n'
+    cut = '\ufeffPerson\r\nprospect_1\r\n"Incomplete, 1 of 5,000 exported: No response."\r\n'
     page.route(
         "**/people/export.csv", lambda route: route.fulfill(body=cut, content_type="text/csv")
     )
     page.get_by_role("link", name="Export 5,000 as CSV").click()
-    expect(page.locator("#people-saved")).to_have_text("Saved in part: the last line says why")
+    expect(page.locator("#people-saved")).to_have_text("Incomplete: see the last line of the file")
 
 
 def test_an_export_that_never_began_leads_to_the_reason(page: Page) -> None:
@@ -250,15 +250,15 @@ def test_without_javascript_people_are_found_opened_and_left(
     page.keyboard.press("Enter")
     expect(page.locator("#rows mark").first).to_be_visible()
     page.get_by_role("link", name="Load 50 more").click()
-    expect(page.locator("#list-foot")).to_contain_text("51 to 100 of")
+    expect(page.locator("#list-pagination")).to_contain_text("51 to 100 of")
     link = page.locator("#rows a").nth(3)
     name = link.inner_text()
     link.click()
     expect(page.locator("#person h2")).to_have_text(name)
     page.get_by_role("link", name="Close").click()
-    expect(page.locator("#list-foot")).to_contain_text("51 to 100 of")
+    expect(page.locator("#list-pagination")).to_contain_text("51 to 100 of")
     page.get_by_role("link", name="Previous").click()
-    expect(page.locator("#list-foot")).to_contain_text("50 of")
+    expect(page.locator("#list-pagination")).to_contain_text("50 of")
     context.close()
 
 

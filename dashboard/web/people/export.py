@@ -36,7 +36,7 @@ def first_page(words: str) -> ListEnvelope[Person]:
 def rows(words: str, first: ListEnvelope[Person]) -> Iterator[Cells]:
     """Yield one row per person, then a row on anything that is missing.
 
-    Reads on from the first page until the service says that there is no more; raises nothing.
+    Reads from the first page until the service reports no more; raises nothing.
     """
     page, done, unreadable, used = first, 0, 0, set[str]()
     while True:
@@ -53,21 +53,21 @@ def rows(words: str, first: ListEnvelope[Person]) -> Iterator[Cells]:
             except APIError as error:
                 problem = str(error)
         if problem:
-            yield (f"Cut here after {done:,} of {page.total_count:,}: {problem}",)
+            yield (f"Incomplete, {done:,} of {page.total_count:,} exported: {problem}",)
             break
     if unreadable:
-        yield (f"Left out, as they could not be read: {unreadable:,}.",)
+        yield (f"Unreadable, not exported: {unreadable:,}.",)
 
 
 def _next_page_problem(page: ListEnvelope[Person], used: set[str]) -> str:
     """Return why the next page can't be requested; "" if it can."""
     if not page.next_cursor:
-        return "The service says there is more, and gives no way to ask for it."
+        return "The service reports more but returned no cursor."
     if page.next_cursor in used:
-        return "The service leads back to a part that was read already."
+        return "The service returned a cursor that was already used."
     if not (page.items or page.unreadable):
-        return "The service says there is more, and sends nothing."
-    return "The list has no end." if len(used) == MAX_PAGES else ""
+        return "The service reports more but returned an empty page."
+    return f"The list didn't end after {MAX_PAGES:,} pages." if len(used) == MAX_PAGES else ""
 
 
 def _cells(person: Person) -> Cells:

@@ -24,12 +24,12 @@ class PersonRow:
     person: Person
     number: int
     """Their position in the whole result, counted from 1."""
-    address: str
+    url: str
     """The URL that opens them."""
     marked: PersonMatch
 
     @property
-    def mail_address(self) -> str:
+    def mailto_url(self) -> str:
         """The mailto link of their email, quoted so that it can't set mail headers."""
         return "mailto:" + quote(self.person.email or "", safe="@")
 
@@ -77,35 +77,35 @@ class OpenPerson:
     has_more_audiences: bool = False
 
 
-def people_part(query: PeopleQuery) -> PeopleListContext:
+def read_people_list(query: PeopleQuery) -> PeopleListContext:
     """Read a window of the list, or its start if the service rejects the cursor.
 
     Raises APIError.
     """
     try:
-        return _part(query, _read(query))
+        return _to_context(query, _read(query))
     except (InvalidRequestError, NotFoundError):
         if not query.at.cursor and query.size == PAGE_SIZE:
             raise
     start = replace(query.first, person=query.person)
-    return replace(_part(start, _read(start)), is_restarted=True)
+    return replace(_to_context(start, _read(start)), is_restarted=True)
 
 
-def open_person(part: PeopleListContext) -> OpenPerson:
+def open_person(people: PeopleListContext) -> OpenPerson:
     """Find the open person in the list, and their audiences in the ledger: one query."""
-    query = part.query
-    for index, row in enumerate(part.rows):
+    query = people.query
+    for index, row in enumerate(people.rows):
         is_open = (
             row.person.person_id == query.person
             if query.person
-            else (not row.person.person_id and row.number - part.before == query.row)
+            else (not row.person.person_id and row.number - people.before == query.row)
         )
         if is_open:
             audiences = list(audiences_of_person(row.person.person_id or "")[: MAX_AUDIENCES + 1])
             return OpenPerson(
                 row=row,
-                previous=part.rows[index - 1] if index else None,
-                next=part.rows[index + 1] if index + 1 < len(part.rows) else None,
+                previous=people.rows[index - 1] if index else None,
+                next=people.rows[index + 1] if index + 1 < len(people.rows) else None,
                 audiences=audiences[:MAX_AUDIENCES],
                 has_more_audiences=len(audiences) > MAX_AUDIENCES,
             )
@@ -116,19 +116,19 @@ def _read(query: PeopleQuery) -> ListEnvelope[Person]:
     return read_people(words=query.words, cursor=query.at.cursor or None, limit=query.size)
 
 
-def _part(query: PeopleQuery, found: ListEnvelope[Person]) -> PeopleListContext:
-    part = PeopleListContext(
+def _to_context(query: PeopleQuery, found: ListEnvelope[Person]) -> PeopleListContext:
+    people = PeopleListContext(
         query=query,
         rows=_rows(query, found),
         total=found.total_count,
         unreadable=found.unreadable,
     )
     if not found.has_more:
-        return part
+        return people
     # A cursor that was used already would lead in a circle.
     if not found.next_cursor or query.has_been_at(found.next_cursor):
-        return replace(part, is_cut=True)
-    return replace(part, next=query.further(PageCursor(part.shown, found.next_cursor)))
+        return replace(people, is_cut=True)
+    return replace(people, next=query.further(PageCursor(people.shown, found.next_cursor)))
 
 
 def _rows(query: PeopleQuery, found: ListEnvelope[Person]) -> list[PersonRow]:
@@ -140,7 +140,7 @@ def _rows(query: PeopleQuery, found: ListEnvelope[Person]) -> list[PersonRow]:
         PersonRow(
             person=person,
             number=query.at.before + index + 1,
-            address=url_of(person.person_id or "", index + 1),
+            url=url_of(person.person_id or "", index + 1),
             marked=PersonMatch(person, words),
         )
         for index, person in zip(indexes, found.items, strict=True)

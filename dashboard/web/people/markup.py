@@ -28,9 +28,9 @@ def marked_field(found: PersonMatch, name: str) -> SafeString:
     return format_html("<bdi>{}</bdi>", render_segments(segments)) if segments else SafeString()
 
 
-def found_beyond(found: PersonMatch, shown: str) -> list[tuple[str, str]]:
+def matches_outside(found: PersonMatch, shown: str) -> list[tuple[str, str]]:
     """Return names and labels of fields with a match that none of the `shown` ones has.
 
     `shown` separates the names by blanks.
     """
-    return [(name, LABELS[name]) for name in found.found_beyond(*shown.split())]
+    return [(name, LABELS[name]) for name in found.matches_outside(*shown.split())]

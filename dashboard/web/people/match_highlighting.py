@@ -37,7 +37,7 @@ class PersonMatch:
         return {name: FoldedText.from_text(getattr(self.person, name) or "") for name in SEARCHED}
 
     @property
-    def unseen(self) -> list[str]:
+    def unmatched(self) -> list[str]:
         """The words that no field contains."""
         return [word for word, fields in self.places.items() if not fields]
 
@@ -46,8 +46,8 @@ class PersonMatch:
         """Whether the name or email, visible at any width, contains each word."""
         return all(fields & {"name", "email"} for fields in self.places.values())
 
-    def found_beyond(self, *shown: str) -> list[str]:
+    def matches_outside(self, *shown: str) -> list[str]:
         """Return the fields that contain a word which none of the shown ones contains."""
-        unseen = (fields for fields in self.places.values() if not fields.intersection(shown))
-        beyond = set[str]().union(*unseen)
+        unmatched = (fields for fields in self.places.values() if not fields.intersection(shown))
+        beyond = set[str]().union(*unmatched)
         return [name for name in SEARCHED if name in beyond]

@@ -124,14 +124,14 @@ class PeopleQuery:
 
         It contains the id, or the row if there is no id.
         """
-        closed = self.closed.address
+        closed = self.closed.url
         start = f"{closed}{'&' if '?' in closed else '?'}"
         return lambda person_id, row: (
             f"{start}person={quote_plus(person_id)}" if person_id else f"{start}row={row}"
         )
 
     @cached_property
-    def address(self) -> str:
+    def url(self) -> str:
         """The URL of this query, such as `/people/?q=ada`."""
         params: dict[str, object] = {
             "q": self.words,
@@ -146,7 +146,7 @@ class PeopleQuery:
         return cached_reverse("people-list") + (f"?{query}" if query else "")
 
     @property
-    def export_address(self) -> str:
+    def export_url(self) -> str:
         """The URL of the CSV export."""
         query = urlencode({"q": self.words}) if self.words else ""
         return cached_reverse("people-export") + (f"?{query}" if query else "")

@@ -14,7 +14,12 @@ from django_htmx.http import push_url, replace_url, reswap, retarget
 
 from dashboard.client import APIError
 from dashboard.web.people import export
-from dashboard.web.people.listing import OpenPerson, PeopleListContext, open_person, people_part
+from dashboard.web.people.listing import (
+    OpenPerson,
+    PeopleListContext,
+    open_person,
+    read_people_list,
+)
 from dashboard.web.people.query import PeopleQuery
 from dashboard.web.ui.csv import csv_response
 from dashboard.web.ui.failures import explain
@@ -24,7 +29,7 @@ from dashboard.web.ui.load_more import browser_query
 LIST = "people/list.html"
 PARTS = ("results", "rows", "person")
 # The partial that shows the error, by the target of the request.
-ERROR_PARTIALS = {"results": "results", "rows": "list-foot", "person": "person"}
+ERROR_PARTIALS = {"results": "results", "rows": "list-pagination", "person": "person"}
 
 
 @require_GET
@@ -33,25 +38,25 @@ def people_list(request: Request) -> HttpResponse:
     """List or search people by `?q= cursor=`; `person=` opens one of them."""
     query = PeopleQuery.from_params(request.GET)
     try:
-        part = people_part(query)
+        people = read_people_list(query)
     except APIError as error:
         return _show_failure(request, query, error)
-    opened = open_person(part) if part.query.is_open else None
+    opened = open_person(people) if people.query.is_open else None
     context = {
         "here": "people",
-        "query": part.query,
-        "part": part,
+        "query": people.query,
+        "people": people,
         "failure": None,
         "opened": opened,
-        "shows_person": part.query.is_open,
+        "shows_person": people.query.is_open,
         "keeps_focus": _keeps_focus(request, opened),
     }
-    if part.is_restarted and request.htmx.target in ("rows", "person"):
-        response = _show_in(request, "results", context | {"brings_all": True})
-        return _with_browser_url(request, part.query, response)
-    context["brings_all"] = request.htmx.target == "results"
+    if people.is_restarted and request.htmx.target in ("rows", "person"):
+        response = _show_in(request, "results", context | {"updates_toolbar": True})
+        return _with_browser_url(request, people.query, response)
+    context["updates_toolbar"] = request.htmx.target == "results"
     response = render_partial(request, LIST, context, parts=PARTS)
-    return _with_rows_added(request, part, _with_browser_url(request, query, response))
+    return _with_rows_added(request, people, _with_browser_url(request, query, response))
 
 
 @require_GET
@@ -68,27 +73,29 @@ def people_export(request: Request) -> StreamingHttpResponse:
 def _show_failure(request: Request, query: PeopleQuery, error: APIError) -> HttpResponse:
     """Render the error in the target's partial; the search stays as typed."""
     failure = explain(error)
-    part = ERROR_PARTIALS.get(request.htmx.target or "")
+    partial = ERROR_PARTIALS.get(request.htmx.target or "")
     context = {
         "here": "people",
         "query": query,
-        "part": None,
+        "people": None,
         "opened": None,
         "failure": failure,
         "keeps_focus": False,
-        "shows_person": part == "person",
-        "brings_all": part == "results",
+        "shows_person": partial == "person",
+        "updates_toolbar": partial == "results",
     }
-    if part is None or request.htmx.history_restore_request:
+    if partial is None or request.htmx.history_restore_request:
         return render_partial(request, LIST, context, status=failure.status)
-    response = _show_in(request, part, context, status=failure.status)
+    response = _show_in(request, partial, context, status=failure.status)
     return _with_browser_url(request, query, response)
 
 
-def _show_in(request: Request, part: str, context: dict[str, Any], **options: Any) -> HttpResponse:
+def _show_in(
+    request: Request, partial: str, context: dict[str, Any], **options: Any
+) -> HttpResponse:
     """Render a partial other than the target of the request."""
-    response = render(request, f"{LIST}#{block_name(part)}", context, **options)
-    return reswap(retarget(response, f"#{part}"), "outerHTML")
+    response = render(request, f"{LIST}#{block_name(partial)}", context, **options)
+    return reswap(retarget(response, f"#{partial}"), "outerHTML")
 
 
 def _with_browser_url(request: Request, query: PeopleQuery, response: HttpResponse) -> HttpResponse:
@@ -97,7 +104,7 @@ def _with_browser_url(request: Request, query: PeopleQuery, response: HttpRespon
     Only the first letter of a search and the first open person become history entries, so Back
     undoes the whole search or closes the person.
     """
-    shown = _shown(request)
+    shown = _browser_people_query(request)
     is_step = {
         "results": bool(shown.words) != bool(query.words),
         "person": not shown.is_open,
@@ -106,21 +113,25 @@ def _with_browser_url(request: Request, query: PeopleQuery, response: HttpRespon
         query = query.opened_in(shown)
     if is_step is None:
         return response
-    return (push_url if is_step else replace_url)(response, query.address)
+    return (push_url if is_step else replace_url)(response, query.url)
 
 
 def _with_rows_added(
-    request: Request, part: PeopleListContext, response: HttpResponse
+    request: Request, people: PeopleListContext, response: HttpResponse
 ) -> HttpResponse:
     """Set the browser's URL to the earlier and the added rows, for Back and reload."""
     if request.htmx.target != "rows":
         return response
-    shown = _shown(request)
-    grown = shown.grown(part.query, part.shown) if shown.words == part.query.words else part.query
-    return replace_url(response, grown.address)
+    shown = _browser_people_query(request)
+    grown = (
+        shown.grown(people.query, people.shown)
+        if shown.words == people.query.words
+        else people.query
+    )
+    return replace_url(response, grown.url)
 
 
-def _shown(request: Request) -> PeopleQuery:
+def _browser_people_query(request: Request) -> PeopleQuery:
     """Return the query of the URL that the browser shows."""
     return PeopleQuery.from_params(browser_query(request))
 

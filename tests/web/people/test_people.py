@@ -100,7 +100,7 @@ def test_a_match_in_a_field_the_row_lacks_is_said(as_viewer: Client, far_end: Fa
     html = get(as_viewer, "/people/?q=count")
     assert "Slug: <bdi><mark>count</mark>ess-7</bdi>" in html
     html = get(as_viewer, "/people/?q=ada+babbage")
-    assert "Matched by the service: “babbage” stands in no field shown" in text(html)
+    assert "Matched by the service: “babbage” isn’t in any field shown" in text(html)
 
 
 def test_the_embedded_service_finds_by_every_word(as_viewer: Client) -> None:
@@ -241,13 +241,13 @@ def test_the_plain_list_goes_forth_and_back(as_viewer: Client, far_end: FarEnd) 
     second = get(as_viewer, link(first, "Load 50 more"))
     third = get(as_viewer, link(second, "Load 20 more"))
     assert "101 to 120 of 120 matches." in text(third)
-    assert "100 come before these." in text(third)
+    assert "100 earlier results" in text(third)
     back = get(as_viewer, link(third, "Previous"))
     assert "51 to 100 of 120 matches." in text(back)
     start = get(as_viewer, link(back, "Previous"))
     assert "50 of 120 matches." in text(start)
     assert "Previous" not in text(start)
-    assert link(third, "From the start") == "/people/?q=person"
+    assert link(third, "Back to start") == "/people/?q=person"
     sent = [request.url.params.get("cursor") for request in far_end.sent]
     assert sent == [None, "c50", "c100", "c50", None]
 
@@ -267,7 +267,7 @@ def test_the_way_back_stays_short_in_an_address(as_viewer: Client, far_end: FarE
         address = link(html, "Load ")
         assert len(address) < 2_000
     assert "Previous" in text(html)
-    assert "From the start" in text(html)
+    assert "Back to start" in text(html)
 
 
 def test_a_cursor_of_unknown_origin_leads_back_to_the_start_alone(
@@ -275,9 +275,9 @@ def test_a_cursor_of_unknown_origin_leads_back_to_the_start_alone(
 ) -> None:
     far_end.answer = part_of_120
     html = get(as_viewer, "/people/?cursor=c50&after=nonsense&back=junk&back=-&back=x-c3")
-    assert "Others come before these." in text(html)
+    assert "Earlier results not shown" in text(html)
     assert "Previous" not in text(html)
-    assert link(html, "From the start") == "/people/"
+    assert link(html, "Back to start") == "/people/"
 
 
 @pytest.mark.same_on_any_database
@@ -296,7 +296,7 @@ def test_a_refused_cursor_starts_again_and_says_so(
     response = as_viewer.get("/people/?q=ada&cursor=old&after=50", headers=headers)
     html = response.content.decode()
     assert response.status_code == 200
-    assert "This is the list from its start" in text(html)
+    assert "Showing it from the start" in text(html)
     assert "1 of 1 match." in text(html)
     assert response.get("HX-Retarget") == ("#results" if target else None)
 
@@ -310,28 +310,28 @@ def test_a_cursor_that_leads_back_ends_the_list(
     found = wire.envelope(wire.person(), hasMore=True, totalCount=9, nextCursor="c7")
     far_end.answers(200, json=found)
     html = get(as_viewer, address)
-    assert "gives no way to ask for it" in text(html)
+    assert "the API can’t return them" in text(html)
     assert by_id(html, "load-more") is None
 
 
 def test_an_empty_part_with_more_asks_before_it_goes_on(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answers(200, json=wire.envelope(hasMore=True, totalCount=9, nextCursor="c1"))
     html = get(as_viewer, "/people/")
-    assert "sent nobody here" in text(html)
-    assert "cursor=c1" in link(html, "Ask for the next part")
+    assert "returned no people here, but reports more" in text(html)
+    assert "cursor=c1" in link(html, "Load next page")
     assert len(far_end.sent) == 1
 
 
 def test_nobody_is_said_in_each_case(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answers(200, json=wire.envelope())
     assert "No people yet" in text(get(as_viewer, "/people/"))
-    assert "Nobody matches “zebra”" in text(get(as_viewer, "/people/?q=zebra"))
-    assert "Nobody further after the first 50" in text(
+    assert "No people match “zebra”" in text(get(as_viewer, "/people/?q=zebra"))
+    assert "No more people after the first 50" in text(
         get(as_viewer, "/people/?cursor=c50&after=50")
     )
     assert "Export" not in text(get(as_viewer, "/people/"))
     far_end.answers(200, json=wire.envelope(totalCount=12))
-    assert "counts 12, and sent none of them" in text(get(as_viewer, "/people/"))
+    assert "reports 12, but returned none" in text(get(as_viewer, "/people/"))
 
 
 def test_one_item_that_cant_be_read_costs_one_line(as_viewer: Client, far_end: FarEnd) -> None:
@@ -353,7 +353,7 @@ def test_nothing_given_is_said_field_by_field(as_viewer: Client, far_end: FarEnd
     panel = text(opened[opened.index("<aside") :])
     assert "No name 2 of 2 people" in panel
     assert "Person Not given Email Not given Domain Empty text" in panel
-    assert "sent without one" in panel
+    assert "this person has none" in panel
 
 
 def test_a_person_is_opened_beside_the_list_with_every_field(
@@ -409,7 +409,7 @@ def test_the_arrow_that_was_pressed_keeps_the_keyboard_while_it_leads_on(
 def test_a_person_whom_this_part_lacks_is_said(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answer = part_of_120
     html = get(as_viewer, "/people/?q=x&person=prospect_99")
-    assert "is not in this part of the list" in text(html)
+    assert "isn’t on this page of results" in text(html)
     assert "/people/?person=prospect_99" in html
     assert "50 of 120 matches." in text(html)
 
@@ -442,7 +442,7 @@ def test_a_person_without_an_id_has_no_audiences_of_those_without_a_prospect(
     far_end.answers(200, json=wire.envelope(wire.person(personId="")))
     panel = get(as_viewer, "/people/?row=1", target="person")
     assert "Brightwater" not in panel
-    assert "sent without one" in text(panel)
+    assert "this person has none" in text(panel)
 
 
 def test_a_page_costs_one_call_and_a_fixed_number_of_queries(
@@ -473,7 +473,7 @@ TROUBLES = [
 @pytest.mark.parametrize("trouble", TROUBLES)
 @pytest.mark.parametrize(
     ("target", "lands_in"),
-    [("", None), ("results", "#results"), ("rows", "#list-foot"), ("person", "#person")],
+    [("", None), ("results", "#results"), ("rows", "#list-pagination"), ("person", "#person")],
 )
 def test_a_failure_is_said_where_it_happened_and_keeps_the_search(
     as_viewer: Client,
@@ -504,7 +504,7 @@ def test_a_service_that_is_away_is_said(as_viewer: Client, far_end: FarEnd) -> N
     response = as_viewer.get("/people/?q=ada")
     assert response.status_code == 504
     assert "The service is not answering" in text(response.content.decode())
-    assert "Your search for “ada” is kept." in text(response.content.decode())
+    assert "Your search for “ada” is unchanged." in text(response.content.decode())
 
 
 @pytest.mark.same_on_any_database

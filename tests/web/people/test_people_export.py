@@ -95,9 +95,9 @@ def test_the_file_is_sent_while_it_is_read(as_viewer: Client, far_end: FarEnd) -
         (httpx.Response(400, json={"detail": "Old cursor"}), "answered 400: Old cursor"),
         (httpx.Response(200, content=b"<html>"), "not JSON"),
         (httpx.ReadTimeout, "did not answer within"),
-        (part(wire.person(), then="1"), "leads back to a part that was read already"),
-        (part(then="7"), "says there is more, and sends nothing"),
-        (part(hasMore=True), "gives no way to ask for it"),
+        (part(wire.person(), then="1"), "returned a cursor that was already used"),
+        (part(then="7"), "reports more but returned an empty page"),
+        (part(hasMore=True), "reports more but returned no cursor"),
     ],
 )
 def test_a_file_that_was_cut_says_so_in_its_last_line(
@@ -106,7 +106,7 @@ def test_a_file_that_was_cut_says_so_in_its_last_line(
     far_end_in_parts(far_end, part(wire.person(), wire.person(), then="1"), second)
     *rows, last = people_of(as_viewer)
     assert len(last) == 1
-    assert last[0].startswith(f"Cut here after {len(rows)} of 9: ")
+    assert last[0].startswith(f"Incomplete, {len(rows)} of 9 exported: ")
     assert said in last[0]
     assert len(far_end.sent) == 2
 
@@ -117,7 +117,7 @@ def test_people_who_could_not_be_read_are_counted_at_the_end(
     far_end_in_parts(far_end, part(wire.person(), "nobody", {"name": 7}))
     rows = people_of(as_viewer)
     assert [len(row) for row in rows] == [10, 1]
-    assert rows[1] == ["Left out, as they could not be read: 2."]
+    assert rows[1] == ["Unreadable, not exported: 2."]
 
 
 def test_a_failure_before_the_first_row_is_a_page_and_no_file(

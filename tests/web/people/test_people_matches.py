@@ -68,10 +68,10 @@ def test_a_word_is_said_to_be_where_it_stands() -> None:
         "nowhere": set(),
         "x.": {"email", "domain"},
     }
-    assert found.unseen == ["nowhere"]
-    assert found.found_beyond("name", "email") == ["slug"]
-    assert found.found_beyond("name") == ["email", "domain", "slug"]
-    assert found.found_beyond("slug", "email") == []
+    assert found.unmatched == ["nowhere"]
+    assert found.matches_outside("name", "email") == ["slug"]
+    assert found.matches_outside("name") == ["email", "domain", "slug"]
+    assert found.matches_outside("slug", "email") == []
 
 
 LETTERS = st.text(st.sampled_from("aAbß ñn\u0303ẞİfiﬁ<&.\U0001f600") | st.characters())
