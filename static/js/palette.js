@@ -12,8 +12,8 @@ function openPalette() {
 }
 
 document.addEventListener("keydown", (event) => {
-  const isAsked = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
-  if (!isAsked || event.key.toLowerCase() !== "k" || !palette()) return;
+  const isShortcut = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
+  if (!isShortcut || event.key.toLowerCase() !== "k" || !palette()) return;
   event.preventDefault();
   openPalette();
 });
@@ -44,8 +44,8 @@ function move(step) {
   choose(all.at(at % all.length));
 }
 
-function say(words) {
-  document.getElementById("palette-announcement").textContent = words;
+function announce(message) {
+  document.getElementById("palette-announcement").textContent = message;
 }
 
 // Remove the results of another query at once; keep the list's height until the next ones arrive.
@@ -59,7 +59,7 @@ function load() {
   list().style.minHeight = `${list().offsetHeight}px`;
   list().ariaBusy = "true";
   list().replaceChildren(note);
-  say(note.textContent);
+  announce(note.textContent);
 }
 
 function loaded() {
@@ -95,7 +95,7 @@ document.addEventListener(
     list().replaceChildren();
     loaded();
     opensFirst = false;
-    say("");
+    announce("");
     choose(null);
   },
   true, // it does not bubble
@@ -114,13 +114,13 @@ document.addEventListener("htmx:afterSwap", ({ target, detail }) => {
     opensFirst = false;
     chosen()?.click();
   }
-  const notes = [...list().querySelectorAll("[data-say]")].map((note) => note.textContent);
-  say([`${all.length} result${all.length === 1 ? "" : "s"}`, ...notes].join(". "));
+  const notes = [...list().querySelectorAll("[data-announce]")].map((note) => note.textContent);
+  announce([`${all.length} result${all.length === 1 ? "" : "s"}`, ...notes].join(". "));
 });
 for (const failure of ["htmx:sendError", "htmx:timeout", "htmx:responseError"]) {
   document.addEventListener(failure, ({ target }) => {
     if (!target.closest("#palette")) return;
-    say("Couldn't search. Enter tries again on a page of its own.");
+    announce("Couldn’t search. Press Enter to retry on the search page.");
     if (target !== field()) return;
     list().replaceChildren();
     loaded();

@@ -52,7 +52,7 @@ def _empty_palette(page: Page) -> None:
 
 def _keys(page: Page) -> None:
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
 
 
 def _menu_of(button: str) -> Callable[[Page], None]:

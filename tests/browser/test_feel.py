@@ -53,7 +53,7 @@ def test_a_button_of_a_part_is_busy_until_the_answer_and_keeps_the_focus(page: P
 
 @pytest.mark.parametrize(
     ("clipboard", "said", "icon"),
-    [(";", "Copied", "#check"), (NO_CLIPBOARD, "Not copied", "#x")],
+    [(";", "Copied", "#check"), (NO_CLIPBOARD, "Couldn’t copy", "#x")],
     ids=["with a clipboard", "without one"],
 )
 def test_what_came_of_copying_is_seen_and_said_for_a_while(
@@ -103,11 +103,11 @@ def test_a_button_of_a_form_is_busy_until_the_page_is_there(page: Page) -> None:
 def test_the_settings_are_seen_at_once_and_can_be_put_back(page: Page) -> None:
     log_in(page, to="/accounts/settings/")
     page.get_by_label("Comfortable").check()
-    page.get_by_label("Show times in the zone").select_option("UTC")
+    page.get_by_label("Time zone").select_option("UTC")
     page.get_by_role("button", name="Save settings").click()
     expect(page.locator("html")).to_have_attribute("data-density", "comfortable")
     page.goto("/activity/")
-    expect(page.locator(".bar")).to_contain_text(re.compile(r"As of [\d:]+ UTC"))
+    expect(page.locator(".bar")).to_contain_text(re.compile(r"Updated [\d:]+ UTC"))
     page.get_by_role("button", name="demo").click()
     page.get_by_label("Times in UTC").uncheck()
     expect(page.locator(".bar")).not_to_contain_text("UTC")
@@ -146,7 +146,7 @@ def test_page_and_script_write_numbers_as_the_browsers_language_does(
     page = log_in(open_page(context, troubles), to="/people/")
     expect(page.locator("main")).to_contain_text("5.000 people")
     page.get_by_role("link", name="Export 5.000 as CSV").click()
-    expect(page.locator("#people-saved")).to_have_text("5.000 rows saved")
+    expect(page.locator("#people-saved")).to_have_text("Saved 5.000 rows")
     context.close()
     assert troubles == []
 

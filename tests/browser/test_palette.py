@@ -67,7 +67,7 @@ def test_an_id_is_the_first_in_the_list(page: Page) -> None:
     audience_id = an_audience(page)
     open_palette(page)
     page.locator(FIELD).fill(audience_id)
-    expect(page.locator("#palette h3").first).to_have_text("With exactly this id")
+    expect(page.locator("#palette h3").first).to_have_text("Exact ID match")
     expect(page.locator(CHOSEN)).to_have_attribute("href", re.compile(rf"/{audience_id}/$"))
 
 
@@ -198,27 +198,27 @@ def test_keys_go_to_the_search_the_sections_and_the_list_of_keys(page: Page) -> 
     expect(page.locator("#q")).to_have_value("g?k")
     page.locator("tbody th a, .empty a").first.focus()
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
     page.keyboard.press("Escape")
-    expect(page.get_by_role("dialog", name="Keys")).to_have_count(0)
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_have_count(0)
 
 
 def test_single_keys_can_be_switched_off_where_the_name_is(page: Page) -> None:
     log_in(page, to="/activity/")
     page.get_by_role("button", name="demo").click()
-    page.get_by_label("Single-letter keys").uncheck()
+    page.get_by_label("Single-key shortcuts").uncheck()
     expect(page.locator("body")).to_have_attribute("data-keys", "off")
     page.wait_for_load_state()
     page.keyboard.press("?")
     open_palette(page)
     page.keyboard.press("Escape")
-    expect(page.get_by_role("dialog", name="Keys")).to_have_count(0)
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_have_count(0)
     page.get_by_role("button", name="demo").click()
     page.get_by_role("link", name="Keyboard shortcuts").click()
-    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
     page.keyboard.press("Escape")
     page.get_by_role("button", name="demo").click()
-    page.get_by_label("Single-letter keys").check()
+    page.get_by_label("Single-key shortcuts").check()
     expect(page.locator("body")).not_to_have_attribute("data-keys", "off")
 
 
@@ -238,7 +238,7 @@ def test_p_asks_about_the_row_with_the_focus_and_about_nothing_without_one(page:
 def test_nothing_opens_over_a_dialog(page: Page) -> None:
     log_in(page)
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
     page.keyboard.press("Control+k")
     expect(page.locator("#palette")).to_be_hidden()
 
@@ -250,8 +250,8 @@ def test_without_javascript_the_button_is_a_link_to_a_page(
     context = browser.new_context(base_url=server.url, java_script_enabled=False)
     page = log_in(context.new_page())
     page.locator(".side [data-palette]").click()
-    page.get_by_label("Page, audience, person, id or command").first.fill(words)
-    page.get_by_role("button", name="Find").click()
+    page.get_by_label("Page, audience, person, ID or command").first.fill(words)
+    page.get_by_role("button", name="Search").click()
     expect(page.locator("#find-results a").first).to_be_visible()
     context.close()
 

@@ -15,7 +15,7 @@ class Preferences(models.Model):
     class Theme(models.TextChoices):
         """The colour theme."""
 
-        COMPUTER = "", "Same as this computer"
+        COMPUTER = "", "System"
         LIGHT = "light", "Light"
         DARK = "dark", "Dark"
 

@@ -56,7 +56,7 @@ class Hit:
 
     icon: str
     name: str
-    address: str
+    url: str
     note: str = ""
     status: str = ""
     label: str = ""
@@ -83,7 +83,7 @@ class ResultGroup:
 
 
 @dataclass(frozen=True)
-class Part:
+class ResultPage:
     """One page of all hits of a kind, with the numbers of its first and last, from 1."""
 
     group: ResultGroup
@@ -135,22 +135,22 @@ def search_groups(
     ]
     page_hits = [page_hit(record, words) for record in pages.best]
     groups = [
-        ResultGroup("With exactly this id", exact),
+        ResultGroup("Exact ID match", exact),
         ResultGroup("Go to", _destinations(words, rights)),
         _group("Audiences", _audience_hits(audiences.best), audiences.total, words),
-        _group("Pages", page_hits, pages.total, words, address=reverse("page-list")),
+        _group("Pages", page_hits, pages.total, words, url=reverse("page-list")),
         _group("Webhooks", [*map(_subscription_hit, webhooks.best)], webhooks.total, words),
         ResultGroup("Commands", [*dict.fromkeys(actions), *_searches(words)]),
     ]
-    seen = {hit.address for hit in exact}
+    seen = {hit.url for hit in exact}
     rest = [
-        replace(group, hits=[hit for hit in group.hits if hit.address not in seen])
+        replace(group, hits=[hit for hit in group.hits if hit.url not in seen])
         for group in groups[1:]
     ]
     return [group for group in (groups[0], *rest) if group.hits]
 
 
-def all_hits(kind: str, words: str, start: int) -> Part:
+def all_hits(kind: str, words: str, start: int) -> ResultPage:
     """Return one page of all audiences or all webhooks that match the words."""
     if kind == "webhooks":
         webhooks = find.search_subscriptions(words, start + PAGE_SIZE)
@@ -159,7 +159,7 @@ def all_hits(kind: str, words: str, start: int) -> Part:
         audiences = find.search_audiences(words, PAGE_SIZE, start=start)
         hits, total = _audience_hits(audiences.best), audiences.total
     last = start + len(hits)
-    return Part(
+    return ResultPage(
         ResultGroup(kind.capitalize(), hits, total),
         first=start + 1,
         last=last,
@@ -168,15 +168,13 @@ def all_hits(kind: str, words: str, start: int) -> Part:
     )
 
 
-def _group(
-    label: str, hits: list[Hit], total: int, words: str, *, address: str = ""
-) -> ResultGroup:
+def _group(label: str, hits: list[Hit], total: int, words: str, *, url: str = "") -> ResultGroup:
     """Return a group, with a link to all of its kind if there are more than are shown."""
     if total <= len(hits):
         return ResultGroup(label, hits)
-    params = {"q": words} if address else {"q": words, "all": label.lower()}
-    name = f"All {number(total)} {label.lower()} with “{words}”"
-    everything = Hit("search", name, f"{address or reverse('find')}?{urlencode(params)}")
+    params = {"q": words} if url else {"q": words, "all": label.lower()}
+    name = f"All {number(total)} {label.lower()} matching “{words}”"
+    everything = Hit("search", name, f"{url or reverse('find')}?{urlencode(params)}")
     return ResultGroup(label, hits, total, everything)
 
 
@@ -195,7 +193,7 @@ def initial_groups(pins: list[Visit], visits: list[Visit], rights: Rights) -> li
 def person_group(people: ListEnvelope[Person], words: str) -> ResultGroup:
     """Return people, each linked to a search of the list: they have no pages of their own."""
     hits = [_person_hit(person) for person in people.items]
-    return _group("People", hits, people.total_count, words, address=reverse("people-list"))
+    return _group("People", hits, people.total_count, words, url=reverse("people-list"))
 
 
 def visit_hits(visits: list[Visit]) -> list[Hit]:
@@ -210,7 +208,7 @@ def visit_hits(visits: list[Visit]) -> list[Hit]:
 
 def page_hit(record: PageRecord, words: str = "") -> Hit:
     """Return a page, with its title or id as a note if that contains words the name lacks."""
-    address = reverse("page-detail", args=[record.page_id])
+    url = reverse("page-detail", args=[record.page_id])
     name = record.name or record.page_id
     missing = [word for word in fold(words).split() if word not in fold(name)]
     notes = [
@@ -218,17 +216,17 @@ def page_hit(record: PageRecord, words: str = "") -> Hit:
         for text in (record.title, record.page_id)
         if any(word in fold(text) for word in missing)
     ]
-    return Hit("page", name, address, note=next(iter(notes), ""), status=record.status)
+    return Hit("page", name, url, note=next(iter(notes), ""), status=record.status)
 
 
 def audience_hit(record: AudienceRecord, page: str) -> Hit:
     """Return an audience, with its page's name as a note, and its live version or status."""
-    address = reverse("audience-detail", args=[record.page_id, record.audience_id])
+    url = reverse("audience-detail", args=[record.page_id, record.audience_id])
     is_live = bool(record.live_version_id)
     return Hit(
         "audience",
         str(record),
-        address,
+        url,
         note=f"{page}, archived" if record.archived else page,
         status="live" if is_live else record.latest_status,
         label=f"Version {record.live_version_number} live" if is_live else "",
@@ -260,21 +258,21 @@ def _version_hit(
     pages: dict[str, PageRecord],
     audiences: dict[Visit, AudienceRecord],
 ) -> Hit:
-    address = reverse("version-list", args=[record.page_id, record.audience_id])
+    url = reverse("version-list", args=[record.page_id, record.audience_id])
     name = f"Version {record.version_number}"
     audience = audiences.get((record.page_id, record.audience_id), record.audience_id)
     return Hit(
         "versions",
         name,
-        f"{address}#v{record.version_number}",
+        f"{url}#v{record.version_number}",
         note=f"{audience}, {_page_name(record.page_id, pages)}",
         status=record.status,
     )
 
 
 def _subscription_hit(record: SubscriptionRecord) -> Hit:
-    address = reverse("subscription-detail", args=[record.subscription_id])
-    return Hit("webhook", str(record), address)
+    url = reverse("subscription-detail", args=[record.subscription_id])
+    return Hit("webhook", str(record), url)
 
 
 def _operation_hits(operations: list[Operation]) -> list[Hit]:
@@ -287,15 +285,15 @@ def _operation_hits(operations: list[Operation]) -> list[Hit]:
 
 
 def _operation_hit(operation: Operation, page: str) -> Hit:
-    address = reverse("operation-detail", args=[operation.operation_key])
+    url = reverse("operation-detail", args=[operation.operation_key])
     name = " ".join(filter(None, [operation.title, operation.target_name]))
-    return Hit("activity", name, address, note=page, status=operation.outcome)
+    return Hit("activity", name, url, note=page, status=operation.outcome)
 
 
 def _person_hit(person: Person) -> Hit:
     query = person.email or person.slug or person.name or person.phone_number or ""
-    address = f"{reverse('people-list')}?{urlencode({'q': query})}"
-    return Hit("person", person.name or "Name not given", address, note=person.email or "")
+    url = f"{reverse('people-list')}?{urlencode({'q': query})}"
+    return Hit("person", person.name or "No name", url, note=person.email or "")
 
 
 def _destinations(words: str, rights: Rights) -> list[Hit]:
@@ -352,22 +350,22 @@ def _actions(audiences: list[AudienceRecord], verbs: tuple[str, ...]) -> Iterabl
             continue
         if not record.latest_version_id or record.latest_version_id == record.live_version_id:
             continue
-        note = _page_name(record.page_id, pages)
+        page_name = _page_name(record.page_id, pages)
         if "publish" in verbs and record.latest_status not in NOT_PUBLISHABLE:
-            address = reverse("version-publish", args=[*ids, record.latest_version_id])
-            name = f"Publish version {record.latest_version_number} of {record}…"
-            yield Hit("publish", name, address, note=note)
+            url = reverse("version-publish", args=[*ids, record.latest_version_id])
+            name = f"Publish version {record.latest_version_number}: {record}, {page_name}…"
+            yield Hit("publish", name, url)
         if "compare" in verbs and record.live_version_id:
-            numbers = f"{record.live_version_number} with {record.latest_version_number}"
+            numbers = f"{record.live_version_number} and {record.latest_version_number}"
             params = {"from": record.live_version_id, "to": record.latest_version_id}
-            address = f"{reverse('version-compare', args=ids)}?{urlencode(params)}"
-            yield Hit("compare", f"Compare {numbers}, {record}", address, note=note)
+            url = f"{reverse('version-compare', args=ids)}?{urlencode(params)}"
+            yield Hit("compare", f"Compare versions {numbers}: {record}, {page_name}", url)
 
 
 def _searches(words: str) -> list[Hit]:
     """Return links to the full searches, so that there is always a result."""
     query = urlencode({"q": words})
     return [
-        Hit("search", f"All pages with “{words}”", f"{reverse('page-list')}?{query}"),
-        Hit("people", f"All people with “{words}”", f"{reverse('people-list')}?{query}"),
+        Hit("search", f"Search pages for “{words}”", f"{reverse('page-list')}?{query}"),
+        Hit("people", f"Search people for “{words}”", f"{reverse('people-list')}?{query}"),
     ]

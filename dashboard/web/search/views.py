@@ -59,10 +59,12 @@ def find(request: Request) -> HttpResponse:
         return _show(request, _people(words, _search(words)) if has_enough else none)
     exact = exact_hits(words) if words else []
     if len(exact) == 1 and request.htmx.target not in PARTS:
-        return redirect(exact[0].address)
-    asks_people = len(words) >= MIN_PEOPLE_CHARACTERS
+        return redirect(exact[0].url)
+    searches_people = len(words) >= MIN_PEOPLE_CHARACTERS
     is_whole = not wants_partial(request, PARTS)
-    search = run_concurrently(_search(words)) if is_whole and asks_people and is_fast() else None
+    search = (
+        run_concurrently(_search(words)) if is_whole and searches_people and is_fast() else None
+    )
     rights = Rights(may(request, PUBLISH), may(request, CREATE_PAGE))
     visits = recent_visits(request)
     groups = (
@@ -73,7 +75,7 @@ def find(request: Request) -> HttpResponse:
     context = {
         "words": words,
         "groups": groups,
-        "asks_people": asks_people,
+        "searches_people": searches_people,
         "coverage": pages_coverage(),
     }
     if search:
@@ -83,16 +85,22 @@ def find(request: Request) -> HttpResponse:
 
 
 def _show(request: Request, context: dict[str, Any]) -> HttpResponse:
-    optional = {"part": None, "people": None, "people_error": None, "asks_people": False}
+    optional = {"result_page": None, "people": None, "people_error": None, "searches_people": False}
     return render_partial(request, TEMPLATE, optional | context, parts=PARTS)
 
 
 def _all(request: Request, words: str) -> HttpResponse:
     """List all audiences or webhooks that match, a page at a time from `?start=`."""
     kind = request.GET["all"]
-    part = all_hits(kind, words, int_param(request.GET.get("start", "")))
-    context = {"words": words, "groups": [part.group], "part": part, "kind": kind}
-    return _show(request, context | {"coverage": pages_coverage()})
+    result_page = all_hits(kind, words, int_param(request.GET.get("start", "")))
+    context = {
+        "words": words,
+        "groups": [result_page.group],
+        "result_page": result_page,
+        "kind": kind,
+        "coverage": pages_coverage(),
+    }
+    return _show(request, context)
 
 
 def _search(words: str) -> Callable[[], ListEnvelope[Person]]:

@@ -19,19 +19,19 @@ class PreferencesForm(forms.Form):
         choices=Preferences.Density.choices, widget=forms.RadioSelect, required=False
     )
     time_zone = forms.ChoiceField(
-        label="Show times in the zone",
+        label="Time zone",
         choices=zone_choices,
         required=False,
         widget=forms.Select(attrs={"class": "input"}),
     )
     language = forms.ChoiceField(
-        label="Write numbers and dates as in",
+        label="Number and date format",
         choices=language_choices,
         required=False,
         widget=forms.Select(attrs={"class": "input"}),
-        help_text="The words stay English.",
+        help_text="Text stays in English.",
     )
-    keys = forms.BooleanField(label="Single-letter keys", required=False)
+    keys = forms.BooleanField(label="Single-key shortcuts", required=False)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Omit the colon after labels."""

@@ -1,4 +1,4 @@
-"""/accounts/: a person's own settings and pins."""
+"""/accounts/: a user's own settings and pins."""
 
 from django.urls import path
 

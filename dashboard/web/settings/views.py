@@ -58,14 +58,14 @@ def keys(request: Request) -> HttpResponse:
 @require_POST
 def pin(request: Request) -> HttpResponse:
     """Pin or unpin a page or an audience."""
-    what = (request.POST.get("page_id", ""), request.POST.get("audience_id", ""))
-    if not what[0] or "\0" in "".join(what):
-        return HttpResponseBadRequest("A pin needs the id of a page.", content_type="text/plain")
+    target = (request.POST.get("page_id", ""), request.POST.get("audience_id", ""))
+    if not target[0] or "\0" in "".join(target):
+        return HttpResponseBadRequest("A pin needs a page ID.", content_type="text/plain")
     change = ledger.pin if request.POST.get("pinned") else ledger.unpin
-    saved = change(request.user, what)
+    saved = change(request.user, target)
     if request.htmx.target != "pin":
         return _redirect_back(request)
-    context = {"preferences": saved, "pinned": visit_hits(saved.pins), "what": what}
+    context = {"preferences": saved, "pinned": visit_hits(saved.pins), "target": target}
     return render_partial(request, "settings/pin.html", context, parts=("pin",))
 
 

@@ -21,7 +21,7 @@ from django.utils.translation.trans_real import parse_accept_lang_header
 
 from dashboard.ledger.preferences import get_preferences
 
-BROWSER_CHOICE = ("", "That of each browser I use")
+BROWSER_CHOICE = ("", "Browser default")
 DEFAULT_LANGUAGE = "en-GB"
 """Used if the browser names no known language. Source: DESIGN-LANGUAGE.md, Voice."""
 LANGUAGE_NAMES = (

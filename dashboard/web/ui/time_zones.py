@@ -13,7 +13,7 @@ COOKIE = "timezone"
 REGIONS = (
     "Africa America Antarctica Arctic Asia Atlantic Australia Europe Indian Pacific".split()  # noqa: SIM905
 )
-BROWSER_CHOICE = ("", "That of each browser I use")
+BROWSER_CHOICE = ("", "Browser default")
 UTC = "UTC"
 
 Choices = list[tuple[str, str | list[tuple[str, str]]]]

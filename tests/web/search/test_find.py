@@ -99,11 +99,11 @@ def test_odd_characters_are_words_like_others(words: str, as_viewer: Client) -> 
 
 
 def test_it_says_how_much_it_looked_at(as_viewer: Client) -> None:
-    assert "Nothing was read from the service yet" in text(find(as_viewer))
+    assert "No pages loaded yet" in text(find(as_viewer))
     know_pages(wire.page(), total=9)
-    assert "Found among the 1 of 9 pages seen here." in text(find(as_viewer, "x"))
+    assert "Searching 1 of 9 pages and their audiences." in text(find(as_viewer, "x"))
     know_pages(wire.page(), total=1)
-    assert "among all 1 pages" in text(find(as_viewer, "x"))
+    assert "Searching all 1 pages" in text(find(as_viewer, "x"))
 
 
 def test_names_are_never_markup(as_viewer: Client) -> None:
@@ -145,8 +145,8 @@ def test_the_palette_says_how_many_there_are_and_leads_on_to_all(as_viewer: Clie
     assert "Audiences: 6 of 7" in headings(html)
     assert "Pages: 6 of 8" in headings(html)
     assert "/find/?q=hans&all=audiences" in options(html)
-    assert "All 7 audiences with “hans”" in text(html)
-    assert "All 8 pages with “hans”" in text(html)
+    assert "All 7 audiences matching “hans”" in text(html)
+    assert "All 8 pages matching “hans”" in text(html)
 
 
 def test_the_best_match_is_among_the_first_however_many_there_are(as_viewer: Client) -> None:
@@ -181,7 +181,7 @@ def test_all_audiences_found_are_listed_in_parts(as_viewer: Client) -> None:
 def test_a_list_of_all_that_holds_none_says_so(kind: str, start: str, as_viewer: Client) -> None:
     response = as_viewer.get(f"/find/?q=hans&all={kind}&start={start}")
     assert response.status_code == 200
-    assert "Nothing found" in text(response.content.decode())
+    assert "No results" in text(response.content.decode())
 
 
 def test_people_are_counted_and_lead_on_to_all(as_viewer: Client, far_end: FarEnd) -> None:
@@ -189,7 +189,7 @@ def test_people_are_counted_and_lead_on_to_all(as_viewer: Client, far_end: FarEn
     html = find(as_viewer, "ada", target="palette-people")
     assert headings(html) == ["People: 1 of 42"]
     assert options(html)[-1] == "/people/?q=ada"
-    assert "All 42 people with “ada”" in text(html)
+    assert "All 42 people matching “ada”" in text(html)
 
 
 def test_accents_are_marked_with_what_was_typed_without(as_viewer: Client) -> None:
@@ -236,7 +236,7 @@ def test_an_id_that_two_things_have_leads_to_neither(as_viewer: Client) -> None:
     know_audiences(wire.audience())
     know_audiences(wire.audience(), page_id="page_2")
     html = find(as_viewer, "aud_1")
-    assert "With exactly this id" in text(html)
+    assert "Exact ID match" in text(html)
     assert palette(as_viewer, "aud_1")[:2] == [AUDIENCE, "/pages/page_2/audiences/aud_1/"]
 
 
@@ -364,8 +364,10 @@ def test_of_two_namesakes_the_archived_one_is_not_offered(words: str, as_publish
     assert offered
     assert all(address.startswith("/pages/page_2/") for address in offered)
     html = find(as_publisher, words, target="palette-list")
-    assert "Brightwater Foods… Cold chain" in text(html) or words.startswith("compare")
-    assert "Compare 1 with 2, Brightwater Foods Cold chain" in text(html) or "pub" in words
+    assert "Publish version 2: Brightwater Foods, Cold chain…" in text(html) or words.startswith(
+        "compare"
+    )
+    assert "Compare versions 1 and 2: Brightwater Foods, Cold chain" in text(html) or "pub" in words
 
 
 def test_what_is_archived_says_so_and_comes_after_its_namesake(as_viewer: Client) -> None:
@@ -438,13 +440,13 @@ def test_people_that_can_t_be_asked_for_cost_a_line(
     part: str, as_viewer: Client, far_end: FarEnd
 ) -> None:
     far_end.fails(httpx.ConnectError)
-    assert "People could not be searched." in text(find(as_viewer, "ada", target=part))
+    assert "Couldn’t search people." in text(find(as_viewer, "ada", target=part))
 
 
 @pytest.mark.parametrize("part", ["find-people", "palette-people"])
 def test_nobody_found_has_a_sentence(part: str, as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answers(200, json=wire.envelope())
-    assert "finds no person with “ada”" in text(find(as_viewer, "ada", target=part))
+    assert "No people match “ada”" in text(find(as_viewer, "ada", target=part))
 
 
 def test_a_service_that_is_quick_has_its_people_on_the_page(
@@ -478,7 +480,7 @@ def test_a_quick_service_that_fails_costs_the_page_a_line(
     far_end.answers(200, json=wire.envelope(wire.person()))
     as_viewer.get("/people/")
     far_end.fails(httpx.ConnectError)
-    assert "People could not be searched." in text(find(as_viewer, "ada"))
+    assert "Couldn’t search people." in text(find(as_viewer, "ada"))
 
 
 def test_without_javascript_people_are_a_link_away(as_viewer: Client) -> None:

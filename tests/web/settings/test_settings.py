@@ -72,14 +72,14 @@ def test_one_switch_shows_times_in_utc_and_says_so(as_viewer: Client) -> None:
     as_viewer.post("/accounts/utc/", {"utc": "on", "next": "/"})
     html = shown(as_viewer, "/")
     assert elements(html, "time")[0].attributes["title"].endswith("UTC")
-    assert "UTC" in text(html[html.index("As of") : html.index("As of") + 300])
+    assert "UTC" in text(html[html.index("Updated") : html.index("Updated") + 300])
     as_viewer.post("/accounts/utc/", {"next": "/"})
     assert elements(shown(as_viewer, "/"), "time")[0].attributes["title"].endswith("JST")
 
 
 def test_a_browser_that_named_no_zone_is_told_the_one_shown(as_viewer: Client) -> None:
     html = shown(as_viewer, "/")
-    assert "UTC" in text(html[html.index("As of") : html.index("As of") + 300])
+    assert "UTC" in text(html[html.index("Updated") : html.index("Updated") + 300])
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def test_a_pin_can_be_taken_away_where_it_was_made_and_in_the_settings(
     assert "Fleet" in text(shown(as_viewer))
     pin(as_viewer, "page_1", off=True)
     assert "Unpin" not in text(shown(as_viewer, seen))
-    assert "Nothing. Press Pin" in text(shown(as_viewer))
+    assert "Nothing pinned." in text(shown(as_viewer))
 
 
 def test_htmx_gets_the_button_and_the_side_bar(as_viewer: Client, seen: str) -> None:
