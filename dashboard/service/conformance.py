@@ -22,11 +22,11 @@ from dashboard.observability.request_context import current_notes
 Finding = tuple[str, str, str]
 """Kind, place and description."""
 
-UNREADABLE = "An answer that can't be read"
-ITEM = "An item that can't be read"
-UNKNOWN = "An unknown name"
-COUNT = "Counts that contradict each other"
-DUPLICATE = "An id that comes twice"
+UNREADABLE = "Unreadable response"
+ITEM = "Unreadable item"
+UNKNOWN = "Unknown name"
+COUNT = "Contradictory counts"
+DUPLICATE = "Duplicate ID"
 
 _INDEX = re.compile(r"(?<=\.)\d+(?=\.|$)")
 
@@ -54,12 +54,12 @@ def _list_deviations(response: ListEnvelope[Any]) -> Iterator[Finding]:
         yield ITEM, item.path, item.problem
     received = len(response.items) + len(response.unreadable)
     if response.total_count < received:
-        yield COUNT, "totalCount", "less than the items that came with it"
+        yield COUNT, "totalCount", "less than the number of items returned"
     if response.has_more and not received:
-        yield COUNT, "hasMore", "true where no item came"
+        yield COUNT, "hasMore", "true, but no items were returned"
     ids = [each for each in _ids(response.items) if each]
     if len(set(ids)) < len(ids):
-        yield DUPLICATE, "items", "two items of one list have the same id"
+        yield DUPLICATE, "items", "two items in a list have the same ID"
     yield from _item_deviations(response.items, "items.*.")
 
 
@@ -143,4 +143,4 @@ def _record(found: list[ContractDeviation]) -> None:
         record_deviations(found)
     except DatabaseError:
         # The user's request must not fail because of this.
-        _logger.warning("Differences from the specification could not be counted", exc_info=True)
+        _logger.warning("Deviations from the specification could not be recorded", exc_info=True)

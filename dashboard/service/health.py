@@ -79,7 +79,7 @@ class Health:
     failed: int
 
     @property
-    def asked(self) -> int:
+    def active_minutes(self) -> int:
         """The number of minutes with calls."""
         return sum(minute is not None for minute in self.minutes)
 

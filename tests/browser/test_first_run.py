@@ -18,7 +18,7 @@ EMPTY = {
     "/activity/": "Nothing was sent yet",
     "/find/": "Nothing was read from the service yet.",
     "/find/?q=fleet": "Nothing was read from the service yet.",
-    "/service/watch/": "Nothing differed",
+    "/service/watch/": "No deviations",
     "/accounts/settings/": "Nothing. Press Pin on a page or an audience",
     "/pages/": "The service lists none.",
 }
@@ -42,10 +42,10 @@ def newcomer(browser: Browser, tmp_path: Path, troubles: list[str]) -> Iterator[
 
 
 def test_a_newcomer_is_led_to_the_three_things_to_do_and_nothing_is_blank(newcomer: Page) -> None:
-    steps = newcomer.get_by_role("region", name="Three things to do first")
+    steps = newcomer.get_by_role("region", name="Get started")
     expect(steps.get_by_role("listitem")).to_have_count(3)
     for name, heading in {
-        "Add a webhook": "Webhook subscriptions",
+        "Add webhook": "Webhook subscriptions",
         "Create page": "Create page",
     }.items():
         steps.get_by_role("link", name=name).click()
@@ -58,7 +58,7 @@ def test_a_newcomer_is_led_to_the_three_things_to_do_and_nothing_is_blank(newcom
             newcomer.set_viewport_size({"width": width, "height": 800})
             assert newcomer.evaluate(TOO_WIDE) == []
     newcomer.goto("/")
-    steps.get_by_role("link", name="Read the pages").click()
+    steps.get_by_role("link", name="Load pages").click()
     expect(newcomer.get_by_role("heading", level=1)).to_have_text("Pages")
     newcomer.goto("/")
     expect(steps.get_by_role("listitem").first).to_contain_text("The service has none.")

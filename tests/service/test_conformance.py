@@ -45,19 +45,19 @@ def test_an_answer_as_specified_leaves_nothing_and_costs_no_query(
 @pytest.mark.parametrize(
     ("answer", "kind", "place"),
     [
-        ({"hasMore": False, "totalCount": 1}, "An answer that can't be read", "items"),
-        (wire.envelope({"name": 5}), "An item that can't be read", "items.*.name"),
+        ({"hasMore": False, "totalCount": 1}, "Unreadable response", "items"),
+        (wire.envelope({"name": 5}), "Unreadable item", "items.*.name"),
         (
             wire.envelope(wire.person(), wire.person(personId="b"), totalCount=1),
-            "Counts that contradict each other",
+            "Contradictory counts",
             "totalCount",
         ),
         (
             wire.envelope(hasMore=True, nextCursor="b"),
-            "Counts that contradict each other",
+            "Contradictory counts",
             "hasMore",
         ),
-        (wire.envelope(wire.person(), wire.person()), "An id that comes twice", "items"),
+        (wire.envelope(wire.person(), wire.person()), "Duplicate ID", "items"),
     ],
 )
 def test_a_difference_is_counted_by_kind_and_place(
@@ -80,9 +80,9 @@ def test_unknown_names_are_counted_wherever_they_stand(as_viewer: Client, far_en
     far_end.answer = answer
     assert as_viewer.get("/pages/page_1/").status_code == 200
     assert rows() == {
-        ("Get page", "An unknown name", "status", 1),
-        ("Get page", "An unknown name", "pageType", 1),
-        ("List audiences", "An unknown name", "items.*.latestVersion.status", 1),
+        ("Get page", "Unknown name", "status", 1),
+        ("Get page", "Unknown name", "pageType", 1),
+        ("List audiences", "Unknown name", "items.*.latestVersion.status", 1),
     }
 
 
@@ -128,7 +128,7 @@ def test_administrators_read_it_and_no_word_of_a_person_stands_there(
 def test_counting_begins_anew(as_administrator: Client, db: None) -> None:
     record_deviations([ContractDeviation("List people", "kind", "place", "said", "/v0/persons")])
     shown = text(as_administrator.post(WATCH, follow=True).text)
-    assert "Nothing differed" in shown
+    assert "No deviations" in shown
 
 
 def send_report(client: Client, **about: str) -> int:

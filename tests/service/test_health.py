@@ -38,7 +38,7 @@ def call(
 
 def test_where_no_call_was_made_nothing_is_known() -> None:
     health = health_now()
-    assert (health.is_answering, health.median_ms, health.asked) == (None, None, 0)
+    assert (health.is_answering, health.median_ms, health.active_minutes) == (None, None, 0)
     assert health.minutes == [None] * MINUTES
 
 
@@ -46,7 +46,7 @@ def test_calls_count_for_an_hour_whichever_hours_of_the_clock_they_were_in() -> 
     for minutes_ago in (70, 62, 58, 31, 1):
         record_call(call(minutes_ago=minutes_ago))
     health = health_now()
-    assert (len(health.minutes), health.asked) == (MINUTES, 3)
+    assert (len(health.minutes), health.active_minutes) == (MINUTES, 3)
     # Oldest first; a minute may end between the calls and the look.
     places = [place for place, minute in enumerate(health.minutes) if minute]
     expected = ((0, 1), (27, 28), (57, 58))

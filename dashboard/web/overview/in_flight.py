@@ -1,4 +1,4 @@
-"""Versions in flight: their state in the ledger, and polling the service for changes."""
+"""Versions in progress: their state in the ledger, and polling the service for changes."""
 
 import random
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ MAX_PAGES_PER_POLL = 3
 MAX_MOVING, MAX_LATE = 8, 5
 """The maximum length of each list."""
 FRESH = timedelta(seconds=4)
-"""What was read this recently, perhaps for another user, is not read again."""
+"""A page read this recently, perhaps for another user, is not read again."""
 
 
 @dataclass(frozen=True)
 class InFlightVersion:
-    """One version in flight."""
+    """One version in progress."""
 
     record: AudienceRecord
     lasted: timedelta
@@ -34,7 +34,7 @@ class InFlightVersion:
 
 @dataclass(frozen=True)
 class Flights:
-    """Versions in flight: those within the usual time, and those that are late."""
+    """Versions in progress: those within the typical time, and those that are late."""
 
     moving: list[InFlightVersion]
     late: list[InFlightVersion]
@@ -62,7 +62,7 @@ class PollResult:
 
 
 def load_flights(now: datetime, late_after: timedelta) -> Flights:
-    """Return the versions in flight; those in progress for longer than `late_after` are late.
+    """Return the versions in progress; those that take longer than `late_after` are late.
 
     Three queries.
     """

@@ -46,7 +46,7 @@ class Today:
 
 @dataclass(frozen=True)
 class DayRow:
-    """The values of one day, in the order of the chart's key."""
+    """The values of one day, in the order of the chart's legend."""
 
     day: date
     values: tuple[int | float | None, ...]
@@ -108,7 +108,7 @@ def sum_today(counts: Iterable[DayCount], today: date) -> Today:
 
 
 def publishes_chart(counts: Iterable[DayCount], today: date) -> Chart:
-    """Return publishes per day: done, failed, unknown."""
+    """Return publishes per day: succeeded, failed, unknown."""
     by_day_and_outcome = {
         (c.day, c.outcome): c.count for c in counts if c.kind == OperationKind.PUBLISH_VERSION
     }
@@ -156,7 +156,7 @@ def health_bars(health: Health) -> list[Bar]:
 
 
 def late_after(usual: TypicalTimes | None) -> timedelta:
-    """Return the time after which a version in flight is late: at least five minutes."""
+    """Return the time after which a version in progress is late: at least five minutes."""
     return max(usual.most, LATE_AT_LEAST) if usual else LATE_AT_LEAST
 
 

@@ -1,4 +1,4 @@
-"""The overview: what needs attention, versions in flight, recent changes, charts."""
+"""The overview: what needs attention, versions in progress, recent changes, charts."""
 
 from datetime import datetime
 from typing import Any
@@ -36,28 +36,28 @@ MAX_RECENT = 8
 
 @require_GET
 def overview(request: Request) -> HttpResponse:
-    """Show the overview from the ledger alone; its partial "flight" polls the service."""
+    """Show the overview from the ledger alone; its partial `flight` polls the service."""
     if request.htmx.target == "flight":
         return _poll_flights(request)
     now = timezone.now()
     visit = read_last_visit(request, now)
     context = _counts(visit.since or now, request.user) | _live_context(request, now) | _charts(now)
-    context |= {"here": "overview", "look": visit, "looks": 0, "wait_s": wait_s(0)}
-    context["flight_look"] = None
+    context |= {"here": "overview", "visit": visit, "polls": 0, "wait_s": wait_s(0)}
+    context["poll_result"] = None
     response = render_partial(request, TEMPLATE, context)
     save_last_visit(response, request, visit)
     return response
 
 
 def _poll_flights(request: Request) -> HttpResponse:
-    """Poll the service for the versions in flight, and schedule the next poll."""
+    """Poll the service for the versions in progress, and schedule the next poll."""
     before = load_flights(timezone.now(), sums.late_after(typical_times()))
     result = poll_service(before)
-    polls = 0 if result.changes else _number(request.GET.get("looks", "")) + 1
+    polls = 0 if result.changes else _number(request.GET.get("polls", "")) + 1
     context = _live_context(request, timezone.now())
     context |= {
-        "flight_look": result,
-        "looks": polls,
+        "poll_result": result,
+        "polls": polls,
         "wait_s": wait_s(polls) if context["is_moving"] else None,
     }
     status = 200 if context["wait_s"] else HTMX_STOP_POLLING
@@ -70,7 +70,7 @@ def _counts(since: datetime, viewer: User) -> dict[str, Any]:
         "audiences": queries.count_audiences(since, viewer),
         "went_live": list(queries.went_live(since, viewer)),
         "outcomes": queries.count_outcomes(since, viewer),
-        "knows_subscriptions": queries.has_subscriptions(),
+        "has_subscriptions": queries.has_subscriptions(),
     }
 
 
@@ -90,8 +90,8 @@ def _live_context(request: Request, now: datetime) -> dict[str, Any]:
         "page_names": page_names([*page_ids, *(one.record.page_id for one in flights.shown)]),
         "records": [record_of(operation) for operation in recent],
         "attention_count": attention.count + flights.late_count,
-        "attention_of": attention,
-        "attention": [
+        "attention": attention,
+        "attention_items": [
             (one, may(request, RIGHTS[OperationKind(one.kind)])) for one in attention.shown
         ],
     }
@@ -106,7 +106,7 @@ def _charts(now: datetime) -> dict[str, Any]:
         "publishes": sums.publishes_chart(counts, today),
         "queue": sums.queue_chart(recent_queue_times(), today),
         "health": health,
-        "held_back": open_circuits(),
+        "paused_reads": open_circuits(),
         "health_bars": sums.health_bars(health),
     }
 

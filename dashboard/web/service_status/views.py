@@ -22,25 +22,23 @@ from dashboard.rate_limits import seconds_to_wait
 from dashboard.web.ui.htmx import Request, render_partial
 from dashboard.web.ui.request_body import BodyTooLargeError, IncompleteBodyError, read_body
 
-VIOLATION = "Held back by the policy of our pages"
+VIOLATION = "Blocked by the Content Security Policy"
 MAX_REPORT_BYTES = 10_000
 MAX_REPORTS_PER_MINUTE = 30
 """Per user."""
-FOR_ADMINISTRATORS = (
-    "How the service differs from its specification is for the group Administrators."
-)
+FOR_ADMINISTRATORS = "API conformance is for administrators only."
 _DIRECTIVE = re.compile(r"[a-z-]{1,40}")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(UPDATE_SUBSCRIPTION, refusal=FOR_ADMINISTRATORS)
 def service_watch(request: Request) -> HttpResponse:
-    """List the deviations, the last seen first; a POST deletes them."""
+    """List the deviations, most recent first; a POST deletes them."""
     if request.method == "POST":
         delete_deviations()
-        messages.success(request, "Counting begins anew.")
+        messages.success(request, "Counts reset.")
         return redirect("service-watch")
-    return render_partial(request, "service/watch.html", {"differences": list_deviations()})
+    return render_partial(request, "service/watch.html", {"deviations": list_deviations()})
 
 
 @csrf_exempt

@@ -69,7 +69,7 @@ def test_an_empty_installation_names_three_things_to_do(
     as_publisher: Client, far_end: FarEnd
 ) -> None:
     html = get(as_publisher)
-    assert "Three things to do first" in text(html)
+    assert "Get started" in text(html)
     links = {e.attributes.get("href") for e in elements(html, "a")}
     assert {"/pages/?read=0", "/webhooks/", "/pages/new/"} <= links
     assert far_end.sent == []
@@ -88,7 +88,7 @@ def test_nothing_is_asked_of_the_service_before_the_page_is_shown(
     know_pages(wire.page())
     know_audiences(queued())
     html = get(as_viewer)
-    assert "Brightwater Foods" in section(html, "Versions in flight")
+    assert "Brightwater Foods" in section(html, "Versions in progress")
     assert far_end.sent == []
 
 
@@ -143,7 +143,7 @@ def test_what_was_mended_since_needs_nobody(as_publisher: Client, paula: User) -
     operation(paula, "k2", DONE)
     operation(paula, "k3", REFUSED, at=timezone.now() - timedelta(hours=1), **page)
     operation(paula, "k4", AttemptResult(Outcome.ACCEPTED, page_id="page_9"), **page)
-    assert "Nothing. No operation is" in section(get(as_publisher), "Needs attention")
+    assert "Nothing needs attention." in section(get(as_publisher), "Needs attention")
 
 
 def test_another_page_that_was_created_mends_nothing(as_publisher: Client, paula: User) -> None:
@@ -205,13 +205,13 @@ def test_a_version_in_progress_for_too_long_needs_attention_and_is_not_said_to_m
     know_audiences(queued(**late), queued() | {"audienceId": "aud_2"})
     html = get(as_viewer)
     assert "Needs attention <small>1</small>" in html
-    assert "Versions in flight <small>1</small>" in html
+    assert "Versions in progress <small>1</small>" in html
     assert '<span id="in-flight">1</span>' in html
     word = str(late["status"]).capitalize()
     assert f"{word} Version 2, Brightwater Foods In progress for" in section(
         html, "Needs attention"
     )
-    assert word not in section(html, "Versions in flight").removeprefix("1").split("Queued")[0]
+    assert word not in section(html, "Versions in progress").removeprefix("1").split("Queued")[0]
 
 
 def test_a_late_version_is_found_behind_many_that_changed_since(as_viewer: Client) -> None:
@@ -227,7 +227,7 @@ def test_more_late_versions_than_are_shown_are_counted(as_viewer: Client) -> Non
     know_audiences(*(pending | {"audienceId": f"aud_{n}"} for n in range(11)))
     html = get(as_viewer)
     assert "Needs attention <small>11</small>" in html
-    assert "6 more versions in progress for too long" in section(html, "Needs attention")
+    assert "6 more versions taking longer than usual" in section(html, "Needs attention")
 
 
 def test_the_time_in_progress_is_counted_from_the_queue_whatever_the_status(
@@ -236,14 +236,14 @@ def test_the_time_in_progress_is_counted_from_the_queue_whatever_the_status(
     know_pages(wire.page())
     know_audiences(queued(status="processing"))
     AudienceRecord.objects.update(changed_at=timezone.now() - timedelta(days=6))
-    assert re.search(r"2\d s", section(get(as_viewer), "Versions in flight"))
+    assert re.search(r"2\d s", section(get(as_viewer), "Versions in progress"))
 
 
 def test_a_version_without_a_date_is_counted_from_when_it_was_seen(as_viewer: Client) -> None:
     know_pages(wire.page())
     know_audiences(queued(queuedAt=None))
     AudienceRecord.objects.update(changed_at=timezone.now() - timedelta(minutes=2))
-    assert "seen for 2 min" in section(get(as_viewer), "Versions in flight")
+    assert "seen for 2 min" in section(get(as_viewer), "Versions in progress")
     AudienceRecord.objects.update(changed_at=timezone.now() - timedelta(minutes=20))
     assert "Seen in progress for 20 min" in section(get(as_viewer), "Needs attention")
 
@@ -267,8 +267,8 @@ def test_the_dialog_and_the_overview_say_the_same_of_what_is_usual(
     serve(far_end, latest)
     html = get(as_publisher)
     said = section(html, "Needs attention")
-    assert "Half of all versions are live within 50 s, 95 in 100 within 1 min 10 s." in said
-    assert "Median 50 s 95 in 100 within 1 min 10 s" in text(html)
+    assert "Typically 50 s, 95% under 1 min 10 s." in said
+    assert "Median 50 s p95 1 min 10 s" in text(html)
     dialog = get(as_publisher, "/pages/page_1/audiences/aud_1/versions/ver_2/publish/?operation=k1")
     assert "Half finish in 50 s, 95 in 100 in 1 min 10 s" in text(dialog)
 
@@ -280,18 +280,18 @@ def test_a_look_tells_what_moved_and_looks_again_soon(as_viewer: Client, far_end
     know_audiences(queued())
     age_everything()
     serve(far_end, queued(status="processing"))
-    html = get(as_viewer, "/?looks=5", target="flight")
+    html = get(as_viewer, "/?polls=5", target="flight")
     assert "Processing" in html
     assert "Version 2 of Brightwater Foods: processing." in text(html)
-    assert polling(html) == ("/?looks=0", "load delay:2s, again")
+    assert polling(html) == ("/?polls=0", "load delay:2s, again")
 
 
 def test_looks_that_bring_nothing_become_rarer(as_viewer: Client, far_end: FarEnd) -> None:
     know_audiences(queued())
     age_everything()
     serve(far_end, queued())
-    html = get(as_viewer, "/?looks=4", target="flight")
-    assert polling(html) == ("/?looks=5", "load delay:20s, again")
+    html = get(as_viewer, "/?polls=4", target="flight")
+    assert polling(html) == ("/?polls=5", "load delay:20s, again")
     assert "flight-announcement" not in html
 
 
@@ -299,26 +299,26 @@ def test_looking_ends_when_nothing_is_on_its_way(as_viewer: Client, far_end: Far
     know_audiences(queued())
     age_everything()
     serve(far_end, wire.audience(latestVersion=wire.live_version(versionId="ver_2")))
-    html = get(as_viewer, "/?looks=0", target="flight", status=286)
+    html = get(as_viewer, "/?polls=0", target="flight", status=286)
     assert polling(html) is None
-    assert "No version seen here is on its way" in text(html)
+    assert "No versions in progress." in text(html)
 
 
 def test_looking_ends_when_nobody_seems_to_care(as_viewer: Client, far_end: FarEnd) -> None:
     know_audiences(queued())
-    html = get(as_viewer, f"/?looks={MAX_POLLS}", target="flight", status=286)
+    html = get(as_viewer, f"/?polls={MAX_POLLS}", target="flight", status=286)
     assert polling(html) is None
-    assert "stopped looking by itself. Look again" in text(html)
+    assert "Auto-refresh stopped. Refresh" in text(html)
 
 
 def test_a_look_that_fails_says_so_and_goes_on(as_viewer: Client, far_end: FarEnd) -> None:
     know_audiences(queued())
     age_everything()
     far_end.fails(httpx.ConnectError)
-    html = get(as_viewer, "/?looks=0", target="flight")
-    assert "The last look failed." in text(html)
+    html = get(as_viewer, "/?polls=0", target="flight")
+    assert "Refresh failed." in text(html)
     assert "Brightwater Foods" in html
-    assert polling(html) == ("/?looks=1", "load delay:3s, again")
+    assert polling(html) == ("/?polls=1", "load delay:3s, again")
 
 
 def test_a_look_reads_three_pages_those_that_move_before_those_that_wait(
@@ -330,7 +330,7 @@ def test_a_look_reads_three_pages_those_that_move_before_those_that_wait(
     know_audiences(queued(), page_id="page_8")
     age_everything()
     far_end.answers(200, json=wire.envelope())
-    get(as_viewer, "/?looks=0", target="flight")
+    get(as_viewer, "/?polls=0", target="flight")
     assert len(far_end.sent) == 3
     assert far_end.sent[0].url.path == "/v0/pages/page_8/audiences"
 
@@ -340,7 +340,7 @@ def test_a_count_of_looks_that_is_none_is_read_as_none(
     looks: str, as_viewer: Client, far_end: FarEnd
 ) -> None:
     know_audiences(queued())
-    assert "Brightwater Foods" in get(as_viewer, f"/?looks={looks}", target="flight")
+    assert "Brightwater Foods" in get(as_viewer, f"/?polls={looks}", target="flight")
 
 
 def test_a_late_version_that_goes_live_leaves_what_needs_attention(
@@ -351,9 +351,9 @@ def test_a_late_version_that_goes_live_leaves_what_needs_attention(
     age_everything()
     assert polling(get(as_viewer))
     serve(far_end, wire.audience(latestVersion=wire.live_version(versionId="ver_2")))
-    html = get(as_viewer, "/?looks=0", target="flight", status=286)
+    html = get(as_viewer, "/?polls=0", target="flight", status=286)
     assert "Version 2 of Brightwater Foods" not in section(html, "Needs attention")
-    assert "Nothing. No operation is" in section(html, "Needs attention")
+    assert "Nothing needs attention." in section(html, "Needs attention")
     assert polling(html) is None
 
 
@@ -367,10 +367,12 @@ def test_an_operation_that_is_being_sent_is_followed_until_it_is_settled(
     assert attempt
     know_pages(wire.page())
     assert polling(get(as_viewer))
-    assert "In flight" in section(get(as_viewer, "/?looks=0", target="flight"), "Recent operations")
+    assert "In progress" in section(
+        get(as_viewer, "/?polls=0", target="flight"), "Recent operations"
+    )
     end(attempt, DONE)
-    html = get(as_viewer, "/?looks=1", target="flight", status=286)
-    assert "Done" in section(html, "Recent operations")
+    html = get(as_viewer, "/?polls=1", target="flight", status=286)
+    assert "Succeeded" in section(html, "Recent operations")
     assert polling(html) is None
     assert far_end.sent == []
 
@@ -397,7 +399,9 @@ def looked(client: Client, user: User, *, ago: timedelta) -> None:
 
 def test_the_first_look_has_nothing_to_compare_with(as_viewer: Client) -> None:
     know_pages(wire.page())
-    assert "This is your first look" in section(get(as_viewer), "Since you last looked")
+    assert "Changes since your last visit will appear here." in section(
+        get(as_viewer), "Since your last visit"
+    )
 
 
 def test_it_tells_what_changed_since_the_last_look(
@@ -408,11 +412,11 @@ def test_it_tells_what_changed_since_the_last_look(
     operation(paula, "k1", DONE)
     PageRecord.objects.update(first_seen_at=timezone.now() - timedelta(days=9))
     looked(as_viewer, vera, ago=timedelta(hours=2))
-    said = section(get(as_viewer), "Since you last looked")
+    said = section(get(as_viewer), "Since your last visit")
     assert "1 version went live: Brightwater Foods, version 1" in said
-    assert "Audiences: 0 changed, 1 seen here for the first time" in said
-    assert "Pages: 1 changed, 0 seen here for the first time" in said
-    assert "Operations: 1 done, 0 failed, 0 of unknown outcome" in said
+    assert "Audiences: 0 updated, 1 new" in said
+    assert "Pages: 1 updated, 0 new" in said
+    assert "Operations: 1 succeeded" in said
 
 
 def test_ones_own_publishes_are_no_news(
@@ -429,15 +433,15 @@ def test_ones_own_publishes_are_no_news(
     operation(paula, "k1", DONE, target=Target("page_1", "aud_1", live["versionId"], 1))
     for client, user in ((as_publisher, paula), (as_viewer, vera)):
         looked(client, user, ago=timedelta(hours=2))
-    own = section(get(as_publisher), "Since you last looked")
+    own = section(get(as_publisher), "Since your last visit")
     assert "1 version went live: Of another, version 1" in own
-    assert "Audiences: 1 changed" in own
+    assert "Audiences: 1 updated" in own
     assert "Operations:" not in own
-    other = section(get(as_viewer), "Since you last looked")
+    other = section(get(as_viewer), "Since your last visit")
     assert "2 versions went live:" in other
     assert "Brightwater Foods" in other
-    assert "Audiences: 2 changed" in other
-    assert "Operations: 1 done" in other
+    assert "Audiences: 2 updated" in other
+    assert "Operations: 1 succeeded" in other
 
 
 def test_what_another_published_again_is_news_to_who_did_first(
@@ -450,7 +454,7 @@ def test_what_another_published_again_is_news_to_who_did_first(
     operation(paula, "k1", DONE, target=target, at=timezone.now() - timedelta(days=1))
     operation(vera, "k2", DONE, target=target)
     looked(as_publisher, paula, ago=timedelta(hours=2))
-    assert "1 version went live" in section(get(as_publisher), "Since you last looked")
+    assert "1 version went live" in section(get(as_publisher), "Since your last visit")
 
 
 def test_nothing_changed_has_a_sentence(as_viewer: Client, vera: User) -> None:
@@ -458,15 +462,15 @@ def test_nothing_changed_has_a_sentence(as_viewer: Client, vera: User) -> None:
     long_ago = timezone.now() - timedelta(days=9)
     PageRecord.objects.update(first_seen_at=long_ago, changed_at=long_ago)
     looked(as_viewer, vera, ago=timedelta(hours=2))
-    assert "has changed" in section(get(as_viewer), "Since you last looked")
+    assert "No known changes." in section(get(as_viewer), "Since your last visit")
 
 
 def test_a_reload_does_not_forget_what_changed(as_viewer: Client, vera: User) -> None:
     know_pages(wire.page())
     looked(as_viewer, vera, ago=timedelta(hours=2))
     first, again = get(as_viewer), get(as_viewer)
-    assert "1 seen here for the first time" in section(first, "Since you last looked")
-    assert "1 seen here for the first time" in section(again, "Since you last looked")
+    assert "1 new" in section(first, "Since your last visit")
+    assert "1 new" in section(again, "Since your last visit")
 
 
 @pytest.mark.parametrize("kept", ["", "x.y", "1", "-5.3", "9999999999999.9999999999999", "0.²"])
@@ -475,7 +479,7 @@ def test_a_cookie_that_can_t_be_read_is_a_first_look(
 ) -> None:
     know_pages(wire.page())
     as_viewer.cookies[f"overview-{vera.pk}"] = kept
-    assert "This is your first look" in text(get(as_viewer))
+    assert "Changes since your last visit will appear here." in text(get(as_viewer))
 
 
 def live_now(number: int = 1) -> dict[str, Any]:
@@ -496,8 +500,8 @@ def test_counts_say_how_much_of_the_whole_is_known(as_viewer: Client) -> None:
     know_pages(wire.page(audiencesCount=7), total=1204)
     know_audiences(wire.audience())
     said = text(get(as_viewer))
-    assert "Pages known 1 of 1,204, read the rest" in said
-    assert "Audiences known 1 of 7, 1 live" in said
+    assert "Pages 1 of 1,204. Load the rest" in said
+    assert "Audiences 1 of 7, 1 live" in said
 
 
 def test_charts_are_drawn_without_a_style_and_said_in_words_and_in_a_table(
@@ -510,19 +514,19 @@ def test_charts_are_drawn_without_a_style_and_said_in_words_and_in_a_table(
     html = get(as_viewer)
     drawings = [e for e in elements(html, "svg") if e.attributes.get("role") == "img"]
     assert {e.attributes["aria-labelledby"] for e in drawings} == {"publishes-t", "queue-t"}
-    assert "1 done, 0 failed, 0 of unknown outcome. Most done: 1 on" in text(html)
-    assert "half of all within 40 s, 95 in 100 within 40 s" in text(html)
-    assert html.count("Show as a table") == 2
+    assert "1 succeeded, 0 failed, 0 outcome unknown. Most in a day: 1 on" in text(html)
+    assert "median 40 s, 95th percentile 40 s" in text(html)
+    assert html.count("Show as table") == 2
     assert not any("style" in e.attributes for e in elements(html))
 
 
 def test_health_is_of_the_calls_that_were_made(as_viewer: Client, far_end: FarEnd) -> None:
     know_pages(wire.page())
-    assert "Nothing was asked of it in the last 60 minutes" in text(get(as_viewer))
+    assert "No requests in the last hour" in text(get(as_viewer))
     far_end.fails(httpx.ReadTimeout)
     as_viewer.get("/pages/")
-    assert "0 slow and 1 unanswered in 60 min" in text(get(as_viewer))
-    assert "Service not answering" in text(get(as_viewer))
+    assert "0 slow, 1 failed request in the last hour" in text(get(as_viewer))
+    assert "Service unavailable" in text(get(as_viewer))
 
 
 def test_the_last_eight_operations_are_listed(as_viewer: Client, paula: User) -> None:
@@ -560,7 +564,7 @@ def test_a_refused_key_is_named_and_administrators_read_what_to_do(
     far_end.answers(401)
     as_viewer.get("/people/")
     seen = text(as_viewer.get("/").content.decode())
-    assert "Service key refused" in seen
-    assert "Tell an administrator." in seen
+    assert "API key rejected" in seen
+    assert "Contact an administrator." in seen
     assert "SERVICE_API_KEY" not in seen
     assert "Set a valid SERVICE_API_KEY" in text(as_administrator.get("/").content.decode())
