@@ -8,7 +8,7 @@ from django.http import StreamingHttpResponse
 from dashboard.contract.dates import read_date
 
 BYTE_ORDER_MARK = "\ufeff"
-"""Excel needs it to recognise UTF-8; other programs skip it."""
+"""Excel needs it to recognize UTF-8; other programs skip it."""
 
 _STARTS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 

@@ -40,7 +40,7 @@ class LinkField(SingleLineField):
         """Reject a URL without one of the allowed schemes."""
         super().validate(value)
         if value and not _LINK.fullmatch(value):
-            raise ValidationError("Start with https://, and leave no blank in it.", code="address")
+            raise ValidationError("Start with https:// and don’t use spaces.", code="address")
 
 
 class MultiLineField(SingleLineField):
@@ -55,7 +55,7 @@ class MultiLineField(SingleLineField):
         super().__init__(widget=widget, full=True, **options)
 
     def to_python(self, value: Any) -> str:
-        """Normalise line ends to `\\n`."""
+        """Normalize line ends to `\\n`."""
         return str(super().to_python(value)).replace("\r\n", "\n")
 
 

@@ -56,7 +56,7 @@ def highlight_source(text: str, language: str = "") -> SafeString:
     html = mark_safe("".join(spans))  # noqa: S308  # each is escaped
     if len(text) <= MAX_CODE:
         return html
-    truncated = '{}\n<span class="hint">The first {} of {} characters are shown.</span>'
+    truncated = '{}\n<span class="hint">Showing the first {} of {} characters.</span>'
     return format_html(truncated, html, number(MAX_CODE), number(len(text)))
 
 

@@ -14,7 +14,7 @@ from dashboard.observability.request_context import is_unrecorded
 
 
 class Request(AuthenticatedRequest):
-    """A request after the middleware: with a logged-in user and htmx details."""
+    """A request after the middleware: with a signed-in user and htmx details."""
 
     htmx: HtmxDetails
 
@@ -47,7 +47,7 @@ def block_name(target: str | None) -> str:
 
 
 def safe_return_url(request: HttpRequest, field: str, otherwise: str) -> str:
-    """Return the URL that a form says to go back to, if it is on this site."""
+    """Return the URL that a form returns to, if it is on this site."""
     url = request.POST.get(field, "")
     is_ours = url_has_allowed_host_and_scheme(
         url, allowed_hosts={request.get_host()}, require_https=request.is_secure()

@@ -49,7 +49,7 @@ def is_linkable(url: str) -> bool:
 def render_markdown(text: str) -> SafeString:
     """Render the first `MAX_MARKDOWN` characters of a markdown text as inert HTML.
 
-    If it is longer, a sentence says how much of it is shown.
+    A note says how much of a longer text is shown.
     """
     source = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text[:MAX_MARKDOWN])
     is_plain = len(_MARKS.findall(source)) > MAX_MARKS
@@ -57,7 +57,7 @@ def render_markdown(text: str) -> SafeString:
     html = mark_safe(_cleaner.clean(rendered))  # noqa: S308  # just cleaned
     if len(text) <= MAX_MARKDOWN:
         return html
-    truncated = '{}<p class="hint">The first {} of {} characters are shown.</p>'
+    truncated = '{}<p class="hint">Showing the first {} of {} characters.</p>'
     return format_html(truncated, html, number(MAX_MARKDOWN), number(len(text)))
 
 

@@ -28,8 +28,8 @@ STATUSES = {
     "active": ("Active", "st-published", "ok"),
     "paused": ("Paused", "st-off", "plain"),
     "unreadable": ("Unreadable", "st-unread", "warn"),
-    Outcome.SENDING.value: ("In flight", "st-processing", "work"),
-    Outcome.ACCEPTED.value: ("Done", "st-published", "ok"),
+    Outcome.SENDING.value: ("In progress", "st-processing", "work"),
+    Outcome.ACCEPTED.value: ("Succeeded", "st-published", "ok"),
     Outcome.REJECTED.value: ("Failed", "st-failed", "bad"),
     Outcome.UNKNOWN.value: ("Outcome unknown", "st-unknown", "warn"),
     Outcome.NOT_SENT.value: ("Not sent", "st-off", "plain"),
@@ -162,11 +162,11 @@ def date_text(text: str | None, empty: str = "—") -> SafeString:
         return _moment(value, current_viewer_locale())
     if not text:
         return _placeholder(empty)
-    label = "A mark, not a time" if is_mark(text) else "Not a date we can read"
+    label = "ID, not a date" if is_mark(text) else "Unreadable date"
     return format_html('<span class="none" title="{}">{}</span>', text, label)
 
 
-def short_id(identifier: str | None, what: str = "id") -> SafeString:
+def short_id(identifier: str | None, what: str = "ID") -> SafeString:
     """Render an identifier shortened, with the whole one in the title and a copy button."""
     if not identifier:
         return _placeholder("—")

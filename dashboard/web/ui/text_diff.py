@@ -31,7 +31,7 @@ class DiffSegment:
 
     kind: Kind
     text: str
-    is_instead: bool = False
+    is_replacement: bool = False
     """Whether it replaces the removed segment just before it."""
 
     @property
@@ -59,22 +59,22 @@ class DiffSegment:
 class Paragraph:
     """One paragraph of both texts; its line break belongs to it."""
 
-    pieces: tuple[DiffSegment, ...]
+    segments: tuple[DiffSegment, ...]
 
     @cached_property
     def is_same(self) -> bool:
         """Whether nothing but spacing differs."""
-        return not any(piece.kind != "same" and piece.is_visible for piece in self.pieces)
+        return not any(segment.kind != "same" and segment.is_visible for segment in self.segments)
 
     @property
     def old(self) -> list[DiffSegment]:
         """The paragraph before."""
-        return [piece for piece in self.pieces if piece.kind != "ins"]
+        return [segment for segment in self.segments if segment.kind != "ins"]
 
     @property
     def new(self) -> list[DiffSegment]:
         """The paragraph after."""
-        return [piece for piece in self.pieces if piece.kind != "del"]
+        return [segment for segment in self.segments if segment.kind != "del"]
 
 
 @dataclass(frozen=True)
@@ -88,18 +88,18 @@ class TextDifference:
     """In words."""
     is_same: bool
     """Whether the texts are equal, spacing included."""
-    grain: DiffGranularity = DiffGranularity.WORD
+    granularity: DiffGranularity = DiffGranularity.WORD
     """Coarser than words if the texts are too long for that."""
 
     @property
     def is_empty(self) -> bool:
         """Whether both texts are empty but for spacing."""
         return not self.paragraphs or not any(
-            piece.is_visible for paragraph in self.paragraphs for piece in paragraph.pieces
+            segment.is_visible for paragraph in self.paragraphs for segment in paragraph.segments
         )
 
     @property
-    def is_spacing(self) -> bool:
+    def is_whitespace_only(self) -> bool:
         """Whether the texts differ in spacing alone."""
         return not self.is_same and self.unchanged == len(self.paragraphs)
 
@@ -119,14 +119,14 @@ def compare_texts(old: str | None, new: str | None) -> TextDifference:
     if before == after:
         same = tuple(Paragraph((DiffSegment("same", line),)) for line in _LINES.findall(after))
         return TextDifference(same, added=0, removed=0, is_same=True)
-    grain, old_units, new_units = split_units(before, after)
-    pieces = _merge_runs(_pieces(old_units, new_units))
+    granularity, old_units, new_units = split_units(before, after)
+    segments = _merge_runs(_segments(old_units, new_units))
     return TextDifference(
-        tuple(_paragraphs(pieces)),
-        added=sum(_count_words(piece.text) for piece in pieces if piece.kind == "ins"),
-        removed=sum(_count_words(piece.text) for piece in pieces if piece.kind == "del"),
+        tuple(_paragraphs(segments)),
+        added=sum(_count_words(segment.text) for segment in segments if segment.kind == "ins"),
+        removed=sum(_count_words(segment.text) for segment in segments if segment.kind == "del"),
         is_same=False,
-        grain=grain,
+        granularity=granularity,
     )
 
 
@@ -135,7 +135,7 @@ def _count_words(text: str) -> int:
     return sum(any(letter.isalnum() for letter in unit) for unit in units)
 
 
-def _pieces(old: Sequence[Unit], new: Sequence[Unit]) -> Iterator[DiffSegment]:
+def _segments(old: Sequence[Unit], new: Sequence[Unit]) -> Iterator[DiffSegment]:
     old_at = new_at = 0
     for block in matching_blocks(old, new):
         for step in range(block.size):
@@ -169,51 +169,52 @@ def _shared_spacing(one: str, other: str) -> int:
     return min(len(one), len(other))
 
 
-def _merge_runs(pieces: Iterator[DiffSegment]) -> list[DiffSegment]:
+def _merge_runs(segments: Iterator[DiffSegment]) -> list[DiffSegment]:
     """Merge adjacent segments: between two unchanged ones, one removed, then one added."""
     merged: list[DiffSegment] = []
     for is_same, run in groupby(
-        (piece for piece in pieces if piece.text), key=lambda piece: piece.kind == "same"
+        (segment for segment in segments if segment.text),
+        key=lambda segment: segment.kind == "same",
     ):
         members = list(run)
         kinds: tuple[Kind, ...] = ("same",) if is_same else ("del", "ins")
         texts = {kind: "".join(p.text for p in members if p.kind == kind) for kind in kinds}
         is_both = all(texts.values())
         merged += [
-            DiffSegment(kind, text, is_instead=is_both and kind == "ins")
+            DiffSegment(kind, text, is_replacement=is_both and kind == "ins")
             for kind, text in texts.items()
             if text
         ]
     return merged
 
 
-def _paragraphs(pieces: Sequence[DiffSegment]) -> Iterator[Paragraph]:
-    """Split the pieces at line breaks; lines of spacing alone join the paragraph before."""
+def _paragraphs(segments: Sequence[DiffSegment]) -> Iterator[Paragraph]:
+    """Split the segments at line breaks; lines of spacing alone join the paragraph before."""
     waiting: list[DiffSegment] = []
     current: list[DiffSegment] = []
-    for ends, line in _lines(pieces):
+    for ends, line in _lines(segments):
         current += line
         if ends:
-            if waiting and any(piece.is_visible for piece in current):
+            if waiting and any(segment.is_visible for segment in current):
                 yield Paragraph(tuple(waiting))
                 waiting = []
             waiting += current
             current = []
-    if waiting and any(piece.is_visible for piece in current):
+    if waiting and any(segment.is_visible for segment in current):
         yield Paragraph(tuple(waiting))
         waiting = []
     if waiting or current:
         yield Paragraph((*waiting, *current))
 
 
-def _lines(pieces: Sequence[DiffSegment]) -> Iterator[tuple[bool, list[DiffSegment]]]:
-    """Split the pieces at line breaks; yield each line with whether it ends in one.
+def _lines(segments: Sequence[DiffSegment]) -> Iterator[tuple[bool, list[DiffSegment]]]:
+    """Split the segments at line breaks; yield each line with whether it ends in one.
 
     Adjacent removed and added lines are paired in order.
     """
-    for is_same, run in groupby(pieces, key=lambda piece: piece.kind == "same"):
+    for is_same, run in groupby(segments, key=lambda segment: segment.kind == "same"):
         by_kind = [[replace(p, text=text) for text in _LINES.findall(p.text)] for p in run]
         rows = [[line] for line in by_kind[0]] if is_same else zip_longest(*by_kind)
         for row in rows:
-            line = [piece for piece in row if piece]
-            yield any(piece.text.endswith("\n") for piece in line), line
+            line = [segment for segment in row if segment]
+            yield any(segment.text.endswith("\n") for segment in line), line

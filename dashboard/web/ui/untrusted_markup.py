@@ -1,4 +1,4 @@
-"""HTML around untrusted text. Every string is escaped or sanitised."""
+"""HTML around untrusted text. Every string is escaped or sanitized."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from dashboard.web.ui.markup import value_or_none
 
 
 def markdown(text: str | None, classes: str = "prose") -> SafeString:
-    """Render sanitised markdown, isolated from htmx and from the page's text direction."""
+    """Render sanitized markdown, isolated from htmx and from the page's text direction."""
     block = '<div class="{}" dir="auto" hx-disable>{}</div>'
     return format_html(block, classes, render_markdown(text or ""))
 

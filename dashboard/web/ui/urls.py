@@ -37,7 +37,7 @@ class IdentifierConverter:
 
 
 _segment = IdentifierConverter().to_url
-_PLACEHOLDER = "identifier-{}-stands-here"
+_PLACEHOLDER = "identifier-{}-placeholder"
 
 
 def cached_reverse(name: str, *identifiers: str) -> str:

@@ -60,10 +60,10 @@ class MatchingBlock:
 
 def split_units(old: str, new: str) -> tuple[DiffGranularity, list[Unit], list[Unit]]:
     """Split both texts at the finest granularity that bounds time and memory."""
-    for grain in (DiffGranularity.WORD, DiffGranularity.LINE):
-        old_units, new_units = _units(old, grain), _units(new, grain)
+    for granularity in (DiffGranularity.WORD, DiffGranularity.LINE):
+        old_units, new_units = _units(old, granularity), _units(new, granularity)
         if len(old_units) * len(new_units) <= MAX_UNIT_PAIRS:
-            return grain, old_units, new_units
+            return granularity, old_units, new_units
     return (
         DiffGranularity.WHOLE,
         _units(old, DiffGranularity.WHOLE),
@@ -71,10 +71,10 @@ def split_units(old: str, new: str) -> tuple[DiffGranularity, list[Unit], list[U
     )
 
 
-def _units(text: str, grain: DiffGranularity) -> list[Unit]:
+def _units(text: str, granularity: DiffGranularity) -> list[Unit]:
     """Return the units, with an empty one at the end."""
     units, end = [], 0
-    for match in UNITS[grain].finditer(text):
+    for match in UNITS[granularity].finditer(text):
         units.append(Unit(text[end : match.start()], match.group()))
         end = match.end()
     return [*units, Unit(text[end:], "")]

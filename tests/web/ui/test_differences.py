@@ -22,15 +22,15 @@ TEXTS = st.lists(st.tuples(WORDS, SPACES), max_size=14).map(lambda pairs: "".joi
 def marks(difference: TextDifference) -> list[tuple[str, str]]:
     """Return what is marked, without the spacing around it."""
     return [
-        (piece.kind, piece.words)
+        (segment.kind, segment.words)
         for paragraph in difference.paragraphs
-        for piece in paragraph.pieces
-        if piece.kind != "same" and piece.is_visible
+        for segment in paragraph.segments
+        if segment.kind != "same" and segment.is_visible
     ]
 
 
-def pieces(difference: TextDifference) -> list[DiffSegment]:
-    return [piece for paragraph in difference.paragraphs for piece in paragraph.pieces]
+def segments(difference: TextDifference) -> list[DiffSegment]:
+    return [segment for paragraph in difference.paragraphs for segment in paragraph.segments]
 
 
 def longest_common(one: list[str], other: list[str]) -> int:
@@ -46,10 +46,11 @@ def longest_common(one: list[str], other: list[str]) -> int:
 @given(TEXTS | st.text(), TEXTS | st.text())
 def test_the_pieces_joined_are_both_texts(old: str, new: str) -> None:
     difference = compare_texts(old, new)
-    assert "".join(piece.text for p in difference.paragraphs for piece in p.old) == old
-    assert "".join(piece.text for p in difference.paragraphs for piece in p.new) == new
+    assert "".join(segment.text for p in difference.paragraphs for segment in p.old) == old
+    assert "".join(segment.text for p in difference.paragraphs for segment in p.new) == new
     assert all(
-        piece.before + piece.words + piece.after == piece.text for piece in pieces(difference)
+        segment.before + segment.words + segment.after == segment.text
+        for segment in segments(difference)
     )
 
 
@@ -118,14 +119,14 @@ def test_a_paragraph_put_between_leaves_its_neighbours_unchanged() -> None:
 
 def test_paragraphs_put_in_place_of_others_stand_beside_them() -> None:
     difference = compare_texts("Alpha\n\nBeta\n\nEnd", "Gamma\n\nDelta\n\nEnd")
-    rows = [[p.words for p in row.pieces if p.is_visible] for row in difference.paragraphs]
+    rows = [[p.words for p in row.segments if p.is_visible] for row in difference.paragraphs]
     assert rows == [["Alpha", "Gamma"], ["Beta", "Delta"], ["End"]]
 
 
 def test_a_paragraph_cut_in_two_marks_no_word() -> None:
     difference = compare_texts("One two. Three four.", "One two.\n\nThree four.")
     assert marks(difference) == []
-    assert difference.is_spacing
+    assert difference.is_whitespace_only
     assert not difference.is_same
 
 
@@ -139,7 +140,7 @@ def test_no_text_before_marks_all_as_added() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "grain"),
+    ("old", "new", "granularity"),
     [
         pytest.param(
             "the cat, " * 6_000, "the dog, " * 6_000, DiffGranularity.WORD, id="all words repeat"
@@ -155,13 +156,13 @@ def test_no_text_before_marks_all_as_added() -> None:
         pytest.param("x" * 1_000_000, "-" * 20_000, DiffGranularity.WORD, id="one endless word"),
     ],
 )
-def test_no_text_takes_long(old: str, new: str, grain: DiffGranularity) -> None:
+def test_no_text_takes_long(old: str, new: str, granularity: DiffGranularity) -> None:
     start = time.process_time()
     difference = compare_texts(old, new)
     # A tenth of it on a fast machine; what grows with the square of a text takes minutes.
     assert time.process_time() - start < 10
-    assert difference.grain == grain
-    assert "".join(piece.text for p in difference.paragraphs for piece in p.new) == new
+    assert difference.granularity == granularity
+    assert "".join(segment.text for p in difference.paragraphs for segment in p.new) == new
 
 
 def drawn(old: str | None, new: str | None) -> str:
@@ -186,9 +187,9 @@ def test_unchanged_paragraphs_are_folded() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ("One.", "One.", "Nothing differs"),
-        (None, "", "No text on either side."),
-        ("One two", "One\n\ntwo", "Only spaces and line breaks differ."),
+        ("One.", "One.", "No differences."),
+        (None, "", "Both are empty."),
+        ("One two", "One\n\ntwo", "Only whitespace differs."),
     ],
 )
 def test_where_no_word_differs_a_sentence_says_so(

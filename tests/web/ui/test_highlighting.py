@@ -75,5 +75,5 @@ def test_a_character_that_reorders_its_line_stands_as_its_code() -> None:
 
 def test_a_long_text_says_how_much_of_it_is_shown() -> None:
     html = highlight_json("x" * 200_000)
-    assert "The first 100,000 of 200,002 characters are shown." in html
+    assert "Showing the first 100,000 of 200,002 characters." in html
     assert len(html) < 101_000

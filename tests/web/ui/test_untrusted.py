@@ -99,7 +99,7 @@ def test_no_address_is_read_aloud_as_empty() -> None:
 
 def test_a_long_text_says_how_much_of_it_is_shown() -> None:
     shown = text(render_markdown("word " * 10_000))
-    assert shown.endswith("The first 20,000 of 50,000 characters are shown.")
+    assert shown.endswith("Showing the first 20,000 of 50,000 characters.")
     assert len(shown) < MAX_MARKDOWN + 100
 
 
