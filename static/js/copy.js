@@ -1,6 +1,6 @@
 // Copy buttons: show the result for two seconds by icon and name, and announce it.
 
-const SAID_FOR_MS = 2000;
+const FEEDBACK_MS = 2000;
 
 document.addEventListener("click", async ({ target }) => {
   const button = target.closest("button[data-copy]");
@@ -8,24 +8,24 @@ document.addEventListener("click", async ({ target }) => {
   try {
     // Without https there is no clipboard; the user may also deny access.
     await navigator.clipboard.writeText(button.dataset.copy);
-    say(button, "Copied", "check");
+    report(button, "Copied", "check");
   } catch {
-    say(button, "Not copied", "x");
+    report(button, "Couldn’t copy", "x");
   }
 });
 
-function say(button, said, icon) {
-  show(button, said, icon);
-  sayAloud(said);
+function report(button, message, icon) {
+  show(button, message, icon);
+  announce(message);
 }
 
 // If pressed again meanwhile, it still returns to its initial state.
-function show(button, said, icon) {
+function show(button, message, icon) {
   const use = button.querySelector("use");
   button.dataset.label ??= button.getAttribute("aria-label") ?? "";
   button.dataset.icon ??= use?.getAttribute("href") ?? "";
-  button.setAttribute("aria-label", said);
-  button.setAttribute("title", said);
+  button.setAttribute("aria-label", message);
+  button.setAttribute("title", message);
   use?.setAttribute("href", button.dataset.icon.replace(/#.*/, `#${icon}`));
   setTimeout(() => {
     // A button with visible text has no other name.
@@ -33,16 +33,16 @@ function show(button, said, icon) {
     else button.removeAttribute("aria-label");
     button.removeAttribute("title");
     use?.setAttribute("href", button.dataset.icon);
-  }, SAID_FOR_MS);
+  }, FEEDBACK_MS);
 }
 
 // Not among the messages, where it would shift the content below.
-function sayAloud(said) {
+function announce(message) {
   const region = document.createElement("p");
   region.className = "visually-hidden";
   region.setAttribute("role", "status");
   (document.querySelector("dialog:modal") ?? document.querySelector("main"))?.append(region);
   // Screen readers read changes of a live region, not its initial content.
-  setTimeout(() => region.append(said), 100);
-  setTimeout(() => region.remove(), SAID_FOR_MS);
+  setTimeout(() => region.append(message), 100);
+  setTimeout(() => region.remove(), FEEDBACK_MS);
 }

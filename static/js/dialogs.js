@@ -50,10 +50,10 @@ document.addEventListener("htmx:beforeHistoryUpdate", ({ detail }) => {
   if (target.id === "dialogs") {
     const isForward = closedByBack && update.path === location.pathname + location.search;
     if (isForward) update.type = "replace";
-    below = { href: isForward ? closedByBack.href : location.href, address: "", pressed: requestConfig.elt };
+    below = { href: isForward ? closedByBack.href : location.href, url: "", pressed: requestConfig.elt };
     closedByBack = null;
   } else if (below && isBehind(requestConfig.elt)) {
-    below.address = update.path;
+    below.url = update.path;
     update.path = location.href;
   }
 });
@@ -119,7 +119,7 @@ document.addEventListener("htmx:historyCacheMiss", (event) => {
   pressed = page.pressed;
   if (isOld) return;
   event.preventDefault();
-  if (page.address) history.replaceState(history.state, "", page.address);
+  if (page.url) history.replaceState(history.state, "", page.url);
   closedByBack = { href: location.href, pressed: page.pressed };
   focusPressed();
 });

@@ -1,4 +1,4 @@
-// Single-letter keys. They do nothing in a field, over a dialog, if switched off in the settings,
+// Single-letter keys. They do nothing in a field, over a dialog, if turned off in the settings,
 // or on a page without the navigation, such as the login page.
 // After G: the links of the navigation, in order.
 const SECTIONS = ["o", "p", "u", "w", "a"];
@@ -31,8 +31,8 @@ document.addEventListener("keydown", (event) => {
   const section = Date.now() < goesUntil ? SECTIONS.indexOf(key) : -1;
   goesUntil = 0;
   // The page's own keys take precedence.
-  const ask = new CustomEvent("pressroom:key", { detail: key, cancelable: true });
-  const isDone = section < 0 && !document.dispatchEvent(ask);
+  const pageKey = new CustomEvent("pressroom:key", { detail: key, cancelable: true });
+  const isDone = section < 0 && !document.dispatchEvent(pageKey);
   if (section < 0 && !isDone && !KEYS[key]) return;
   event.preventDefault();
   if (section >= 0) document.querySelectorAll("#nav .nav a")[section]?.click();

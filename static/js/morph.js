@@ -2,7 +2,7 @@
 // hx-swap-oob="morph:#id" makes the element with that id equal to the first child of the response.
 
 // Set by scripts or by the user: ignored in the response.
-const KEPT = new Set(["open", "aria-busy", "data-label", "tabindex"]);
+const PRESERVED = new Set(["open", "aria-busy", "data-label", "tabindex"]);
 
 // Match rows by id, other elements by position and name.
 function counterpart(parent, wanted, here) {
@@ -15,7 +15,7 @@ function patchAttributes(element, wanted) {
     if (element.getAttribute(name) !== value) element.setAttribute(name, value);
   }
   for (const { name } of [...element.attributes]) {
-    if (!wanted.hasAttribute(name) && !KEPT.has(name)) element.removeAttribute(name);
+    if (!wanted.hasAttribute(name) && !PRESERVED.has(name)) element.removeAttribute(name);
   }
 }
 
@@ -59,9 +59,9 @@ function patch(node, wanted) {
 // The login page has no htmx.
 globalThis.htmx?.defineExtension("morph", {
   isInlineSwap: () => false,
-  handleSwap(style, target, answer) {
-    if (style !== "morph" || !answer.firstElementChild) return false;
-    patch(target, answer.firstElementChild);
+  handleSwap(style, target, response) {
+    if (style !== "morph" || !response.firstElementChild) return false;
+    patch(target, response.firstElementChild);
     return [target];
   },
 });

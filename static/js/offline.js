@@ -1,20 +1,20 @@
 // If a request gets no response, show a note over the page, or in the dialog that sent it, until
 // the dashboard responds again.
 
-const SILENT = "The dashboard didn’t respond. Check your connection, then try again.";
-const note = () => document.querySelector("[data-no-answer]");
+const NO_RESPONSE = "You’re offline or Pressroom is unreachable. Check your connection and try again.";
+const note = () => document.querySelector("[data-offline]");
 
 for (const failure of ["htmx:sendError", "htmx:timeout"]) {
   document.addEventListener(failure, ({ detail }) => {
     const form = detail.elt.closest("[data-unsent]");
-    show(form?.dataset.unsent ?? SILENT, detail.elt.closest("#dialogs > dialog"));
+    show(form?.dataset.unsent ?? NO_RESPONSE, detail.elt.closest("#dialogs > dialog"));
   });
 }
-function show(said, dialog) {
+function show(message, dialog) {
   note()?.remove();
-  const words = document.createElement("p");
-  words.className = "grow";
-  words.textContent = said;
+  const text = document.createElement("p");
+  text.className = "grow";
+  text.textContent = message;
   const close = document.createElement("button");
   close.className = "button quiet small";
   close.type = "button";
@@ -23,9 +23,9 @@ function show(said, dialog) {
   const element = document.createElement("div");
   element.className = dialog ? "note" : "note over";
   element.dataset.tone = "bad";
-  element.dataset.noAnswer = "";
+  element.dataset.offline = "";
   element.setAttribute("role", "alert");
-  element.append(words, close);
+  element.append(text, close);
   (dialog?.querySelector(".dialog-foot") ?? document.querySelector("main") ?? document.body).prepend(element);
 }
 

@@ -1,7 +1,7 @@
 // Keep durations up to date while the page is open, in the same format as the server.
 
 const EVERY_MS = 10000;
-const drawn = new WeakMap();
+const rendered = new WeakMap();
 let timer;
 
 // The format of the template function `running`.
@@ -15,16 +15,16 @@ function inWords(seconds) {
 
 // Count from when it was rendered, so that a wrong clock does not matter.
 function age(element) {
-  let start = drawn.get(element);
+  let start = rendered.get(element);
   if (start?.age !== element.dataset.age) start = { age: element.dataset.age, at: Date.now() };
-  drawn.set(element, start);
+  rendered.set(element, start);
   return Math.max(0, Math.floor(Number(start.age) + (Date.now() - start.at) / 1000));
 }
 
 function count() {
   for (const element of document.querySelectorAll("[data-age]")) {
-    const said = inWords(age(element));
-    if (element.textContent !== said) element.textContent = said;
+    const text = inWords(age(element));
+    if (element.textContent !== text) element.textContent = text;
   }
 }
 

@@ -35,8 +35,8 @@ document.addEventListener("htmx:beforeSwap", () => {
 });
 document.addEventListener("htmx:afterSettle", ({ detail }) => {
   if (!left || document.activeElement !== document.body) return;
-  const isAsked = detail.requestConfig?.elt === left.focused;
-  const heir = isAsked ? firstNew(detail.elt) : heirOf(left);
+  const isSender = detail.requestConfig?.elt === left.focused;
+  const heir = isSender ? firstNew(detail.elt) : heirOf(left);
   const place = left.focused.isConnected ? left.focused : heir;
   if (place?.tabIndex < 0) place.tabIndex = -1;
   place?.focus({ preventScroll: true });
@@ -52,7 +52,7 @@ function heirOf({ part, heirs }) {
 }
 
 // Pause polling while the page is hidden, and resume when it is visible. The trigger "again"
-// repeats a poll that was held back or got no response.
+// repeats a poll that was paused or got no response.
 document.addEventListener("htmx:beforeRequest", (event) => {
   const part = event.detail.elt;
   if (!document.hidden || !part.matches("[data-polls]")) return;
@@ -61,15 +61,15 @@ document.addEventListener("htmx:beforeRequest", (event) => {
 });
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) return;
-  for (const part of document.querySelectorAll("[data-polls][data-held]")) lookAgain(part);
+  for (const part of document.querySelectorAll("[data-polls][data-held]")) pollAgain(part);
 });
 for (const failure of ["htmx:sendError", "htmx:timeout", "htmx:responseError"]) {
   document.addEventListener(failure, (event) => {
     const part = event.detail.elt;
-    if (part.matches("[data-polls]")) setTimeout(() => lookAgain(part), 10000);
+    if (part.matches("[data-polls]")) setTimeout(() => pollAgain(part), 10000);
   });
 }
-function lookAgain(part) {
+function pollAgain(part) {
   delete part.dataset.held;
   if (part.isConnected) htmx.trigger(part, "again");
 }
