@@ -134,7 +134,7 @@ def test_who_is_to_have_one_is_led_to_it_and_viewers_read_on(
     publisher, viewer = Client(), Client()
     assert sign_in(publisher, "paula", next="/people/").url == f"{SETTINGS}#sign-in"
     assert sign_in(viewer, "vera", next="/people/").url == "/people/"
-    said = "Publishers must use a second factor here. You can look at everything"
+    said = "Publishing requires two-factor authentication. You have read-only access"
     assert said in say(publisher.get("/find/"))
     assert said not in say(viewer.get("/find/"))
     set_up_app(publisher, paula)
@@ -169,7 +169,7 @@ def test_an_administrator_switches_the_rule_and_it_is_on_record(
     confirm(as_administrator, ada)
     answer = as_administrator.post(RULES, {"do": "on"}, follow=True)
     # Who switches it on is held to it as well.
-    assert "You can look at everything" in say(answer)
+    assert "You have read-only access until you set it up" in say(answer)
     assert as_administrator.get(RULES).status_code == 403
     set_up_app(as_administrator, ada)
     html = say(as_administrator.get(RULES))
@@ -287,7 +287,7 @@ def test_a_superuser_is_reset_by_superusers_alone(as_administrator: Client, ada:
 
 def test_nobody_else_sees_how_people_sign_in(as_publisher: Client) -> None:
     assert as_publisher.get(RULES).status_code == 403
-    assert "How people sign in" not in say(as_publisher.get("/find/"))
+    assert "Sign-in settings" not in say(as_publisher.get("/find/"))
 
 
 def test_a_reset_is_of_somebody(as_administrator: Client, ada: User) -> None:

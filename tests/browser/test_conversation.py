@@ -352,7 +352,7 @@ def test_keys_are_letters_in_a_field_and_nothing_once_turned_off(reading: Page) 
     assert field.input_value() == "jke"
     field.fill("")
     reading.get_by_role("button", name="demo").click()
-    reading.get_by_label("Single-letter keys").uncheck()
+    reading.get_by_label("Single-key shortcuts").uncheck()
     expect(reading.locator("body")).to_have_attribute("data-keys", "off")
     reading.keyboard.press("Escape")
     reading.evaluate("document.activeElement.blur()")
@@ -360,7 +360,7 @@ def test_keys_are_letters_in_a_field_and_nothing_once_turned_off(reading: Page) 
         reading.keyboard.press(key)
     assert reading.evaluate("document.activeElement.id") == ""
     reading.get_by_role("button", name="demo").click()
-    reading.get_by_label("Single-letter keys").check()
+    reading.get_by_label("Single-key shortcuts").check()
     expect(reading.locator("body")).not_to_have_attribute("data-keys", "off")
 
 

@@ -233,7 +233,7 @@ def test_a_lost_session_behind_a_dialog_leaves_it_and_sign_in_says_that_nothing_
     settle(tab)
     expect(asked(tab)).to_be_visible()
     tab.get_by_role("button", name="Publish version 2").click()
-    expect(tab.locator("main")).to_contain_text("Nothing was sent: you were signed out.")
+    expect(tab.locator("main")).to_contain_text("You were signed out, so nothing was sent.")
     assert service.keys == []
 
 
@@ -242,7 +242,7 @@ def test_a_session_lost_while_it_publishes_is_said_at_sign_in(tab: Page, at: Pla
     publish(tab)
     tab.context.clear_cookies(name="sessionid")
     expect(tab.locator("main")).to_contain_text(
-        "You were signed out. What was already sent goes on.", timeout=PATIENCE_MS
+        "You were signed out. Requests already sent continue.", timeout=PATIENCE_MS
     )
 
 
@@ -278,10 +278,10 @@ def test_the_note_that_nothing_responds_moves_nothing_and_goes(tab: Page) -> Non
     tab.goto("/people/")
     search = tab.get_by_role("searchbox", name="Search people")
     place = search.bounding_box()
-    note = tab.locator("[data-no-answer]")
+    note = tab.locator("[data-offline]")
     tab.context.set_offline(True)
     search.fill("a")
-    expect(note).to_contain_text("The dashboard didn’t respond.")
+    expect(note).to_contain_text("Pressroom is unreachable.")
     assert search.bounding_box() == place
     note.get_by_role("button", name="Dismiss").click()
     expect(note).to_have_count(0)

@@ -107,7 +107,7 @@ class Walk:
                 ("Publish version 1", self.audience),
             ]
         ):
-            for said in (*words, "Done"):
+            for said in (*words, "Succeeded"):
                 expect(rows.nth(number)).to_contain_text(said)
 
     @property

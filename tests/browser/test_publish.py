@@ -308,7 +308,7 @@ def test_a_dashboard_killed_while_it_publishes_tells_the_truth_when_it_runs_agai
                 said = "We don’t know if version 2 was published"
             expect(headline(page)).to_have_text(said, timeout=PATIENCE_MS)
             page.goto("/activity/")
-            outcome = "Done" if is_carried_out else "Outcome unknown"
+            outcome = "Succeeded" if is_carried_out else "Outcome unknown"
             expect(page.locator(".log")).to_contain_text(outcome)
     assert len(service.keys) == 1
 

@@ -22,7 +22,7 @@ def test_a_person_publishes_and_watches_it_go_live(browser: Browser, tmp_path: P
         pair.service.moves_on("published")
         expect(page.locator(".stepper")).to_contain_text("Published")
         page.goto("/activity/")
-        expect(page.locator("#main")).to_contain_text("Done")
+        expect(page.locator("#main")).to_contain_text("Succeeded")
         context.close()
         served = [len(log) for log in pair.lines("dashboard.requests")]
     assert troubles == []

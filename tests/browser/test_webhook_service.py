@@ -112,7 +112,7 @@ def test_an_outcome_nobody_knows_is_told_with_a_way_to_check_it(
     expect(page.get_by_text("Outcome unknown: the change may have been made.")).to_be_visible()
     page.get_by_role("link", name="See this change in Activity").click()
     page.get_by_role("button", name="Check now").click()
-    expect(page.locator(".head .badge")).to_have_text("Done")
+    expect(page.locator(".head .badge")).to_have_text("Succeeded")
 
 
 def test_a_switch_that_fails_every_other_time_always_shows_the_truth(

@@ -153,7 +153,7 @@ def _assert_that_all_requests_share_a_cache(running: Running, browser: httpx.Cli
         look = partial(httpx.get, f"{running.url}/find/", cookies=cookies, timeout=60)
         asked = [threads.submit(look) for _ in range(20)]
     pages = [each.result().text for each in asked]
-    assert [page for page in pages if "Service answering" not in page] == []
+    assert [page for page in pages if "Service operational" not in page] == []
 
 
 def _assert_that_others_are_told_off(folder: Path, running: Running) -> None:

@@ -53,7 +53,7 @@ def read(client: Client, page: Reads, kind: Kind, said: str) -> None:
     elif page.is_remembered:
         assert response.status_code == 200, words
         assert "last known" in words
-        assert "Try now" in words or "Read again" in words
+        assert "Try again" in words or "Read again" in words
     else:
         assert response.status_code == kind.value.status, words
         assert kind.value.title in words

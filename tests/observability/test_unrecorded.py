@@ -23,7 +23,7 @@ from tests.web.webhooks.webhook_service import WebhookService
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 
-SAID = "What you see couldn’t be recorded."
+SAID = "Couldn’t record this data."
 
 
 @pytest.fixture

@@ -71,7 +71,7 @@ def test_a_publish_under_way_is_finished_before_the_server_ends(
         with dashboard.started() as again, logged_in(again) as browser:
             record = text(browser.get("/activity/").text)
     assert answer.status_code == 302, text(answer.text)
-    assert "Brightwater Foods Done" in record
+    assert "Brightwater Foods Succeeded" in record
     assert len(service.keys) == 1
 
 

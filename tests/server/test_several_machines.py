@@ -33,7 +33,7 @@ def test_a_person_logs_in_publishes_and_sees_it_through_both(pair: Pair) -> None
         names = ("operation_key", "csrfmiddlewaretoken")
         answer = browser.post(ADDRESS, data={name: hidden(page, name) for name in names})
         assert "Publishing version 2" in text(answer.text)
-        records = {text(browser.get("/activity/").text).count("Done") for _ in range(4)}
+        records = {text(browser.get("/activity/").text).count("Succeeded") for _ in range(4)}
     assert len(pair.service.keys) == 1
     assert len(records) == 1
     served = [

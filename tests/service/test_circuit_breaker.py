@@ -83,7 +83,7 @@ def test_what_is_remembered_is_shown_at_once(as_viewer: Client, far_end: FarEnd)
     for _ in range(FAILURE_THRESHOLD + 1):
         answer = as_viewer.get("/pages/")
     assert len(far_end.sent) == FAILURE_THRESHOLD
-    assert "You are looking at what was last known. The service was not asked" in text(answer.text)
+    assert "Showing the last known state. The service was not asked" in text(answer.text)
 
 
 def test_one_operation_that_hangs_leaves_the_others_alone(
@@ -108,14 +108,14 @@ def test_the_overview_names_what_is_left_alone(as_viewer: Client, far_end: FarEn
     for _ in range(FAILURE_THRESHOLD):
         as_viewer.get("/people/")
     shown = text(as_viewer.get("/").text)
-    assert "Left alone for now, as nobody answered: List people. Asked again by itself." in shown
+    assert "Paused after repeated timeouts: List people. Retrying automatically." in shown
 
 
 def test_an_answer_after_the_pause_ends_it(as_viewer: Client, far_end: FarEnd) -> None:
     cache.set("service:line:2:List-people", (4, time.time() - 1))
     far_end.answers(200, json=wire.envelope(wire.person()))
     assert "Ada Lovelace" in as_viewer.get("/people/").text
-    assert "Left alone for now" not in as_viewer.get("/").text
+    assert "Paused after repeated timeouts" not in as_viewer.get("/").text
 
 
 def test_silence_after_the_pause_begins_a_longer_one(as_viewer: Client, far_end: FarEnd) -> None:

@@ -22,8 +22,8 @@ class OperationKind(models.TextChoices):
 class Outcome(models.TextChoices):
     """The outcome of an operation. Source: DESIGN.md, Names."""
 
-    SENDING = "sending", "In flight"
-    ACCEPTED = "accepted", "Done"
+    SENDING = "sending", "In progress"
+    ACCEPTED = "accepted", "Succeeded"
     REJECTED = "rejected", "Failed"
     UNKNOWN = "unknown", "Outcome unknown"
     NOT_SENT = "not_sent", "Not sent"

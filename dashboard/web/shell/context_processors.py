@@ -35,9 +35,9 @@ TONES = {
     "amber": "warn",
     "red": "bad",
 }
-"""Tones by the colour of the environment; each is readable in both themes."""
+"""Tones by the color of the environment; each is readable in both themes."""
 CSRF_INPUT = '<input type="hidden" name="csrfmiddlewaretoken" value="{}">'
-EMBEDDED_SERVICE_LABEL = "the API carried here"
+EMBEDDED_SERVICE_LABEL = "Built-in API"
 
 
 def shell(request: HttpRequest) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         "csrf_input": SimpleLazyObject(lambda: format_html(CSRF_INPUT, token)),
         "theme": SimpleLazyObject(lambda: _theme(request)),
         "keys_off": SimpleLazyObject(lambda: preferences.keys_off),
-        "tells_zone": SimpleLazyObject(lambda: not is_browsers_zone(request)),
+        "shows_time_zone": SimpleLazyObject(lambda: not is_browsers_zone(request)),
         "pinned": SimpleLazyObject(lambda: visit_hits(preferences.pins)),
         "sidebar_counts": SimpleLazyObject(lambda: _sidebar_counts(request)),
         "user_name": SimpleLazyObject(lambda: _user_name(request.user)),
@@ -65,7 +65,7 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         "may_create_page": SimpleLazyObject(lambda: may(request, CREATE_PAGE)),
         "may_update_subscription": SimpleLazyObject(lambda: may(request, UPDATE_SUBSCRIPTION)),
         "may_manage_people": SimpleLazyObject(lambda: may(request, MANAGE_PEOPLE)),
-        "is_to_set_up": SimpleLazyObject(lambda: must_set_up_second_factor(request)),
+        "must_set_up_second_factor": SimpleLazyObject(lambda: must_set_up_second_factor(request)),
     }
     return values | {
         "environment_name": settings.ENVIRONMENT_NAME,

@@ -10,16 +10,16 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 NO_TLS = (
-    "This request came over plain http, and this server speaks no https: have a proxy in front "
-    "speak it and set BEHIND_PROXY=true, or set SECURE_COOKIES=false to do without https."
+    "This request used plain http, and this server doesn't support https. Put an https proxy in "
+    "front and set BEHIND_PROXY=true, or set SECURE_COOKIES=false to run without https."
 )
 PROXY_NOT_TRUSTED = (
-    "The proxy in front speaks https and BEHIND_PROXY is not set: set BEHIND_PROXY=true, once the "
-    "proxy sets X-Forwarded-Proto itself and lets no client set it."
+    "The proxy in front uses https, but BEHIND_PROXY is not set. Set BEHIND_PROXY=true once the "
+    "proxy sets X-Forwarded-Proto itself and removes the client's."
 )
 NO_PROTO = (
-    "BEHIND_PROXY is set and the proxy in front says neither http nor https in X-Forwarded-Proto: "
-    "have it send X-Forwarded-Proto: https for each request that it received over https."
+    "BEHIND_PROXY is set, but the proxy in front sends neither http nor https in "
+    "X-Forwarded-Proto. Configure it to send X-Forwarded-Proto: https for each https request."
 )
 
 _logger = logging.getLogger(__name__)

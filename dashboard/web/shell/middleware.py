@@ -29,8 +29,8 @@ from dashboard.web.ui.time_zones import request_time_zone
 
 Handler = Callable[[HttpRequest], HttpResponse]
 
-SIGNED_OUT = "Nothing was sent: you were signed out. Make the change again."
-SIGNED_OUT_MEANWHILE = "You were signed out. What was already sent goes on."
+SIGNED_OUT = "You were signed out, so nothing was sent. Make the change again."
+SIGNED_OUT_MEANWHILE = "You were signed out. Requests already sent continue."
 
 
 class IncompleteFormMiddleware:

@@ -91,7 +91,7 @@ def test_it_says_what_was_asked_by_whom_of_what_and_how_it_ended(
 ) -> None:
     operation(paula, "k1")
     page = text(shown(as_viewer))
-    assert "paula Publish version 2 Brightwater Foods Done" in page
+    assert "paula Publish version 2 Brightwater Foods Succeeded" in page
 
 
 def test_nothing_on_record_has_a_sentence(as_viewer: Client) -> None:
@@ -194,7 +194,7 @@ def test_fifty_rows_cost_no_more_queries_than_one(
 
 def test_what_a_killed_process_left_is_found_by_looking(as_viewer: Client, paula: User) -> None:
     operation(paula, "k1", ending=None)
-    assert "In flight" in text(shown(as_viewer))
+    assert "In progress" in text(shown(as_viewer))
     Attempt.objects.update(sent_at=timezone.now() - timedelta(minutes=5))
     assert "Outcome unknown" in text(shown(as_viewer))
     detail = text(shown(as_viewer, "/activity/k1/"))
@@ -269,11 +269,11 @@ def test_one_that_is_being_sent_is_followed_until_it_is_settled(
     assert poll_in(page)["hx-trigger"] == "load delay:2s, again"
     same = next_part(as_viewer, page)
     assert poll_in(same)["hx-trigger"] == "load delay:3s, again"
-    assert "In flight" not in same
+    assert "In progress" not in same
     end(sending.attempts.get(), AttemptResult(Outcome.ACCEPTED, status_code=202))
     part = next_part(as_viewer, same)
     assert "morph:#operation" in part
-    assert "Publish version 2: Done." in text(part)
+    assert "Publish version 2: Succeeded." in text(part)
     assert "202" in text(part)
     assert "hx-trigger" not in poll_in(part)
 
@@ -393,7 +393,7 @@ def test_the_export_has_all_that_is_filtered_and_runs_nothing(
     lines = exported(as_viewer, "?actor=paula")
     assert [line["operation key"] for line in lines] == ["k1"]
     assert lines[0]["on"] == "'=1+1"
-    assert lines[0]["outcome"] == "Done"
+    assert lines[0]["outcome"] == "Succeeded"
     assert lines[0]["body sent"] == '{"operationKey": "k1"}'
 
 
@@ -412,7 +412,7 @@ def test_who_sent_it_again_is_on_record_in_the_list_the_filter_and_the_file(
     [line] = exported(as_viewer, "?actor=quinn")
     first, second = line["each attempt"].split("; ")
     assert re.fullmatch(r"1: paula, \S+\+00:00, Outcome unknown", first)
-    assert re.fullmatch(r"2: quinn, \S+\+00:00, Done, 200", second)
+    assert re.fullmatch(r"2: quinn, \S+\+00:00, Succeeded, 200", second)
     assert line["person"] == "paula"
 
 
@@ -438,7 +438,7 @@ def test_a_page_that_is_among_the_newest_was_created(
     made = wire.page(name="Fleet", pageContext="Lorries.", pageId="page_9")
     made["createdAt"] = timezone.now().isoformat()
     far_end.answers(200, json=wire.envelope(made))
-    assert "Create page: Done." in settle(as_publisher, "check")
+    assert "Create page: Succeeded." in settle(as_publisher, "check")
     assert Operation.objects.get().page_id == "page_9"
 
 
@@ -512,7 +512,7 @@ def test_a_page_is_sent_again_only_after_a_look(
     settle(as_publisher, "check")
     assert "may create a second page" in text(shown(as_publisher, "/activity/k1/"))
     far_end.answers(201, json=wire.page(name="Fleet"))
-    assert "Create page: Done." in settle(as_publisher, "send-again")
+    assert "Create page: Succeeded." in settle(as_publisher, "send-again")
 
 
 @pytest.mark.parametrize(
@@ -539,7 +539,7 @@ def test_a_webhook_is_sent_again_as_it_was(
 ) -> None:
     webhook(ada, "k1", ending=LOST)
     far_end.answers(200, json=wire.subscription())
-    assert "Update webhook: Done." in settle(as_administrator, "send-again")
+    assert "Update webhook: Succeeded." in settle(as_administrator, "send-again")
     assert [request.content for request in far_end.sent] == [b"{}", b'{"active":false}']
 
 

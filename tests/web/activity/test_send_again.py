@@ -143,7 +143,7 @@ def sent_again(client: Client, key: str) -> str:
 def test_a_webhook_that_is_as_it_was_gets_the_change_again(
     as_administrator: Client, webhooks: WebhookService, cut_off: str
 ) -> None:
-    assert "Update webhook: Done." in sent_again(as_administrator, cut_off)
+    assert "Update webhook: Succeeded." in sent_again(as_administrator, cut_off)
     assert webhooks.changes == [{"active": False}]
 
 
@@ -191,14 +191,14 @@ def test_a_service_that_moves_updated_at_when_it_is_read_proves_nothing(
         return httpx.Response(200, json=of.held | {"updatedAt": f"2026-03-12T15:0{of.reads}:00Z"})
 
     webhooks.reading = moves
-    assert "Update webhook: Done." in sent_again(as_administrator, cut_off)
+    assert "Update webhook: Succeeded." in sent_again(as_administrator, cut_off)
 
 
 def test_another_field_that_was_changed_since_is_in_nobody_s_way(
     as_administrator: Client, webhooks: WebhookService, cut_off: str
 ) -> None:
     webhooks.held |= {"url": "https://new.example"}
-    assert "Update webhook: Done." in sent_again(as_administrator, cut_off)
+    assert "Update webhook: Succeeded." in sent_again(as_administrator, cut_off)
     assert webhooks.held["url"] == "https://new.example"
 
 

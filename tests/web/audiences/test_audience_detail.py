@@ -214,7 +214,7 @@ def test_without_a_usable_answer_the_last_known_is_shown_and_publishing_held_bac
     assert get(as_publisher, "audience-detail", status=502)
     remember()
     page = get(as_publisher, "audience-detail")
-    assert "You are looking at what was last known" in page
+    assert "Showing the last known state" in page
     assert "Publish version 2: held back until the service answers" in text(page)
     assert "/publish/" not in page
 
@@ -223,7 +223,7 @@ def test_nobody_answering_is_said_so(far_end: FarEnd, as_publisher: Client) -> N
     far_end.fails(httpx.ConnectError)
     assert "not answering" in get(as_publisher, "audience-detail", status=504)
     remember()
-    assert "You are looking at what was last known" in get(as_publisher, "audience-detail")
+    assert "Showing the last known state" in get(as_publisher, "audience-detail")
 
 
 def test_one_call_and_few_queries_make_the_page(

@@ -272,7 +272,7 @@ def test_an_operation_being_sent_is_followed_in_the_log_until_it_is_settled(
     assert "<summary" not in same
     end(attempt, AttemptResult(Outcome.ACCEPTED))
     part = next_part(as_viewer, same, "operation-poll")
-    assert "Publish version 2: Done." in text(part)
+    assert "Publish version 2: Succeeded." in text(part)
     assert [e.attributes["id"] for e in elements(part, "summary")] == [
         e.attributes["id"] for e in elements(page, "summary")
     ]

@@ -95,7 +95,7 @@ def test_a_look_that_finds_nothing_new_brings_no_list(far_end: FarEnd, as_viewer
     far_end.sent.clear()
     part = shown(as_viewer, at, **PART)
     assert asks_at(part) == at
-    assert "As of " in text(part)
+    assert "Updated " in text(part)
     assert "<ol" not in part
     assert len(far_end.sent) == 1
 

@@ -211,7 +211,7 @@ def test_a_service_that_is_down_is_asked_once_and_said_under_the_audience_as_las
     failed = as_publisher.get(URL)
     seen = text(failed.content.decode())
     assert failed.status_code == 504
-    assert "what was last known" in seen
+    assert "Showing the last known state" in seen
     assert "Brightwater Foods" in seen
     assert "conversations are never kept here" in seen
     assert 'aria-disabled="true"' in failed.content.decode()

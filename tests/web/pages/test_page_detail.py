@@ -375,7 +375,7 @@ def test_when_the_service_fails_the_last_known_is_shown_and_publishing_is_off(
     assert as_publisher.get("/pages/page_1/").status_code in (502, 504)
     remember()
     html = get(as_publisher)
-    assert "You are looking at what was last known" in text(html)
+    assert "Showing the last known state" in text(html)
     assert "Brightwater Foods" in html
     assert "/publish/" not in html
     assert "held back until the service answers" in text(html)

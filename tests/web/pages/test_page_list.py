@@ -484,7 +484,7 @@ def test_when_the_service_fails_the_last_known_is_shown_as_such(
     remember(wire.page())
     failure(far_end)
     html = get(as_publisher, "/pages/")
-    assert "You are looking at what was last known" in text(html)
+    assert "Showing the last known state" in text(html)
     assert "Fleet telematics" in html
     create = [e for e in elements(html, "button") if e.attributes.get("aria-disabled")]
     assert len(create) == 1

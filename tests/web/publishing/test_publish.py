@@ -133,7 +133,7 @@ def test_nothing_live_and_no_text_have_their_words(
     service.latest |= {"supplementaryContext": None, "becameDraftAt": None}
     page = text(shown(as_publisher))
     assert "No version is live" in page
-    assert "No text on either side." in page
+    assert "Both are empty." in page
     assert "an unknown time" in page
 
 
@@ -323,7 +323,7 @@ def test_the_status_of_an_answer_that_says_yes_is_on_record(
     service.way = lambda of, request: httpx.Response(status, json=of.carry_out(request))
     assert f"The service said Yes, {status} in" in text(publish(as_publisher))
     key = Operation.objects.get().operation_key
-    assert f"Done {status} in" in text(shown(as_publisher, f"/activity/{key}/"))
+    assert f"Succeeded {status} in" in text(shown(as_publisher, f"/activity/{key}/"))
 
 
 def test_a_publish_is_on_record_before_it_is_sent(

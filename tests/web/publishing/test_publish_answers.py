@@ -104,7 +104,7 @@ def test_no_readable_answer_and_no_sign_of_it_is_unknown(way: Way, desk: Desk) -
 def test_what_was_carried_out_is_found_to_be_so(way: Way, desk: Desk) -> None:
     address = desk.publish(way)
     assert "Publishing version 2" in desk.shown(address)
-    assert "Publish version 2 Done" in desk.record(address)
+    assert "Publish version 2 Succeeded" in desk.record(address)
 
 
 def test_an_answer_after_the_time_limit_is_unknown_until_a_look_sees_the_truth(
@@ -124,4 +124,4 @@ def test_an_answer_after_the_time_limit_is_unknown_until_a_look_sees_the_truth(
     released.set()
     assert carried_out.wait(60)
     assert "Publishing version 2" in desk.shown(address)
-    assert "Publish version 2 Done" in desk.record(address)
+    assert "Publish version 2 Succeeded" in desk.record(address)

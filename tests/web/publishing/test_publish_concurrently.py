@@ -121,7 +121,7 @@ def test_fifty_submissions_to_two_servers_are_one_request_to_the_service(
     assert office.service.keys == [form["operation_key"]]
     assert all("ending version 2" in page or "ublishing version 2" in page for page in said), said
     assert record.count("Publish version 2 Brightwater Foods") == 1
-    assert "Brightwater Foods Done" in record
+    assert "Brightwater Foods Succeeded" in record
 
 
 @pytest.mark.parametrize("offices", ["postgresql"], indirect=True)
@@ -137,4 +137,4 @@ def test_fifty_clicks_on_send_again_are_one_more_request_with_the_same_key(
     record = text(office.browser.get(again.replace("send-again/", "")).text)
     assert office.service.keys == [form["operation_key"]] * 2
     assert "in 2 attempts" in record
-    assert "Publish version 2 Done" in record
+    assert "Publish version 2 Succeeded" in record

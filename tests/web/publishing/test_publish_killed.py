@@ -106,7 +106,7 @@ def test_the_service_was_asked_once(shown: ShownPublishes) -> None:
 def test_what_the_service_carried_out_is_found_to_be_done(shown: ShownPublishes) -> None:
     tells = shown[PAGES[True]]
     assert "Publishing version 2" in tells.later
-    assert "Brightwater Foods Done" in tells.record
+    assert "Brightwater Foods Succeeded" in tells.record
 
 
 def test_what_it_did_not_is_told_as_unknown(shown: ShownPublishes) -> None:

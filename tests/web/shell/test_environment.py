@@ -48,4 +48,4 @@ def test_the_shell_names_the_services_host_to_those_who_are_logged_in(
     assert "api.staging.example:8443" in text(as_viewer.get("/find/").content.decode())
     assert "api.staging.example" not in Client().get("/accounts/login/").content.decode()
     settings.SERVICE_URL = None
-    assert "the API carried here" in text(as_viewer.get("/find/").content.decode())
+    assert "Built-in API" in text(as_viewer.get("/find/").content.decode())

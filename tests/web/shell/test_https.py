@@ -32,7 +32,7 @@ def test_without_a_proxy_the_page_names_both_ways_out() -> None:
 def test_behind_a_tls_proxy_that_is_not_trusted_there_is_no_loop() -> None:
     response = get(**OURS, HTTP_X_FORWARDED_PROTO="https")
     assert response.status_code == 503
-    assert "speaks https and BEHIND_PROXY is not set" in text(response.content.decode())
+    assert "uses https, but BEHIND_PROXY is not set" in text(response.content.decode())
 
 
 def test_the_log_names_the_variable_once(caplog: pytest.LogCaptureFixture) -> None:
@@ -68,7 +68,7 @@ def test_behind_a_proxy_that_does_not_say_https_there_is_no_loop(
     client = Client(**said)
     response = [client.get("/accounts/login/") for _ in range(3)][-1]
     assert response.status_code == 503
-    assert "have it send X-Forwarded-Proto: https" in text(response.content.decode())
+    assert "Configure it to send X-Forwarded-Proto: https" in text(response.content.decode())
     assert caplog.messages.count(NO_PROTO) == 1
     assert Client(HTTP_X_FORWARDED_PROTO="https").get("/accounts/login/").status_code == 200
 

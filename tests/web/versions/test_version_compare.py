@@ -173,7 +173,7 @@ def test_the_only_version_has_nothing_to_be_compared_with(
 def test_the_same_text_twice_is_said_in_a_sentence(far_end: FarEnd, as_viewer: Client) -> None:
     same = wire.live_version(supplementaryContext="Runs 71 trucks.")
     serve(far_end, wire.audience(publishedVersion=same))
-    assert "Nothing differs" in text(get(as_viewer, "version-compare"))
+    assert "No differences." in text(get(as_viewer, "version-compare"))
 
 
 def test_two_versions_without_text_are_said_in_a_sentence(
@@ -182,7 +182,7 @@ def test_two_versions_without_text_are_said_in_a_sentence(
     empty = {"supplementaryContext": None}
     latest, live = wire.version(**empty), wire.live_version(**empty)
     serve(far_end, wire.audience(latestVersion=latest, publishedVersion=live))
-    assert "No text on either side." in text(get(as_viewer, "version-compare"))
+    assert "Both are empty." in text(get(as_viewer, "version-compare"))
 
 
 def test_fields_beyond_the_spec_are_compared_too(far_end: FarEnd, as_viewer: Client) -> None:
@@ -200,7 +200,7 @@ def test_without_an_answer_what_was_seen_is_compared_and_publishing_held_back(
     far_end.answers(500, text="boom")
     page = get(as_publisher, "version-compare")
     assert "Compare version 1 with version 2" in text(page)
-    assert "You are looking at what was last known" in page
+    assert "Showing the last known state" in page
     assert "/publish/" not in page
 
 
@@ -312,7 +312,7 @@ def test_one_that_is_stuck_is_polled_rarely_and_not_for_ever(
         assert poll_in(page)["hx-trigger"] == f"load delay:60s, {IDLE}"
         page = next_part(as_viewer, page)
     assert poll_in(page)["hx-trigger"] == IDLE
-    assert "Version 2 is still queued. No longer updated automatically" in text(page)
+    assert "Version 2 is still queued. Auto-refresh stopped." in text(page)
 
 
 def test_a_check_that_fails_says_so_and_goes_on(far_end: FarEnd, as_viewer: Client) -> None:
@@ -320,6 +320,6 @@ def test_a_check_that_fails_says_so_and_goes_on(far_end: FarEnd, as_viewer: Clie
     page = get(as_viewer, "version-compare")
     far_end.fails(httpx.ConnectError)
     part = next_part(as_viewer, page)
-    assert "The last check failed." in text(part)
+    assert "Refresh failed." in text(part)
     assert "hidden" not in poll_in(part)
     assert "load delay:" in poll_in(part)["hx-trigger"]

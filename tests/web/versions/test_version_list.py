@@ -164,7 +164,7 @@ def test_who_published_it_here_and_what_failed_are_told(
 
 @pytest.mark.parametrize(
     ("minutes_ago", "words"),
-    [(0, ("In flight", "Follow it")), (5, ("Outcome unknown", "Check it"))],
+    [(0, ("In progress", "Follow it")), (5, ("Outcome unknown", "Check it"))],
 )
 def test_a_publish_that_was_interrupted_is_shown_as_unknown(
     minutes_ago: int, words: tuple[str, str], far_end: FarEnd, as_viewer: Client, paula: User
@@ -225,7 +225,7 @@ def test_marks_unknown_statuses_and_extra_fields_cost_nothing(
     serve(far_end, wire.audience(latestVersion=odd))
     seen = text(get(as_viewer, "version-list"))
     assert "simmering" in seen
-    assert "A mark, not a time" in seen
+    assert "ID, not a date" in seen
 
 
 def test_an_audience_without_any_version_says_so(far_end: FarEnd, as_viewer: Client) -> None:
@@ -364,7 +364,7 @@ def test_without_an_answer_the_history_is_there_and_publishing_held_back(
     record_audiences("page_1", [Audience.model_validate(wire.audience())])
     page = get(as_publisher, "version-list")
     assert headings(page) == ["Version 2", "Version 1"]
-    assert "You are looking at what was last known" in page
+    assert "Showing the last known state" in page
     assert "/publish/" not in page
 
 

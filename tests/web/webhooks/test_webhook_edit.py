@@ -575,7 +575,7 @@ def test_what_was_last_known_is_shown_and_marked(
     service.reading = reading
     answer = editor.get(PAGE)
     assert answer.status_code == 200
-    assert "You are looking at what was last known." in text(answer.text)
+    assert "Showing the last known state." in text(answer.text)
     assert "https://hooks.example/in" in answer.text
 
 
@@ -584,10 +584,10 @@ def test_what_the_service_has_no_longer_is_told_apart_from_a_service_that_is_awa
 ) -> None:
     service.reading = answers(404, detail="Gone.")
     gone = text(editor.get(PAGE).text)
-    assert "The service says that this does not exist." in gone
-    assert "held back until it answers" not in gone
+    assert "Not found in the service." in gone
+    assert "unavailable until the service responds" not in gone
     service.reading = away
-    assert "held back until it answers" in text(editor.get(PAGE).text)
+    assert "unavailable until the service responds" in text(editor.get(PAGE).text)
 
 
 def test_the_page_shows_what_the_service_holds_now(editor: Client, service: WebhookService) -> None:
@@ -596,7 +596,7 @@ def test_the_page_shows_what_the_service_holds_now(editor: Client, service: Webh
     assert service.reads == 1
     assert NEW in page
     assert "as sent" in page
-    assert "Not a date we can read" in page
+    assert "Unreadable date" in page
 
 
 def test_a_page_of_what_cannot_be_read_any_more_still_opens(
@@ -621,7 +621,7 @@ def test_two_people_with_two_forms_both_get_through(
     assert service.held["events"] == []
 
 
-WORDS_OF_LOSS = "Nothing was sent: you were signed out. Make the change again."
+WORDS_OF_LOSS = "You were signed out, so nothing was sent. Make the change again."
 
 
 @pytest.mark.parametrize(
