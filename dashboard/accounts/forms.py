@@ -22,7 +22,7 @@ class LoginForm(AuthenticationForm):
         """Set labels and CSS classes."""
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
-        self.fields["username"].label = "Name"
+        self.fields["username"].label = "Username"
         for name in ("username", "password"):
             self.fields[name].widget.attrs["class"] = "input"
 

@@ -82,7 +82,7 @@ def test_the_log_in_page_offers_it_on_the_way_to_the_page_asked_for(
     assert "Sign in with Kestrel ID" in text(html)
     links = [e.attributes["href"] for e in elements(html, "a") if GO in e.attributes["href"]]
     assert links == [f"{GO}?next=%2Fpeople%2F%3Fq%3Da"]
-    assert "Name" in text(html)
+    assert "Username" in text(html)
 
 
 def test_who_has_a_group_there_is_let_in_with_the_group_here(

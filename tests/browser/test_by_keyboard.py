@@ -87,7 +87,7 @@ def tab_to(page: Page, name: str) -> None:
 
 def test_the_main_path_needs_no_mouse(page: Page) -> None:
     page.goto("/accounts/login/?next=/pages/")
-    expect(page.get_by_label("Name", exact=True)).to_be_focused()
+    expect(page.get_by_label("Username", exact=True)).to_be_focused()
     page.keyboard.type("demo")
     page.keyboard.press("Tab")
     page.keyboard.type("demo")

@@ -26,7 +26,7 @@ class Walk:
 
     def open_an_audience(self) -> None:
         self.page.goto("/")
-        self.page.get_by_label("Name", exact=True).fill("demo")
+        self.page.get_by_label("Username", exact=True).fill("demo")
         self.page.get_by_label("Password").fill("demo")
         self.press("Sign in")
         expect(self.heading).to_have_text("Overview")

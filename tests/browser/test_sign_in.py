@@ -28,7 +28,7 @@ def page(browser: Browser, server: Running, troubles: list[str]) -> Iterator[Pag
 
 def sign_in(page: Page) -> None:
     page.goto("/accounts/login/?next=/accounts/settings/")
-    page.get_by_label("Name", exact=True).fill(WHO)
+    page.get_by_label("Username", exact=True).fill(WHO)
     page.get_by_label("Password").fill(WHO)
     page.get_by_role("button", name="Sign in").click()
 
