@@ -16,10 +16,10 @@ EMPTY = {
     "/people/": "No people yet",
     "/webhooks/": "No subscription is on this list",
     "/activity/": "Nothing was sent yet",
-    "/find/": "Nothing was read from the service yet.",
-    "/find/?q=fleet": "Nothing was read from the service yet.",
+    "/find/": "No pages loaded yet.",
+    "/find/?q=fleet": "No pages loaded yet.",
     "/service/watch/": "No deviations",
-    "/accounts/settings/": "Nothing. Press Pin on a page or an audience",
+    "/accounts/settings/": "Nothing pinned.",
     "/pages/": "The service lists none.",
 }
 """What each page says; the last one asks for the pages."""

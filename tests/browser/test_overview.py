@@ -33,7 +33,7 @@ def test_what_is_on_its_way_moves_by_itself(page: Page) -> None:
 def test_a_look_waits_while_nobody_looks(page: Page) -> None:
     looks: list[str] = []
     log_in(page, to="/activity/")
-    page.on("request", lambda sent: looks.append(sent.url) if "looks=" in sent.url else None)
+    page.on("request", lambda sent: looks.append(sent.url) if "polls=" in sent.url else None)
     page.add_init_script(
         "Object.defineProperty(document, 'hidden', {get: () => !window.somebodyLooks})"
     )

@@ -107,7 +107,7 @@ def test_a_late_answer_never_replaces_a_newer_one(page: Page) -> None:
         page.keyboard.type("fleet")
     page.locator(FIELD).fill("activity")
     expect(page.locator(CHOSEN)).to_have_text("Activity")
-    expect(page.locator("#palette-people")).to_contain_text("no person")
+    expect(page.locator("#palette-people")).to_contain_text("No people match")
     assert len(held) == 1
     expect(page.locator("#palette [data-words]")).to_have_attribute("data-words", "activity")
 
@@ -145,7 +145,7 @@ def test_enter_goes_to_the_page_where_the_search_failed(page: Page, troubles: li
     open_palette(page)
     page.route("**/find/?q=hans", lambda route: route.abort(), times=1)
     page.keyboard.type("hans")
-    expect(page.locator("#palette-announcement")).to_contain_text("Couldn't search")
+    expect(page.locator("#palette-announcement")).to_contain_text("Couldn’t search")
     page.keyboard.press("Enter")
     page.wait_for_url("**/find/?q=hans")
     troubles.clear()
@@ -160,7 +160,7 @@ def test_accents_are_no_matter_and_all_that_is_found_is_a_few_keys_away(page: Pa
     find(page, "hans")
     found = page.locator("#palette h3", has_text=re.compile(r"^Audiences: 6 of \d+$"))
     expect(found).to_be_visible()
-    page.get_by_role("option", name=re.compile(r"^All \d+ audiences with “hans”$")).click()
+    page.get_by_role("option", name=re.compile(r"^All \d+ audiences matching “hans”$")).click()
     page.wait_for_url("**/find/?q=hans&all=audiences")
     expect(page.locator("main")).to_contain_text("Hanseatic Kühllogistik")
 

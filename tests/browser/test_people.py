@@ -233,7 +233,7 @@ def test_a_search_that_fails_says_so_in_place_and_the_next_one_mends_it(
     page.route(re.compile(r"/people/\?q="), lambda route: route.abort())
     search = page.get_by_role("searchbox", name="Search people")
     search.press_sequentially("bri")
-    expect(page.get_by_role("alert")).to_contain_text("The dashboard didn’t respond")
+    expect(page.get_by_role("alert")).to_contain_text("Pressroom is unreachable")
     page.unroute_all()
     search.press_sequentially("ght")
     expect(page.locator("#people-count")).to_contain_text("“bright”")
