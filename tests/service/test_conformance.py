@@ -1,4 +1,4 @@
-"""What differs from the specification is counted, listed for administrators, and breaks nothing."""
+"""Deviations from the spec are counted, listed for administrators, and break nothing."""
 
 import json
 from io import BytesIO
@@ -33,7 +33,7 @@ def rows() -> set[tuple[str, str, str, int]]:
     return set(DeviationRecord.objects.values_list("operation", "kind", "place", "count"))
 
 
-def test_an_answer_as_specified_leaves_nothing_and_costs_no_query(
+def test_a_conforming_response_records_nothing_and_costs_no_query(
     as_viewer: Client, far_end: FarEnd
 ) -> None:
     far_end.answers(200, json=wire.envelope(wire.person()))
@@ -60,7 +60,7 @@ def test_an_answer_as_specified_leaves_nothing_and_costs_no_query(
         (wire.envelope(wire.person(), wire.person()), "Duplicate ID", "items"),
     ],
 )
-def test_a_difference_is_counted_by_kind_and_place(
+def test_a_deviation_is_counted_by_kind_and_place(
     as_viewer: Client, far_end: FarEnd, answer: Any, kind: str, place: str
 ) -> None:
     far_end.answers(200, json=answer)
@@ -69,7 +69,7 @@ def test_a_difference_is_counted_by_kind_and_place(
     assert rows() == {("List people", kind, place, 2)}
 
 
-def test_unknown_names_are_counted_wherever_they_stand(as_viewer: Client, far_end: FarEnd) -> None:
+def test_unknown_values_are_counted_in_any_field(as_viewer: Client, far_end: FarEnd) -> None:
     latest = wire.version(status="rehearsing")
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -93,7 +93,7 @@ def test_an_unknown_event_is_counted(as_administrator: Client, far_end: FarEnd) 
     assert [each.message for each in DeviationRecord.objects.all()] == ["“moon.rose”"]
 
 
-def test_what_was_seen_before_costs_one_query(
+def test_known_deviations_cost_one_query(
     db: None, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     found = [
@@ -105,7 +105,7 @@ def test_what_was_seen_before_costs_one_query(
         record_deviations(found)
 
 
-def test_the_list_has_an_end(db: None) -> None:
+def test_the_number_of_deviations_is_limited(db: None) -> None:
     found = [
         ContractDeviation("o", "k", str(number), "s", "/") for number in range(MAX_DEVIATIONS + 20)
     ]
@@ -114,7 +114,7 @@ def test_the_list_has_an_end(db: None) -> None:
     assert DeviationRecord.objects.count() == MAX_DEVIATIONS
 
 
-def test_administrators_read_it_and_no_word_of_a_person_stands_there(
+def test_administrators_see_deviations_without_personal_data(
     as_administrator: Client, far_end: FarEnd
 ) -> None:
     far_end.answers(200, json=wire.envelope(wire.person(), {"name": 5, "email": "eve@x.example"}))
@@ -125,7 +125,7 @@ def test_administrators_read_it_and_no_word_of_a_person_stands_there(
         assert word not in shown
 
 
-def test_counting_begins_anew(as_administrator: Client, db: None) -> None:
+def test_counts_can_be_reset(as_administrator: Client, db: None) -> None:
     record_deviations([ContractDeviation("List people", "kind", "place", "said", "/v0/persons")])
     shown = text(as_administrator.post(WATCH, follow=True).text)
     assert "No deviations" in shown
@@ -156,17 +156,17 @@ def test_a_violation_that_a_browser_reports_is_counted(as_viewer: Client) -> Non
     "body",
     [b"", b"[]", b"{", b'{"csp-report": 5}', b'{"csp-report": {"violated-directive": "<b>"}}'],
 )
-def test_a_report_that_is_none_is_refused(as_viewer: Client, body: bytes) -> None:
+def test_an_invalid_report_is_rejected(as_viewer: Client, body: bytes) -> None:
     answer = as_viewer.post(REPORT, body, content_type="application/csp-report")
     assert answer.status_code == 400
     assert rows() == set()
 
 
-def test_a_report_has_a_size(as_viewer: Client) -> None:
+def test_the_size_of_a_report_is_limited(as_viewer: Client) -> None:
     assert send_report(as_viewer, **{"effective-directive": "x" * 10_000}) == 413
 
 
-def test_a_report_of_the_largest_size_is_read(as_viewer: Client) -> None:
+def test_a_report_of_the_maximum_size_is_accepted(as_viewer: Client) -> None:
     about = {"effective-directive": "img-src", "blocked-uri": "data"}
     body = json.dumps({"csp-report": about}).ljust(10_000).encode()
     kind = "application/csp-report"
@@ -174,20 +174,20 @@ def test_a_report_of_the_largest_size_is_read(as_viewer: Client) -> None:
     assert as_viewer.post(REPORT, body + b" ", content_type=kind).status_code == 413
 
 
-def test_a_report_whose_size_is_not_told_is_read_up_to_the_limit(as_viewer: Client) -> None:
+def test_a_report_without_a_length_is_read_up_to_the_limit(as_viewer: Client) -> None:
     body = BytesIO(b" " * 50_000)
     head = {"wsgi.input": body, "wsgi.input_terminated": True, "HTTP_TRANSFER_ENCODING": "chunked"}
     assert as_viewer.generic("POST", REPORT, **head).status_code == 413  # type: ignore[arg-type]
     assert body.tell() <= 10_001
 
 
-def test_reports_of_one_person_are_limited(as_viewer: Client, as_publisher: Client) -> None:
+def test_reports_of_one_user_are_limited(as_viewer: Client, as_publisher: Client) -> None:
     statuses = [send_report(as_viewer, **{"effective-directive": "img-src"}) for _ in range(61)]
     assert 429 in statuses  # A minute may end in between.
     assert send_report(as_publisher, **{"effective-directive": "img-src"}) == 204
 
 
-def test_made_up_reports_hide_no_difference_of_the_service(as_viewer: Client) -> None:
+def test_made_up_reports_displace_no_deviation_of_the_service(as_viewer: Client) -> None:
     for number in range(MAX_BROWSER_REPORTS + 20):
         record_browser_report(ContractDeviation(BROWSER, "k", f"x{number}", "s", "/"))
     record_deviations(
@@ -198,7 +198,7 @@ def test_made_up_reports_hide_no_difference_of_the_service(as_viewer: Client) ->
     assert DeviationRecord.objects.exclude(operation=BROWSER).count() == MAX_DEVIATIONS
 
 
-def test_every_page_names_where_violations_are_reported(client: Client) -> None:
+def test_every_page_has_a_report_uri(client: Client) -> None:
     assert f"report-uri {REPORT}" in client.get("/accounts/login/")["Content-Security-Policy"]
 
 
@@ -220,18 +220,18 @@ def test_an_error_page_has_a_report_to_copy(as_viewer: Client, far_end: FarEnd) 
     assert "Pressroom 0." in report
 
 
-def test_the_report_holds_no_key_and_no_query(as_viewer: Client, far_end: FarEnd) -> None:
+def test_the_report_contains_no_key_and_no_query(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answers(401, json={"detail": "Unknown key far-end-key"})
     report = reported_text(as_viewer.get("/people/?q=ada").text)
     assert "far-end-key" not in report
     assert "q=ada" not in report
 
 
-def test_what_is_not_there_needs_no_report(as_viewer: Client) -> None:
+def test_a_missing_page_has_no_report(as_viewer: Client) -> None:
     assert "Report for whoever" not in as_viewer.get("/nowhere/").text
 
 
-def test_a_page_that_is_whole_differs_in_nothing(as_viewer: Client, far_end: FarEnd) -> None:
+def test_a_conforming_page_has_no_deviation(as_viewer: Client, far_end: FarEnd) -> None:
     know_pages(wire.page())
     far_end.answers(200, json=wire.envelope(wire.page()))
     as_viewer.get("/pages/")

@@ -1,4 +1,4 @@
-"""Charts are numbers first: what is drawn follows from the values, whatever they are."""
+"""The geometry of charts follows from their values, whatever they are."""
 
 import math
 from datetime import UTC, date, datetime, timedelta
@@ -24,14 +24,14 @@ def test_the_top_of_an_axis_is_the_next_round_number(highest: float, top: int) -
 
 
 @given(st.floats(min_value=0, max_value=1e12))
-def test_no_value_stands_above_the_top_and_its_half_is_whole(highest: float) -> None:
+def test_the_top_is_at_least_the_highest_value_and_even(highest: float) -> None:
     top = round_top(highest)
     assert top >= highest
     assert top % 2 == 0
 
 
 @given(st.lists(st.lists(st.integers(0, 500), min_size=3, max_size=3), min_size=1, max_size=14))
-def test_bars_stay_inside_the_drawing_and_are_as_tall_as_their_values(
+def test_bars_stay_inside_the_plot_and_are_as_tall_as_their_values(
     columns: list[list[int]],
 ) -> None:
     plane = PlotArea(140, 60, round_top(max(sum(column) for column in columns)))
@@ -80,7 +80,7 @@ def took(seconds: float, days_ago: int = 0) -> QueueTime:
     return QueueTime(at, timedelta(seconds=seconds))
 
 
-def test_queue_times_are_drawn_by_day_and_summed_over_all() -> None:
+def test_queue_times_are_charted_by_day_and_summarized() -> None:
     chart = queue_chart([*map(took, (10, 20, 30, 40)), took(50, days_ago=3)], TODAY)
     assert chart.newest_first[0].values == (20, 40)
     assert chart.newest_first[1].values == (None, None)
@@ -89,19 +89,19 @@ def test_queue_times_are_drawn_by_day_and_summed_over_all() -> None:
     assert len(chart.line.split()) == 2
 
 
-def test_nothing_measured_is_an_empty_chart() -> None:
+def test_no_data_is_an_empty_chart() -> None:
     chart = queue_chart([], TODAY)
     assert (chart.totals, chart.line, chart.band) == ((None, None), "", "")
 
 
-def test_a_few_are_drawn_and_not_called_usual() -> None:
+def test_a_few_times_are_charted_but_not_called_typical() -> None:
     chart = queue_chart([took(10), took(30)], TODAY)
     assert chart.newest_first[0].values == (10, 30)
     assert chart.totals == (None, None)
     assert chart.line
 
 
-def test_a_version_is_late_past_what_is_usual_and_past_five_minutes() -> None:
+def test_a_version_is_late_after_the_95th_percentile_and_five_minutes() -> None:
     usual = TypicalTimes(timedelta(seconds=10), timedelta(minutes=15), 5)
     assert late_after(usual) == timedelta(minutes=15)
     assert late_after(TypicalTimes(usual.half, usual.half, 5)) == timedelta(minutes=5)

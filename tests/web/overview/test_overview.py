@@ -1,4 +1,4 @@
-"""The overview: from the ledger alone, with each thing that needs a person and its next step."""
+"""The overview: from the ledger alone, with everything that needs attention and its next step."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -62,12 +62,10 @@ def section(html: str, heading: str) -> str:
     return text(html.split(f">{heading}", 1)[1].split("<h2", 1)[0])
 
 
-# Nothing known, and no service
+# Empty ledger, no service
 
 
-def test_an_empty_installation_names_three_things_to_do(
-    as_publisher: Client, far_end: FarEnd
-) -> None:
+def test_a_new_installation_shows_three_first_steps(as_publisher: Client, far_end: FarEnd) -> None:
     html = get(as_publisher)
     assert "Get started" in text(html)
     links = {e.attributes.get("href") for e in elements(html, "a")}
@@ -75,15 +73,13 @@ def test_an_empty_installation_names_three_things_to_do(
     assert far_end.sent == []
 
 
-def test_who_may_not_create_a_page_is_not_sent_to_do_so(as_viewer: Client) -> None:
+def test_viewers_get_no_link_to_create_a_page(as_viewer: Client) -> None:
     links = [e.attributes.get("href") for e in elements(get(as_viewer), "a")]
     assert "/pages/new/" not in links
     assert "/people/" in links
 
 
-def test_nothing_is_asked_of_the_service_before_the_page_is_shown(
-    as_viewer: Client, far_end: FarEnd
-) -> None:
+def test_the_overview_calls_no_service(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.fails(httpx.ConnectError)
     know_pages(wire.page())
     know_audiences(queued())
@@ -92,10 +88,10 @@ def test_nothing_is_asked_of_the_service_before_the_page_is_shown(
     assert far_end.sent == []
 
 
-# What needs a person
+# Needs attention
 
 
-def test_an_unknown_outcome_has_its_words_and_a_way_to_check_it(
+def test_an_unknown_outcome_has_its_message_and_a_check_button(
     as_publisher: Client, paula: User
 ) -> None:
     operation(paula, "k1", LOST, at=timezone.now() - timedelta(days=40))
@@ -107,7 +103,7 @@ def test_an_unknown_outcome_has_its_words_and_a_way_to_check_it(
     assert "/activity/k1/check/" in actions
 
 
-def test_what_failed_pushes_no_unknown_outcome_out(as_publisher: Client, paula: User) -> None:
+def test_failures_never_displace_an_unknown_outcome(as_publisher: Client, paula: User) -> None:
     operation(paula, "lost", LOST, at=timezone.now() - timedelta(days=2))
     for number in range(22):
         target = Target("page_1", "aud_1", f"ver_{number}", number)
@@ -120,7 +116,7 @@ def test_what_failed_pushes_no_unknown_outcome_out(as_publisher: Client, paula: 
     assert "/activity/?outcome=rejected" in links
 
 
-def test_who_may_not_publish_can_open_an_unknown_outcome_but_not_settle_it(
+def test_viewers_can_open_an_unknown_outcome_but_not_resolve_it(
     as_viewer: Client, paula: User
 ) -> None:
     operation(paula, "k1", LOST)
@@ -130,14 +126,16 @@ def test_who_may_not_publish_can_open_an_unknown_outcome_but_not_settle_it(
 
 
 @pytest.mark.parametrize(("hours", "is_shown"), [(23, True), (25, False)])
-def test_what_failed_within_a_day_needs_attention(
+def test_failures_of_the_last_day_need_attention(
     hours: int, is_shown: bool, as_publisher: Client, paula: User
 ) -> None:
     operation(paula, "k1", REFUSED, at=timezone.now() - timedelta(hours=hours))
     assert ("422: No such version." in section(get(as_publisher), "Needs attention")) is is_shown
 
 
-def test_what_was_mended_since_needs_nobody(as_publisher: Client, paula: User) -> None:
+def test_a_failure_needs_no_attention_after_an_equal_success(
+    as_publisher: Client, paula: User
+) -> None:
     page = {"kind": OperationKind.CREATE_PAGE, "target": Target(target_name="Fleet"), "body": {}}
     operation(paula, "k1", REFUSED, at=timezone.now() - timedelta(hours=1))
     operation(paula, "k2", DONE)
@@ -146,7 +144,7 @@ def test_what_was_mended_since_needs_nobody(as_publisher: Client, paula: User) -
     assert "Nothing needs attention." in section(get(as_publisher), "Needs attention")
 
 
-def test_another_page_that_was_created_mends_nothing(as_publisher: Client, paula: User) -> None:
+def test_creating_another_page_resolves_no_failure(as_publisher: Client, paula: User) -> None:
     page = {"kind": OperationKind.CREATE_PAGE, "body": {}}
     hour_ago = timezone.now() - timedelta(hours=1)
     operation(paula, "k1", REFUSED, at=hour_ago, target=Target(target_name="Fleet"), **page)
@@ -171,7 +169,7 @@ def change(actor: User, key: str, ending: AttemptResult, **body: Any) -> None:
         ([{"url": "https://b.example"}, {"events": []}], False),
     ],
 )
-def test_a_change_of_a_webhook_that_failed_is_mended_only_by_one_of_the_same_fields(
+def test_a_failed_webhook_update_is_resolved_only_by_updates_of_all_its_fields(
     later: list[dict[str, Any]], is_shown: bool, as_administrator: Client, ada: User
 ) -> None:
     change(ada, "failed", REFUSED, url="https://a.example", events=["form.submitted"])
@@ -198,7 +196,7 @@ def test_a_version_queued_unusually_long_needs_attention(as_viewer: Client) -> N
         {"status": "queued", "queuedAt": "2026-03-01T09:00:00Z"},
     ],
 )
-def test_a_version_in_progress_for_too_long_needs_attention_and_is_not_said_to_move(
+def test_a_late_version_needs_attention_and_is_not_listed_as_in_progress(
     late: dict[str, Any], as_viewer: Client
 ) -> None:
     know_pages(wire.page())
@@ -214,7 +212,7 @@ def test_a_version_in_progress_for_too_long_needs_attention_and_is_not_said_to_m
     assert word not in section(html, "Versions in progress").removeprefix("1").split("Queued")[0]
 
 
-def test_a_late_version_is_found_behind_many_that_changed_since(as_viewer: Client) -> None:
+def test_a_late_version_is_found_behind_many_newer_ones(as_viewer: Client) -> None:
     know_pages(wire.page())
     know_audiences(queued(queuedAt="2026-03-01T09:00:00Z") | {"effectiveName": "Stuck"})
     know_audiences(*(queued() | {"audienceId": f"aud_{n}"} for n in range(2, 12)))
@@ -248,7 +246,7 @@ def test_a_version_without_a_date_is_counted_from_when_it_was_seen(as_viewer: Cl
     assert "Seen in progress for 20 min" in section(get(as_viewer), "Needs attention")
 
 
-def test_the_dialog_and_the_overview_say_the_same_of_what_is_usual(
+def test_the_dialog_and_the_overview_show_the_same_typical_times(
     as_publisher: Client, far_end: FarEnd, paula: User
 ) -> None:
     for number in range(5):
@@ -273,10 +271,12 @@ def test_the_dialog_and_the_overview_say_the_same_of_what_is_usual(
     assert "Half finish in 50 s, 95 in 100 in 1 min 10 s" in text(dialog)
 
 
-# What is on its way
+# In progress
 
 
-def test_a_look_tells_what_moved_and_looks_again_soon(as_viewer: Client, far_end: FarEnd) -> None:
+def test_a_poll_announces_changes_and_resets_the_interval(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
     know_audiences(queued())
     age_everything()
     serve(far_end, queued(status="processing"))
@@ -286,7 +286,7 @@ def test_a_look_tells_what_moved_and_looks_again_soon(as_viewer: Client, far_end
     assert polling(html) == ("/?polls=0", "load delay:2s, again")
 
 
-def test_looks_that_bring_nothing_become_rarer(as_viewer: Client, far_end: FarEnd) -> None:
+def test_polls_without_changes_slow_down(as_viewer: Client, far_end: FarEnd) -> None:
     know_audiences(queued())
     age_everything()
     serve(far_end, queued())
@@ -295,7 +295,7 @@ def test_looks_that_bring_nothing_become_rarer(as_viewer: Client, far_end: FarEn
     assert "flight-announcement" not in html
 
 
-def test_looking_ends_when_nothing_is_on_its_way(as_viewer: Client, far_end: FarEnd) -> None:
+def test_polling_stops_when_nothing_is_in_progress(as_viewer: Client, far_end: FarEnd) -> None:
     know_audiences(queued())
     age_everything()
     serve(far_end, wire.audience(latestVersion=wire.live_version(versionId="ver_2")))
@@ -304,14 +304,18 @@ def test_looking_ends_when_nothing_is_on_its_way(as_viewer: Client, far_end: Far
     assert "No versions in progress." in text(html)
 
 
-def test_looking_ends_when_nobody_seems_to_care(as_viewer: Client, far_end: FarEnd) -> None:
+def test_polling_stops_after_the_maximum_number_of_polls(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
     know_audiences(queued())
     html = get(as_viewer, f"/?polls={MAX_POLLS}", target="flight", status=286)
     assert polling(html) is None
     assert "Auto-refresh stopped. Refresh" in text(html)
 
 
-def test_a_look_that_fails_says_so_and_goes_on(as_viewer: Client, far_end: FarEnd) -> None:
+def test_a_failed_poll_shows_an_error_and_polling_continues(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
     know_audiences(queued())
     age_everything()
     far_end.fails(httpx.ConnectError)
@@ -321,9 +325,7 @@ def test_a_look_that_fails_says_so_and_goes_on(as_viewer: Client, far_end: FarEn
     assert polling(html) == ("/?polls=1", "load delay:3s, again")
 
 
-def test_a_look_reads_three_pages_those_that_move_before_those_that_wait(
-    as_viewer: Client, far_end: FarEnd
-) -> None:
+def test_a_poll_reads_three_pages_moving_versions_first(as_viewer: Client, far_end: FarEnd) -> None:
     for number in range(8):
         know_audiences(queued(status="pending"), page_id=f"page_{number}")
     know_audiences(queued(queuedAt="2026-03-01T09:00:00Z"), page_id="page_late")
@@ -336,14 +338,14 @@ def test_a_look_reads_three_pages_those_that_move_before_those_that_wait(
 
 
 @pytest.mark.parametrize("looks", ["", "-1", "x", "9999999999", "²"])
-def test_a_count_of_looks_that_is_none_is_read_as_none(
+def test_an_invalid_poll_count_is_read_as_zero(
     looks: str, as_viewer: Client, far_end: FarEnd
 ) -> None:
     know_audiences(queued())
     assert "Brightwater Foods" in get(as_viewer, f"/?polls={looks}", target="flight")
 
 
-def test_a_late_version_that_goes_live_leaves_what_needs_attention(
+def test_a_late_version_that_goes_live_needs_no_more_attention(
     as_viewer: Client, far_end: FarEnd
 ) -> None:
     know_pages(wire.page())
@@ -357,7 +359,7 @@ def test_a_late_version_that_goes_live_leaves_what_needs_attention(
     assert polling(html) is None
 
 
-def test_an_operation_that_is_being_sent_is_followed_until_it_is_settled(
+def test_an_operation_in_progress_is_polled_until_it_completes(
     as_viewer: Client, far_end: FarEnd, paula: User
 ) -> None:
     target = Target("page_1", "aud_1", "ver_2", 2, target_name="Brightwater Foods")
@@ -389,7 +391,7 @@ def polling(html: str) -> tuple[str, str] | None:
     return part.attributes["hx-get"], part.attributes["hx-trigger"]
 
 
-# What changed since the last look
+# Changes since the last visit
 
 
 def looked(client: Client, user: User, *, ago: timedelta) -> None:
@@ -397,14 +399,14 @@ def looked(client: Client, user: User, *, ago: timedelta) -> None:
     client.cookies[f"overview-{user.pk}"] = f"0.{at}"
 
 
-def test_the_first_look_has_nothing_to_compare_with(as_viewer: Client) -> None:
+def test_the_first_visit_has_no_changes_to_show(as_viewer: Client) -> None:
     know_pages(wire.page())
     assert "Changes since your last visit will appear here." in section(
         get(as_viewer), "Since your last visit"
     )
 
 
-def test_it_tells_what_changed_since_the_last_look(
+def test_it_shows_what_changed_since_the_last_visit(
     as_viewer: Client, vera: User, paula: User
 ) -> None:
     know_pages(wire.page())
@@ -419,7 +421,7 @@ def test_it_tells_what_changed_since_the_last_look(
     assert "Operations: 1 succeeded" in said
 
 
-def test_ones_own_publishes_are_no_news(
+def test_own_publishes_are_not_listed_as_changes(
     as_publisher: Client, as_viewer: Client, paula: User, vera: User
 ) -> None:
     know_pages(wire.page())
@@ -444,7 +446,7 @@ def test_ones_own_publishes_are_no_news(
     assert "Operations: 1 succeeded" in other
 
 
-def test_what_another_published_again_is_news_to_who_did_first(
+def test_a_republish_by_another_user_is_listed_for_the_first_publisher(
     as_publisher: Client, paula: User, vera: User
 ) -> None:
     know_pages(wire.page())
@@ -457,7 +459,7 @@ def test_what_another_published_again_is_news_to_who_did_first(
     assert "1 version went live" in section(get(as_publisher), "Since your last visit")
 
 
-def test_nothing_changed_has_a_sentence(as_viewer: Client, vera: User) -> None:
+def test_no_changes_have_a_sentence(as_viewer: Client, vera: User) -> None:
     know_pages(wire.page())
     long_ago = timezone.now() - timedelta(days=9)
     PageRecord.objects.update(first_seen_at=long_ago, changed_at=long_ago)
@@ -465,7 +467,7 @@ def test_nothing_changed_has_a_sentence(as_viewer: Client, vera: User) -> None:
     assert "No known changes." in section(get(as_viewer), "Since your last visit")
 
 
-def test_a_reload_does_not_forget_what_changed(as_viewer: Client, vera: User) -> None:
+def test_a_reload_shows_the_same_changes(as_viewer: Client, vera: User) -> None:
     know_pages(wire.page())
     looked(as_viewer, vera, ago=timedelta(hours=2))
     first, again = get(as_viewer), get(as_viewer)
@@ -474,9 +476,7 @@ def test_a_reload_does_not_forget_what_changed(as_viewer: Client, vera: User) ->
 
 
 @pytest.mark.parametrize("kept", ["", "x.y", "1", "-5.3", "9999999999999.9999999999999", "0.²"])
-def test_a_cookie_that_can_t_be_read_is_a_first_look(
-    kept: str, as_viewer: Client, vera: User
-) -> None:
+def test_an_invalid_cookie_is_a_first_visit(kept: str, as_viewer: Client, vera: User) -> None:
     know_pages(wire.page())
     as_viewer.cookies[f"overview-{vera.pk}"] = kept
     assert "Changes since your last visit will appear here." in text(get(as_viewer))
@@ -496,7 +496,7 @@ def live_now(number: int = 1) -> dict[str, Any]:
 # Counts, charts, health
 
 
-def test_counts_say_how_much_of_the_whole_is_known(as_viewer: Client) -> None:
+def test_counts_show_how_much_of_the_total_is_loaded(as_viewer: Client) -> None:
     know_pages(wire.page(audiencesCount=7), total=1204)
     know_audiences(wire.audience())
     said = text(get(as_viewer))
@@ -504,7 +504,7 @@ def test_counts_say_how_much_of_the_whole_is_known(as_viewer: Client) -> None:
     assert "Audiences 1 of 7, 1 live" in said
 
 
-def test_charts_are_drawn_without_a_style_and_said_in_words_and_in_a_table(
+def test_charts_use_no_inline_style_and_have_a_title_and_a_table(
     as_viewer: Client, paula: User
 ) -> None:
     know_audiences(
@@ -520,7 +520,7 @@ def test_charts_are_drawn_without_a_style_and_said_in_words_and_in_a_table(
     assert not any("style" in e.attributes for e in elements(html))
 
 
-def test_health_is_of_the_calls_that_were_made(as_viewer: Client, far_end: FarEnd) -> None:
+def test_health_reflects_the_requests_made(as_viewer: Client, far_end: FarEnd) -> None:
     know_pages(wire.page())
     assert "No requests in the last hour" in text(get(as_viewer))
     far_end.fails(httpx.ReadTimeout)
@@ -536,7 +536,7 @@ def test_the_last_eight_operations_are_listed(as_viewer: Client, paula: User) ->
     assert said.count("paula Publish version 2") == 8
 
 
-def test_it_takes_as_many_queries_for_much_as_for_little(
+def test_the_number_of_queries_is_constant(
     as_publisher: Client, paula: User, django_assert_max_num_queries: Any
 ) -> None:
     for number in range(30):
@@ -548,7 +548,7 @@ def test_it_takes_as_many_queries_for_much_as_for_little(
         get(as_publisher)
 
 
-def test_what_the_service_says_is_never_markup(as_publisher: Client, paula: User) -> None:
+def test_text_from_the_service_is_never_markup(as_publisher: Client, paula: User) -> None:
     know_pages(wire.page(name=HOSTILE))
     know_audiences(queued() | {"effectiveName": HOSTILE})
     target = Target("page_1", "a/b", "ver_2", 2, target_name=HOSTILE)
@@ -558,7 +558,7 @@ def test_what_the_service_says_is_never_markup(as_publisher: Client, paula: User
     assert not any(e.tag == "img" for e in elements(html))
 
 
-def test_a_refused_key_is_named_and_administrators_read_what_to_do(
+def test_a_rejected_key_is_reported_and_administrators_see_the_fix(
     as_viewer: Client, as_administrator: Client, far_end: FarEnd
 ) -> None:
     far_end.answers(401)

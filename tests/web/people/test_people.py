@@ -1,4 +1,4 @@
-"""People: listed and searched live, one opened, in parts both ways, and when it goes wrong."""
+"""People: list, live search, one open person, pagination both ways, and failures."""
 
 from html import unescape
 from typing import Any
@@ -62,7 +62,7 @@ def by_id(html: str, identifier: str) -> Element | None:
     return found[0] if found else None
 
 
-def test_the_list_shows_people_and_how_many_there_are(as_viewer: Client, far_end: FarEnd) -> None:
+def test_the_list_shows_people_and_their_total(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answer = part_of_120
     html = get(as_viewer, "/people/")
     assert "Person 0 ada@analytical.example" in text(html)
@@ -72,9 +72,7 @@ def test_the_list_shows_people_and_how_many_there_are(as_viewer: Client, far_end
     assert [str(request.url.path) for request in far_end.sent] == ["/v0/persons"]
 
 
-def test_a_name_that_looks_like_a_place_to_fill_in_is_a_name(
-    as_viewer: Client, far_end: FarEnd
-) -> None:
+def test_a_name_that_looks_like_a_placeholder_is_a_name(as_viewer: Client, far_end: FarEnd) -> None:
     odd = wire.person(name="{email} {0} {", email="{address}", domain="%s", personId="{name}")
     far_end.answer = lambda request: httpx.Response(200, json=wire.envelope(odd))
     html = get(as_viewer, "/people/")
@@ -82,9 +80,7 @@ def test_a_name_that_looks_like_a_place_to_fill_in_is_a_name(
     assert link(html, "{email}") == "/people/?person=%7Bname%7D"
 
 
-def test_a_search_is_the_services_and_marks_what_matched(
-    as_viewer: Client, far_end: FarEnd
-) -> None:
+def test_the_service_searches_and_matches_are_marked(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answers(200, json=wire.envelope(wire.person()))
     html = get(as_viewer, "/people/?q=LOVE+ada+7946")
     assert "<mark>Ada</mark> <mark>Love</mark>lace" in html
@@ -95,7 +91,7 @@ def test_a_search_is_the_services_and_marks_what_matched(
     assert far_end.sent[0].url.params["query"] == "LOVE ada 7946"
 
 
-def test_a_match_in_a_field_the_row_lacks_is_said(as_viewer: Client, far_end: FarEnd) -> None:
+def test_a_match_in_a_hidden_field_is_shown(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answers(200, json=wire.envelope(wire.person(slug="countess-7")))
     html = get(as_viewer, "/people/?q=count")
     assert "Slug: <bdi><mark>count</mark>ess-7</bdi>" in html
@@ -112,7 +108,7 @@ def test_the_embedded_service_finds_by_every_word(as_viewer: Client) -> None:
     assert "1 of 1 match." in text(html)
 
 
-def test_typing_gets_the_results_alone_with_what_they_change_around_them(
+def test_typing_gets_the_results_and_the_toolbar_updates_only(
     as_viewer: Client, far_end: FarEnd
 ) -> None:
     far_end.answers(200, json=wire.envelope(wire.person()))
@@ -168,13 +164,13 @@ def test_back_closes_a_person_and_goes_through_no_others(
     assert len({"HX-Push-Url", "HX-Replace-Url"} & {*response.headers}) == 1
 
 
-def test_a_restored_page_is_whole(as_viewer: Client, far_end: FarEnd) -> None:
+def test_a_restored_page_is_complete(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answer = part_of_120
     headers = {"HX-History-Restore-Request": "true"}
     assert "<h1>People</h1>" in get(as_viewer, "/people/?q=a", target="results", **headers)
 
 
-def test_more_is_added_below_and_the_keyboard_goes_to_the_first_of_it(
+def test_more_rows_are_appended_and_the_first_is_focused(
     as_viewer: Client, far_end: FarEnd
 ) -> None:
     far_end.answer = part_of_120
@@ -198,7 +194,7 @@ def test_more_is_added_below_and_the_keyboard_goes_to_the_first_of_it(
         ("/people/?q=typed+since", "/people/?cursor=c50&after=50&back=0-"),
     ],
 )
-def test_what_was_loaded_is_in_the_address(
+def test_the_url_contains_what_was_loaded(
     as_viewer: Client, far_end: FarEnd, shown: str, address: str
 ) -> None:
     far_end.answer = part_of_250
@@ -210,9 +206,7 @@ def test_what_was_loaded_is_in_the_address(
     assert response["HX-Replace-Url"] == address.replace("50", "200" if "200" in shown else "50")
 
 
-def test_an_address_with_what_was_loaded_shows_all_of_it(
-    as_viewer: Client, far_end: FarEnd
-) -> None:
+def test_a_url_with_loaded_rows_shows_all_of_them(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answer = part_of_250
     html = get(as_viewer, "/people/?show=100&person=prospect_60")
     assert "100 of 250 people." in text(html)
@@ -221,7 +215,7 @@ def test_an_address_with_what_was_loaded_shows_all_of_it(
     assert link(html, "Person 99").startswith("/people/?show=100&")
 
 
-def test_a_person_of_a_loaded_part_opens_within_all_that_is_shown(
+def test_a_person_of_a_loaded_page_opens_within_all_shown_rows(
     as_viewer: Client, far_end: FarEnd
 ) -> None:
     far_end.answer = part_of_250
@@ -235,7 +229,9 @@ def test_a_person_of_a_loaded_part_opens_within_all_that_is_shown(
         assert response["HX-Push-Url"] == address
 
 
-def test_the_plain_list_goes_forth_and_back(as_viewer: Client, far_end: FarEnd) -> None:
+def test_the_list_pages_forward_and_back_without_scripts(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
     far_end.answer = part_of_120
     first = get(as_viewer, "/people/?q=person")
     second = get(as_viewer, link(first, "Load 50 more"))
@@ -252,7 +248,7 @@ def test_the_plain_list_goes_forth_and_back(as_viewer: Client, far_end: FarEnd) 
     assert sent == [None, "c50", "c100", "c50", None]
 
 
-def test_the_way_back_stays_short_in_an_address(as_viewer: Client, far_end: FarEnd) -> None:
+def test_the_earlier_cursors_in_a_url_are_limited(as_viewer: Client, far_end: FarEnd) -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         count = int(request.url.params.get("cursor", "0").strip("x"))
         cursor = "x" * 100 + str(count + 1)
@@ -270,7 +266,7 @@ def test_the_way_back_stays_short_in_an_address(as_viewer: Client, far_end: FarE
     assert "Back to start" in text(html)
 
 
-def test_a_cursor_of_unknown_origin_leads_back_to_the_start_alone(
+def test_a_cursor_of_unknown_origin_links_to_the_start_only(
     as_viewer: Client, far_end: FarEnd
 ) -> None:
     far_end.answer = part_of_120
@@ -283,7 +279,7 @@ def test_a_cursor_of_unknown_origin_leads_back_to_the_start_alone(
 @pytest.mark.same_on_any_database
 @pytest.mark.parametrize("status", [400, 404, 410, 422])
 @pytest.mark.parametrize("target", ["", "rows", "person"])
-def test_a_refused_cursor_starts_again_and_says_so(
+def test_a_rejected_cursor_restarts_the_list_with_a_message(
     as_viewer: Client, far_end: FarEnd, status: int, target: str
 ) -> None:
     def answer(request: httpx.Request) -> httpx.Response:
@@ -304,9 +300,7 @@ def test_a_refused_cursor_starts_again_and_says_so(
 @pytest.mark.parametrize(
     "address", ["/people/?cursor=c7", "/people/?cursor=c9&back=0-&back=50-c7&after=100"]
 )
-def test_a_cursor_that_leads_back_ends_the_list(
-    as_viewer: Client, far_end: FarEnd, address: str
-) -> None:
+def test_a_repeated_cursor_ends_the_list(as_viewer: Client, far_end: FarEnd, address: str) -> None:
     found = wire.envelope(wire.person(), hasMore=True, totalCount=9, nextCursor="c7")
     far_end.answers(200, json=found)
     html = get(as_viewer, address)
@@ -314,7 +308,7 @@ def test_a_cursor_that_leads_back_ends_the_list(
     assert by_id(html, "load-more") is None
 
 
-def test_an_empty_part_with_more_asks_before_it_goes_on(as_viewer: Client, far_end: FarEnd) -> None:
+def test_an_empty_page_with_more_links_to_the_next(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answers(200, json=wire.envelope(hasMore=True, totalCount=9, nextCursor="c1"))
     html = get(as_viewer, "/people/")
     assert "returned no people here, but reports more" in text(html)
@@ -322,7 +316,7 @@ def test_an_empty_part_with_more_asks_before_it_goes_on(as_viewer: Client, far_e
     assert len(far_end.sent) == 1
 
 
-def test_nobody_is_said_in_each_case(as_viewer: Client, far_end: FarEnd) -> None:
+def test_each_empty_list_has_a_sentence(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answers(200, json=wire.envelope())
     assert "No people yet" in text(get(as_viewer, "/people/"))
     assert "No people match “zebra”" in text(get(as_viewer, "/people/?q=zebra"))
@@ -334,7 +328,7 @@ def test_nobody_is_said_in_each_case(as_viewer: Client, far_end: FarEnd) -> None
     assert "reports 12, but returned none" in text(get(as_viewer, "/people/"))
 
 
-def test_one_item_that_cant_be_read_costs_one_line(as_viewer: Client, far_end: FarEnd) -> None:
+def test_an_unreadable_item_costs_one_line(as_viewer: Client, far_end: FarEnd) -> None:
     broken = wire.person(name=["no", "text"])
     far_end.answers(200, json=wire.envelope(wire.person(), broken, numbered(2)))
     html = get(as_viewer, "/people/?person=prospect_2")
@@ -345,7 +339,7 @@ def test_one_item_that_cant_be_read_costs_one_line(as_viewer: Client, far_end: F
     assert "1 item could not be read" in text(rows)
 
 
-def test_nothing_given_is_said_field_by_field(as_viewer: Client, far_end: FarEnd) -> None:
+def test_missing_fields_have_placeholders(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answers(200, json=wire.envelope({}, {"name": "", "email": None, "domain": ""}))
     html = get(as_viewer, "/people/")
     assert text(html).count("No name") == 2
@@ -356,7 +350,7 @@ def test_nothing_given_is_said_field_by_field(as_viewer: Client, far_end: FarEnd
     assert "this person has none" in panel
 
 
-def test_a_person_is_opened_beside_the_list_with_every_field(
+def test_a_person_opens_beside_the_list_with_every_field(
     as_viewer: Client, far_end: FarEnd
 ) -> None:
     given = wire.person(email="ada+b?bcc=eve@x.example", nickname="Countess", score={"a": 1})
@@ -375,7 +369,7 @@ def test_a_person_is_opened_beside_the_list_with_every_field(
     assert {"prospect_1", "ten_1", "+44 20 7946 0001", "ada+b?bcc=eve@x.example"} <= copied
 
 
-def test_an_opened_person_is_a_page_to_share(as_viewer: Client, far_end: FarEnd) -> None:
+def test_an_open_person_has_a_url_to_share(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answer = part_of_120
     second = get(as_viewer, link(get(as_viewer, "/people/?q=per"), "Load 50 more"), target="rows")
     address = elements(second, "a")[2].attributes["href"]
@@ -390,7 +384,7 @@ def test_an_opened_person_is_a_page_to_share(as_viewer: Client, far_end: FarEnd)
     assert "person=" not in close[0].attributes["href"]
 
 
-def test_the_arrow_that_was_pressed_keeps_the_keyboard_while_it_leads_on(
+def test_the_pressed_arrow_keeps_the_focus_while_it_exists(
     as_viewer: Client, far_end: FarEnd
 ) -> None:
     far_end.answers(200, json=wire.envelope(numbered(0), numbered(1), numbered(2)))
@@ -406,7 +400,7 @@ def test_the_arrow_that_was_pressed_keeps_the_keyboard_while_it_leads_on(
     assert takes_focus("prospect_0", "person-previous") is True
 
 
-def test_a_person_whom_this_part_lacks_is_said(as_viewer: Client, far_end: FarEnd) -> None:
+def test_a_person_not_on_this_page_has_a_message(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answer = part_of_120
     html = get(as_viewer, "/people/?q=x&person=prospect_99")
     assert "isn’t on this page of results" in text(html)
@@ -419,7 +413,7 @@ def remember_audience(**differs: Any) -> None:
     recording.record_audiences(audience.page_id or "page_1", [audience])
 
 
-def test_the_audiences_of_a_person_are_those_seen_with_that_id(
+def test_the_audiences_of_a_person_are_the_known_ones_with_that_id(
     as_viewer: Client, far_end: FarEnd
 ) -> None:
     recording.record_pages(ListEnvelope[PageItem].model_validate(wire.envelope(wire.page())))
@@ -435,9 +429,7 @@ def test_the_audiences_of_a_person_are_those_seen_with_that_id(
     assert "Elsewhere" not in panel
 
 
-def test_a_person_without_an_id_has_no_audiences_of_those_without_a_prospect(
-    as_viewer: Client, far_end: FarEnd
-) -> None:
+def test_a_person_without_an_id_has_no_audiences(as_viewer: Client, far_end: FarEnd) -> None:
     remember_audience(prospectId="")
     far_end.answers(200, json=wire.envelope(wire.person(personId="")))
     panel = get(as_viewer, "/people/?row=1", target="person")
@@ -475,7 +467,7 @@ TROUBLES = [
     ("target", "lands_in"),
     [("", None), ("results", "#results"), ("rows", "#list-pagination"), ("person", "#person")],
 )
-def test_a_failure_is_said_where_it_happened_and_keeps_the_search(
+def test_a_failure_is_shown_in_place_and_the_search_stays(
     as_viewer: Client,
     far_end: FarEnd,
     trouble: tuple[Any, int, str],
@@ -499,7 +491,7 @@ def test_a_failure_is_said_where_it_happened_and_keeps_the_search(
         assert search.attributes["value"] == "ada"
 
 
-def test_a_service_that_is_away_is_said(as_viewer: Client, far_end: FarEnd) -> None:
+def test_an_unavailable_service_has_a_message(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.fails(httpx.ReadTimeout)
     response = as_viewer.get("/people/?q=ada")
     assert response.status_code == 504
@@ -508,7 +500,7 @@ def test_a_service_that_is_away_is_said(as_viewer: Client, far_end: FarEnd) -> N
 
 
 @pytest.mark.same_on_any_database
-def test_what_the_service_sends_stays_text(as_viewer: Client, far_end: FarEnd) -> None:
+def test_text_from_the_service_stays_text(as_viewer: Client, far_end: FarEnd) -> None:
     calm = get_counts(as_viewer, far_end, "Plain")
     for payload in PAYLOADS:
         assert get_counts(as_viewer, far_end, payload) <= calm, payload
@@ -527,7 +519,7 @@ def get_counts(client: Client, far_end: FarEnd, payload: str) -> set[str]:
     return found - {"mark.", "a.rel"}
 
 
-def test_people_are_written_nowhere(
+def test_people_are_never_stored_or_logged(
     as_viewer: Client, far_end: FarEnd, caplog: pytest.LogCaptureFixture
 ) -> None:
     far_end.answers(200, json=wire.envelope(wire.person()))
@@ -542,7 +534,7 @@ def test_people_are_written_nowhere(
         assert not model.objects.exists()
 
 
-def test_nobody_sees_people_without_a_log_in(client: Client, db: None, far_end: FarEnd) -> None:
+def test_people_require_a_sign_in(client: Client, db: None, far_end: FarEnd) -> None:
     for address in ("/people/?q=ada", "/people/export.csv"):
         assert client.get(address).status_code == 302
     assert far_end.sent == []

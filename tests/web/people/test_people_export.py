@@ -1,4 +1,4 @@
-"""People as a file: all who match, read on part by part, and an honest end where it was cut."""
+"""CSV export of people: all matches, page by page, with a note if it is incomplete."""
 
 import csv
 import io
@@ -77,7 +77,7 @@ def test_no_cell_is_a_formula(as_viewer: Client, far_end: FarEnd) -> None:
     assert people_of(as_viewer)[0][2:4] == ['\'=HYPERLINK("//x")', "'@SUM(1)"]
 
 
-def test_the_file_is_sent_while_it_is_read(as_viewer: Client, far_end: FarEnd) -> None:
+def test_the_file_is_streamed(as_viewer: Client, far_end: FarEnd) -> None:
     far_end_in_parts(far_end, part(wire.person(), then="1"), part(wire.person(name="Last")))
     response = as_viewer.get("/people/export.csv")
     lines = iter(response)
@@ -100,7 +100,7 @@ def test_the_file_is_sent_while_it_is_read(as_viewer: Client, far_end: FarEnd) -
         (part(hasMore=True), "reports more but returned no cursor"),
     ],
 )
-def test_a_file_that_was_cut_says_so_in_its_last_line(
+def test_an_incomplete_file_has_a_last_line_that_explains_it(
     as_viewer: Client, far_end: FarEnd, second: Any, said: str
 ) -> None:
     far_end_in_parts(far_end, part(wire.person(), wire.person(), then="1"), second)
@@ -111,16 +111,14 @@ def test_a_file_that_was_cut_says_so_in_its_last_line(
     assert len(far_end.sent) == 2
 
 
-def test_people_who_could_not_be_read_are_counted_at_the_end(
-    as_viewer: Client, far_end: FarEnd
-) -> None:
+def test_unreadable_people_are_counted_at_the_end(as_viewer: Client, far_end: FarEnd) -> None:
     far_end_in_parts(far_end, part(wire.person(), "nobody", {"name": 7}))
     rows = people_of(as_viewer)
     assert [len(row) for row in rows] == [10, 1]
     assert rows[1] == ["Unreadable, not exported: 2."]
 
 
-def test_a_failure_before_the_first_row_is_a_page_and_no_file(
+def test_a_failure_before_the_first_row_is_an_error_page(
     as_viewer: Client, far_end: FarEnd
 ) -> None:
     far_end.answers(500, json={"detail": "Out of paper"})

@@ -1,4 +1,4 @@
-"""What a search marks: the words themselves, and never more or less of the text."""
+"""Highlighting marks the searched words, and never more or less of the text."""
 
 from itertools import pairwise
 
@@ -54,12 +54,12 @@ def test_each_word_is_marked_whatever_its_case_and_accents(
     assert drawn(text, query) == expected
 
 
-def test_a_text_without_end_is_looked_at_from_its_start_alone() -> None:
+def test_only_the_start_of_a_long_text_is_searched() -> None:
     pieces = split_at_matches("a" + "b" * MAX_SEARCHED_CHARACTERS + "a", "a")
     assert [len(piece.text) for piece in pieces] == [1, MAX_SEARCHED_CHARACTERS + 1]
 
 
-def test_a_word_is_said_to_be_where_it_stands() -> None:
+def test_each_word_is_located_in_its_fields() -> None:
     person = Person(name="Ada Lovelace", email="ada@x.example", slug="countess", domain="x.example")
     found = PersonMatch(person, query_words("ada COUNT nowhere x."))
     assert found.places == {
@@ -78,7 +78,7 @@ LETTERS = st.text(st.sampled_from("aAbß ñn\u0303ẞİfiﬁ<&.\U0001f600") | st
 
 
 @given(LETTERS, LETTERS)
-def test_the_pieces_are_the_text_and_take_turns(text: str, query: str) -> None:
+def test_the_segments_are_the_text_and_alternate(text: str, query: str) -> None:
     pieces = split_at_matches(text, query)
     assert "".join(piece.text for piece in pieces) == text
     assert all(piece.text for piece in pieces)
@@ -87,7 +87,7 @@ def test_the_pieces_are_the_text_and_take_turns(text: str, query: str) -> None:
 
 
 @given(LETTERS, LETTERS)
-def test_whatever_is_marked_holds_a_word(text: str, query: str) -> None:
+def test_every_mark_contains_a_word(text: str, query: str) -> None:
     words = query_words(query)
     for piece in split_at_matches(text, query):
         if piece.is_match:
@@ -95,7 +95,7 @@ def test_whatever_is_marked_holds_a_word(text: str, query: str) -> None:
 
 
 @given(st.text(st.characters(max_codepoint=0x24F)), st.text(st.characters(max_codepoint=0x24F)))
-def test_every_word_that_stands_in_a_text_is_marked(text: str, word: str) -> None:
+def test_every_word_in_a_text_is_marked(text: str, word: str) -> None:
     words = query_words(word)
     if len(words) != 1 or words[0] not in fold(text):
         return

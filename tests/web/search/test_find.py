@@ -1,4 +1,4 @@
-"""Finding: by words and by id, among what was seen here; people live; keys and where they lead."""
+"""Search by words and by ID in the ledger, people live, commands, and keyboard shortcuts."""
 
 import re
 from typing import Any
@@ -50,7 +50,7 @@ def know_things() -> None:
 # By words
 
 
-def test_the_page_finds_things_by_words_in_groups(as_viewer: Client) -> None:
+def test_the_page_shows_results_in_groups(as_viewer: Client) -> None:
     know_things()
     html = find(as_viewer, "BRIGHT foods")
     assert AUDIENCE in [e.attributes.get("href") for e in elements(html, "a")]
@@ -66,7 +66,7 @@ def test_the_palette_offers_the_same_as_options(as_viewer: Client) -> None:
     assert palette(as_viewer, "activ")[0] == "/activity/"
 
 
-def test_every_word_has_to_be_there_and_there_is_always_somewhere_to_go_on(
+def test_every_word_must_match_and_full_searches_are_always_offered(
     as_viewer: Client,
 ) -> None:
     know_things()
@@ -87,18 +87,18 @@ def test_names_that_begin_with_the_words_come_first(as_viewer: Client) -> None:
     ]
 
 
-def test_a_part_of_an_id_finds_too(as_viewer: Client) -> None:
+def test_a_partial_id_matches(as_viewer: Client) -> None:
     know_audiences(wire.audience(audienceId="aud_01ke7ttn"))
     assert palette(as_viewer, "01ke7")[0] == "/pages/page_1/audiences/aud_01ke7ttn/"
 
 
 @pytest.mark.parametrize("words", ["%", "_", "\\", "'", '"', "\0", "✓", "(", "[a-z]", "x" * 5000])
-def test_odd_characters_are_words_like_others(words: str, as_viewer: Client) -> None:
+def test_special_characters_are_searched_literally(words: str, as_viewer: Client) -> None:
     know_things()
     assert AUDIENCE not in palette(as_viewer, words) or words in "_\0"
 
 
-def test_it_says_how_much_it_looked_at(as_viewer: Client) -> None:
+def test_the_coverage_is_shown(as_viewer: Client) -> None:
     assert "No pages loaded yet" in text(find(as_viewer))
     know_pages(wire.page(), total=9)
     assert "Searching 1 of 9 pages and their audiences." in text(find(as_viewer, "x"))
@@ -113,7 +113,7 @@ def test_names_are_never_markup(as_viewer: Client) -> None:
     assert "&lt;<mark>img</mark> src=x" in html
 
 
-def test_it_takes_as_many_queries_for_much_as_for_little(
+def test_the_number_of_queries_is_constant(
     as_publisher: Client, django_assert_max_num_queries: Any
 ) -> None:
     for number in range(30):
@@ -124,7 +124,7 @@ def test_it_takes_as_many_queries_for_much_as_for_little(
         assert len(palette(as_publisher, "e")) > 12
 
 
-# How many there are
+# Totals
 
 
 def know_many(count: int, name: str = "Hans") -> None:
@@ -138,7 +138,7 @@ def headings(html: str) -> list[str]:
     return re.findall(r"<h[23][^>]*>([^<]+)</h[23]>", html)
 
 
-def test_the_palette_says_how_many_there_are_and_leads_on_to_all(as_viewer: Client) -> None:
+def test_the_palette_shows_totals_and_links_to_all(as_viewer: Client) -> None:
     know_many(7)
     know_pages(*(wire.page(pageId=f"p{n}", name=f"Hans {n}") for n in range(8)))
     html = find(as_viewer, "hans", target="palette-list")
@@ -149,7 +149,7 @@ def test_the_palette_says_how_many_there_are_and_leads_on_to_all(as_viewer: Clie
     assert "All 8 pages matching “hans”" in text(html)
 
 
-def test_the_best_match_is_among_the_first_however_many_there_are(as_viewer: Client) -> None:
+def test_the_best_match_comes_first_among_many(as_viewer: Client) -> None:
     know_many(30, name="All of Hanseatic")
     know_audiences(wire.audience(audienceId="b", effectiveName="Hanseatic Kühllogistik"))
     assert palette(as_viewer, "hans")[0] == "/pages/page_1/audiences/b/"
@@ -163,7 +163,7 @@ def test_few_are_shown_without_a_count(as_viewer: Client) -> None:
     assert "all=audiences" not in html
 
 
-def test_all_audiences_found_are_listed_in_parts(as_viewer: Client) -> None:
+def test_all_matching_audiences_are_paginated(as_viewer: Client) -> None:
     know_many(230)
     first = as_viewer.get("/find/?q=hans&all=audiences").content.decode()
     assert "1 to 100 of 230" in text(first)
@@ -178,13 +178,13 @@ def test_all_audiences_found_are_listed_in_parts(as_viewer: Client) -> None:
 
 @pytest.mark.parametrize("kind", ["audiences", "webhooks"])
 @pytest.mark.parametrize("start", ["", "-1", "x", "9999999999"])
-def test_a_list_of_all_that_holds_none_says_so(kind: str, start: str, as_viewer: Client) -> None:
+def test_an_empty_list_of_results_has_a_sentence(kind: str, start: str, as_viewer: Client) -> None:
     response = as_viewer.get(f"/find/?q=hans&all={kind}&start={start}")
     assert response.status_code == 200
     assert "No results" in text(response.content.decode())
 
 
-def test_people_are_counted_and_lead_on_to_all(as_viewer: Client, far_end: FarEnd) -> None:
+def test_people_are_counted_and_link_to_all(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answers(200, json=wire.envelope(wire.person(), totalCount=42))
     html = find(as_viewer, "ada", target="palette-people")
     assert headings(html) == ["People: 1 of 42"]
@@ -210,7 +210,7 @@ def test_accents_are_marked_with_what_was_typed_without(as_viewer: Client) -> No
         ("op-1", "/activity/op-1/"),
     ],
 )
-def test_an_id_leads_to_what_has_it(
+def test_an_id_redirects_to_its_object(
     identifier: str, address: str, as_viewer: Client, paula: User
 ) -> None:
     know_things()
@@ -232,7 +232,7 @@ def test_an_id_may_hold_any_character(identifier: str, as_viewer: Client, far_en
     assert response.resolver_match.kwargs["audience_id"] == identifier
 
 
-def test_an_id_that_two_things_have_leads_to_neither(as_viewer: Client) -> None:
+def test_an_ambiguous_id_does_not_redirect(as_viewer: Client) -> None:
     know_audiences(wire.audience())
     know_audiences(wire.audience(), page_id="page_2")
     html = find(as_viewer, "aud_1")
@@ -240,7 +240,7 @@ def test_an_id_that_two_things_have_leads_to_neither(as_viewer: Client) -> None:
     assert palette(as_viewer, "aud_1")[:2] == [AUDIENCE, "/pages/page_2/audiences/aud_1/"]
 
 
-def test_what_has_an_id_is_named_with_its_page(as_viewer: Client, paula: User) -> None:
+def test_id_matches_are_shown_with_their_page(as_viewer: Client, paula: User) -> None:
     know_things()
     target = Target(page_id="page_1", audience_id="aud_1", target_name="Brightwater Foods")
     begin(
@@ -256,7 +256,7 @@ def test_what_has_an_id_is_named_with_its_page(as_viewer: Client, paula: User) -
     assert "Brightwater Foods Fleet telematics" in operation
 
 
-# What can be done
+# Commands
 
 
 def test_a_publisher_is_offered_to_publish_and_to_create(as_publisher: Client) -> None:
@@ -282,9 +282,7 @@ COMPARE = f"{AUDIENCE}versions/compare/?from=ver_1&to=ver_2"
         ("com bright", COMPARE),
     ],
 )
-def test_a_verb_before_a_name_is_what_comes_first(
-    words: str, offered: str, as_publisher: Client
-) -> None:
+def test_a_verb_before_a_name_comes_first(words: str, offered: str, as_publisher: Client) -> None:
     know_things()
     found = palette(as_publisher, words)
     assert found[0] == offered
@@ -292,14 +290,12 @@ def test_a_verb_before_a_name_is_what_comes_first(
 
 
 @pytest.mark.parametrize("words", ["pu bright", "publisher bright", "publish zebra", "publish"])
-def test_what_is_no_verb_or_names_nothing_asks_for_nothing(
-    words: str, as_publisher: Client
-) -> None:
+def test_an_unknown_verb_or_name_offers_no_command(words: str, as_publisher: Client) -> None:
     know_things()
     assert not any("/versions/" in address for address in palette(as_publisher, words))
 
 
-def test_a_verb_alone_is_about_what_was_visited_and_can_be_published(
+def test_a_verb_alone_applies_to_recent_publishable_visits(
     as_publisher: Client, far_end: FarEnd
 ) -> None:
     live = wire.live_version()
@@ -315,7 +311,7 @@ def test_a_verb_alone_is_about_what_was_visited_and_can_be_published(
     assert not any("aud_9" in address for address in palette(as_publisher, "pub"))
 
 
-def test_one_that_can_be_published_is_found_among_others_of_its_name(as_publisher: Client) -> None:
+def test_a_publishable_audience_is_found_among_namesakes(as_publisher: Client) -> None:
     live = wire.live_version()
     others = [
         wire.audience(
@@ -331,9 +327,7 @@ def test_one_that_can_be_published_is_found_among_others_of_its_name(as_publishe
     assert palette(as_publisher, "publish bright")[0] == PUBLISH
 
 
-def test_a_verb_takes_few_queries_more(
-    as_publisher: Client, django_assert_max_num_queries: Any
-) -> None:
+def test_a_verb_adds_few_queries(as_publisher: Client, django_assert_max_num_queries: Any) -> None:
     for number in range(30):
         know_pages(wire.page(pageId=f"page_{number}"))
         know_audiences(wire.audience(audienceId=f"aud_{number}"), page_id=f"page_{number}")
@@ -347,7 +341,7 @@ def test_the_settings_are_found(as_viewer: Client) -> None:
     assert palette(as_viewer, "setti")[0] == "/accounts/settings/"
 
 
-def test_a_viewer_is_not(as_viewer: Client) -> None:
+def test_viewers_are_offered_no_publish_and_no_create(as_viewer: Client) -> None:
     know_things()
     assert not any("publish/" in address for address in palette(as_viewer, "bright"))
     assert not any("publish/" in address for address in palette(as_viewer, "publish bright"))
@@ -370,7 +364,7 @@ def test_of_two_namesakes_the_archived_one_is_not_offered(words: str, as_publish
     assert "Compare versions 1 and 2: Brightwater Foods, Cold chain" in text(html) or "pub" in words
 
 
-def test_what_is_archived_says_so_and_comes_after_its_namesake(as_viewer: Client) -> None:
+def test_an_archived_audience_is_labeled_and_comes_after_its_namesake(as_viewer: Client) -> None:
     know_pages(wire.page(), wire.page(pageId="page_2", name="Cold chain"))
     know_audiences(wire.audience(archivedAt="2026-11-01T00:00:00Z"))
     know_audiences(wire.audience(), page_id="page_2")
@@ -386,7 +380,7 @@ def test_an_audience_of_an_archived_page_is_not_offered_to_publish(as_publisher:
 
 
 @pytest.mark.parametrize("words", ["", "sign out", "log out", "logout", "out"])
-def test_signing_out_is_an_entry_that_posts(words: str, as_viewer: Client) -> None:
+def test_sign_out_is_a_result_that_posts(words: str, as_viewer: Client) -> None:
     html = find(as_viewer, words, target="palette-list")
     [button] = elements(html, "button")
     assert button.attributes["role"] == "option"
@@ -398,7 +392,7 @@ def test_signing_out_is_an_entry_that_posts(words: str, as_viewer: Client) -> No
 
 
 @pytest.mark.parametrize("status", ["queued", "processing", "pending", "cancelled", "archived"])
-def test_what_is_on_its_way_is_not_offered_to_publish(status: str, as_publisher: Client) -> None:
+def test_a_version_in_progress_is_not_offered_to_publish(status: str, as_publisher: Client) -> None:
     know_audiences(wire.audience(latestVersion=wire.version(status=status)))
     assert f"{AUDIENCE}versions/ver_2/publish/" not in palette(as_publisher, "bright")
 
@@ -407,7 +401,7 @@ def test_what_is_on_its_way_is_not_offered_to_publish(status: str, as_publisher:
     ("words", "beside"),
     [("carriers", "For regional carriers"), ("page_", "page_1"), ("fleet", ""), ("FLEET", "")],
 )
-def test_a_page_that_its_name_does_not_explain_shows_what_was_found(
+def test_a_page_matched_by_another_field_shows_that_field(
     words: str, beside: str, as_viewer: Client
 ) -> None:
     know_pages(wire.page(name="Fleet telematics", title="For regional carriers"))
@@ -418,7 +412,7 @@ def test_a_page_that_its_name_does_not_explain_shows_what_was_found(
 # People
 
 
-def test_people_are_asked_for_in_a_part_of_their_own(as_viewer: Client, far_end: FarEnd) -> None:
+def test_people_are_loaded_in_their_own_partial(as_viewer: Client, far_end: FarEnd) -> None:
     html = find(as_viewer, "ada", target="palette-list")
     assert far_end.sent == []
     part = next(e for e in elements(html) if e.attributes.get("id") == "palette-people")
@@ -429,14 +423,14 @@ def test_people_are_asked_for_in_a_part_of_their_own(as_viewer: Client, far_end:
     assert [request.url.path for request in far_end.sent] == ["/v0/persons/search"]
 
 
-def test_one_character_asks_for_nobody(as_viewer: Client, far_end: FarEnd) -> None:
+def test_one_character_searches_no_people(as_viewer: Client, far_end: FarEnd) -> None:
     assert "palette-people" not in find(as_viewer, "a", target="palette-list")
     find(as_viewer, "a", target="palette-people")
     assert far_end.sent == []
 
 
 @pytest.mark.parametrize("part", ["find-people", "palette-people"])
-def test_people_that_can_t_be_asked_for_cost_a_line(
+def test_a_failed_people_search_costs_one_line(
     part: str, as_viewer: Client, far_end: FarEnd
 ) -> None:
     far_end.fails(httpx.ConnectError)
@@ -444,14 +438,12 @@ def test_people_that_can_t_be_asked_for_cost_a_line(
 
 
 @pytest.mark.parametrize("part", ["find-people", "palette-people"])
-def test_nobody_found_has_a_sentence(part: str, as_viewer: Client, far_end: FarEnd) -> None:
+def test_no_matching_people_have_a_sentence(part: str, as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answers(200, json=wire.envelope())
     assert "No people match “ada”" in text(find(as_viewer, "ada", target=part))
 
 
-def test_a_service_that_is_quick_has_its_people_on_the_page(
-    as_viewer: Client, far_end: FarEnd
-) -> None:
+def test_a_fast_service_has_people_on_the_page(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answers(200, json=wire.envelope(wire.person()))
     as_viewer.get("/people/")
     page = elements(find(as_viewer, "ada"))
@@ -460,7 +452,7 @@ def test_a_service_that_is_quick_has_its_people_on_the_page(
     assert far_end.sent[-1].url.path == "/v0/persons/search"
 
 
-def test_a_service_that_is_slow_is_asked_for_people_by_the_page_that_is_there(
+def test_a_slow_service_is_searched_after_the_page_is_shown(
     as_viewer: Client, far_end: FarEnd, clock: Clock
 ) -> None:
     def slowly(request: httpx.Request) -> httpx.Response:
@@ -474,24 +466,22 @@ def test_a_service_that_is_slow_is_asked_for_people_by_the_page_that_is_there(
     assert len(far_end.sent) == asked
 
 
-def test_a_quick_service_that_fails_costs_the_page_a_line(
-    as_viewer: Client, far_end: FarEnd
-) -> None:
+def test_a_failing_fast_service_costs_one_line(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answers(200, json=wire.envelope(wire.person()))
     as_viewer.get("/people/")
     far_end.fails(httpx.ConnectError)
     assert "Couldn’t search people." in text(find(as_viewer, "ada"))
 
 
-def test_without_javascript_people_are_a_link_away(as_viewer: Client) -> None:
+def test_without_javascript_people_are_a_link(as_viewer: Client) -> None:
     links = [e.attributes.get("href") for e in elements(find(as_viewer, "a&b"), "a")]
     assert "/people/?q=a%26b" in links
 
 
-# What was visited
+# Recent visits
 
 
-def test_what_was_visited_last_comes_first(as_viewer: Client, far_end: FarEnd) -> None:
+def test_recent_visits_come_first(as_viewer: Client, far_end: FarEnd) -> None:
     know_things()
     serve(far_end, wire.audience())
     as_viewer.get(AUDIENCE)
@@ -501,9 +491,7 @@ def test_what_was_visited_last_comes_first(as_viewer: Client, far_end: FarEnd) -
     assert palette(as_viewer)[:3] == [AUDIENCE, "/pages/page_1/", "/"]
 
 
-def test_visits_are_kept_for_one_person_and_are_eight(
-    as_viewer: Client, ada: User, far_end: FarEnd
-) -> None:
+def test_eight_visits_are_stored_per_user(as_viewer: Client, ada: User, far_end: FarEnd) -> None:
     for number in range(9):
         page = wire.page(pageId=f"page/{number}")
         know_pages(page)
@@ -515,7 +503,7 @@ def test_visits_are_kept_for_one_person_and_are_eight(
     assert palette(as_viewer)[0] == "/"
 
 
-def test_long_ids_never_make_a_cookie_too_long(as_viewer: Client, far_end: FarEnd) -> None:
+def test_long_ids_do_not_exceed_the_cookie_limit(as_viewer: Client, far_end: FarEnd) -> None:
     for letter in "abc":
         page = wire.page(pageId=letter * 700)
         know_pages(page)
@@ -525,30 +513,30 @@ def test_long_ids_never_make_a_cookie_too_long(as_viewer: Client, far_end: FarEn
     assert palette(as_viewer)[0] == f"/pages/{'c' * 700}/"
 
 
-def test_what_is_not_there_was_not_visited(as_viewer: Client, vera: User, far_end: FarEnd) -> None:
+def test_a_missing_page_is_not_recorded_as_visited(
+    as_viewer: Client, vera: User, far_end: FarEnd
+) -> None:
     as_viewer.get("/pages/gone/")
     assert f"recent-{vera.pk}" not in as_viewer.cookies
 
 
 @pytest.mark.parametrize("kept", ["x", ":", "a:b:c", "!!", "%00:%00", "a:!:b", "%ff:%ff"])
-def test_a_cookie_that_can_t_be_read_holds_no_visits(
-    kept: str, as_viewer: Client, vera: User
-) -> None:
+def test_an_invalid_cookie_has_no_visits(kept: str, as_viewer: Client, vera: User) -> None:
     as_viewer.cookies[f"recent-{vera.pk}"] = kept
     assert palette(as_viewer)[0] == "/"
 
 
-# Keys
+# Keyboard shortcuts
 
 
-def test_keys_are_listed_on_the_page_and_in_a_dialog(as_viewer: Client) -> None:
+def test_shortcuts_are_listed_on_the_page_and_in_a_dialog(as_viewer: Client) -> None:
     assert "Go to Overview, Pages, People" in text(find(as_viewer))
     dialog = find(as_viewer, target="dialogs")
     assert [e.attributes["id"] for e in elements(dialog, "dialog")] == ["keys-dialog"]
     assert "Go to Overview, Pages, People" in text(dialog)
 
 
-def test_single_keys_can_be_switched_off_and_on(as_viewer: Client) -> None:
+def test_single_key_shortcuts_can_be_turned_off_and_on(as_viewer: Client) -> None:
     def is_off() -> bool:
         body = elements(find(as_viewer), "body")[0]
         return body.attributes.get("data-keys") == "off"

@@ -1,4 +1,4 @@
-"""One's own settings: kept with the person, in every browser; pins in the side bar and palette."""
+"""A user's settings apply in every browser; pins are in the sidebar and the palette."""
 
 from typing import Any
 
@@ -35,13 +35,13 @@ def chosen(html: str) -> set[str]:
     return inputs | {one.attributes["value"] for one in options if "selected" in one.attributes}
 
 
-def test_without_a_choice_all_is_as_delivered(as_viewer: Client) -> None:
+def test_defaults_apply_without_settings(as_viewer: Client) -> None:
     html = shown(as_viewer)
     assert chosen(html) == {"theme=", "density=", "keys=on", ""}
     assert set(html_attributes(html)) == {"lang"}
 
 
-def test_settings_are_the_persons_in_every_browser(as_viewer: Client, vera: User) -> None:
+def test_settings_apply_in_every_browser_of_the_user(as_viewer: Client, vera: User) -> None:
     assert as_viewer.post(SETTINGS, CHOSEN)["Location"] == SETTINGS
     html = shown(logged_in(vera))
     assert html_attributes(html) == {
@@ -53,20 +53,20 @@ def test_settings_are_the_persons_in_every_browser(as_viewer: Client, vera: User
     assert "data-keys" not in elements(html, "body")[0].attributes
 
 
-def test_settings_are_nobody_elses(as_viewer: Client, paula: User) -> None:
+def test_settings_do_not_affect_other_users(as_viewer: Client, paula: User) -> None:
     as_viewer.post(SETTINGS, CHOSEN)
     assert set(html_attributes(shown(logged_in(paula)))) == {"lang"}
 
 
 @pytest.mark.parametrize("field", ["theme", "density", "time_zone"])
-def test_what_cannot_be_chosen_is_refused_with_a_sentence(as_viewer: Client, field: str) -> None:
+def test_an_invalid_choice_is_rejected_with_a_message(as_viewer: Client, field: str) -> None:
     answer = as_viewer.post(SETTINGS, CHOSEN | {field: "<script>"})
     assert answer.status_code == 422
     assert "Not saved: 1 problem" in text(answer.content.decode())
     assert set(html_attributes(shown(as_viewer))) == {"lang"}
 
 
-def test_one_switch_shows_times_in_utc_and_says_so(as_viewer: Client) -> None:
+def test_one_checkbox_shows_times_in_utc_and_names_the_zone(as_viewer: Client) -> None:
     as_viewer.cookies["timezone"] = "Asia/Tokyo"
     assert elements(shown(as_viewer, "/"), "time")[0].attributes["title"].endswith("JST")
     as_viewer.post("/accounts/utc/", {"utc": "on", "next": "/"})
@@ -77,7 +77,7 @@ def test_one_switch_shows_times_in_utc_and_says_so(as_viewer: Client) -> None:
     assert elements(shown(as_viewer, "/"), "time")[0].attributes["title"].endswith("JST")
 
 
-def test_a_browser_that_named_no_zone_is_told_the_one_shown(as_viewer: Client) -> None:
+def test_without_a_browser_time_zone_the_zone_is_named(as_viewer: Client) -> None:
     html = shown(as_viewer, "/")
     assert "UTC" in text(html[html.index("Updated") : html.index("Updated") + 300])
 
@@ -106,7 +106,7 @@ def pins(html: str) -> str:
     return text(html[html.index(">", start) + 1 : html.index("</div>", start)])
 
 
-def test_a_pinned_page_stands_in_the_side_bar_and_first_in_the_palette(
+def test_a_pinned_page_is_in_the_sidebar_and_first_in_the_palette(
     as_viewer: Client, seen: str
 ) -> None:
     assert "Pinned" not in shown(as_viewer, "/")
@@ -117,9 +117,7 @@ def test_a_pinned_page_stands_in_the_side_bar_and_first_in_the_palette(
     assert "Recently visited" not in text(palette.content.decode())
 
 
-def test_a_pin_can_be_taken_away_where_it_was_made_and_in_the_settings(
-    as_viewer: Client, seen: str
-) -> None:
+def test_a_pin_can_be_removed_on_its_page_and_in_the_settings(as_viewer: Client, seen: str) -> None:
     pin(as_viewer, "page_1")
     assert "Unpin" in text(shown(as_viewer, seen))
     assert "Fleet" in text(shown(as_viewer))
@@ -128,7 +126,7 @@ def test_a_pin_can_be_taken_away_where_it_was_made_and_in_the_settings(
     assert "Nothing pinned." in text(shown(as_viewer))
 
 
-def test_htmx_gets_the_button_and_the_side_bar(as_viewer: Client, seen: str) -> None:
+def test_htmx_gets_the_button_and_the_sidebar(as_viewer: Client, seen: str) -> None:
     answer = pin(as_viewer, "page_1", headers={"HX-Request": "true", "HX-Target": "pin"})
     html = answer.content.decode()
     assert "Unpin" in text(html)
@@ -136,7 +134,7 @@ def test_htmx_gets_the_button_and_the_side_bar(as_viewer: Client, seen: str) -> 
     assert "<html" not in html
 
 
-def test_the_last_twelve_pins_are_kept_each_once(as_viewer: Client) -> None:
+def test_the_last_twelve_pins_are_saved_once_each(as_viewer: Client) -> None:
     for number in [*range(14), 5]:
         pin(as_viewer, f"page_{number}")
     ids = [
@@ -147,12 +145,12 @@ def test_the_last_twelve_pins_are_kept_each_once(as_viewer: Client) -> None:
     assert ids == [f"page_{number}" for number in (5, 13, 12, 11, 10, 9, 8, 7, 6, 4, 3, 2)]
 
 
-def test_a_pin_of_nothing_is_refused(as_viewer: Client) -> None:
+def test_an_invalid_pin_is_rejected(as_viewer: Client) -> None:
     assert pin(as_viewer, "").status_code == 400
     assert pin(as_viewer, "a\0b").status_code == 400
 
 
-def test_settings_cost_a_request_no_query_of_their_own(
+def test_settings_add_no_query_to_a_request(
     as_viewer: Client, django_assert_num_queries: Any
 ) -> None:
     as_viewer.post(SETTINGS, CHOSEN)

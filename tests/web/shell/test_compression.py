@@ -16,7 +16,7 @@ def _people(far_end: FarEnd) -> None:
     far_end.answers(200, json=wire.envelope(*(wire.person(personId=str(n)) for n in range(50))))
 
 
-def test_a_page_is_compressed_for_whoever_accepts_it(as_viewer: Client) -> None:
+def test_a_page_is_compressed_for_clients_that_accept_it(as_viewer: Client) -> None:
     plain = as_viewer.get("/people/")
     compressed = as_viewer.get("/people/", headers=GZIP)
     assert "Content-Encoding" not in plain
@@ -26,7 +26,7 @@ def test_a_page_is_compressed_for_whoever_accepts_it(as_viewer: Client) -> None:
     assert "Ada Lovelace" in gzip.decompress(compressed.content).decode()
 
 
-def test_a_part_of_a_page_is_compressed_too(as_viewer: Client) -> None:
+def test_a_partial_is_compressed(as_viewer: Client) -> None:
     headers = GZIP | {"HX-Request": "true", "HX-Target": "results"}
     assert as_viewer.get("/people/", headers=headers)["Content-Encoding"] == "gzip"
 
@@ -38,10 +38,10 @@ def test_an_export_is_compressed_while_it_is_sent(as_viewer: Client) -> None:
     assert gzip.decompress(compressed.getvalue()) == plain
 
 
-def test_a_short_response_is_sent_as_it_is(client: Client) -> None:
+def test_a_short_response_is_not_compressed(client: Client) -> None:
     assert "Content-Encoding" not in client.get("/health/live", headers=GZIP)
 
 
-def test_the_length_of_a_response_differs_by_chance(as_viewer: Client) -> None:
+def test_the_length_of_a_response_varies_at_random(as_viewer: Client) -> None:
     responses = [as_viewer.get("/people/", headers=GZIP) for _ in range(20)]
     assert len({len(response.content) for response in responses}) > 5

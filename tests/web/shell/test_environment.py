@@ -1,4 +1,4 @@
-"""Every page says which environment it belongs to, and which service it speaks to."""
+"""Every page shows its environment and the service it uses."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def pills(html: str) -> list[str]:
 
 
 @pytest.mark.django_db
-def test_the_log_in_page_and_the_shell_name_the_environment_in_its_colour(
+def test_the_login_page_and_the_shell_show_the_environment_in_its_color(
     as_viewer: Client, settings: Any
 ) -> None:
     settings.ENVIRONMENT_NAME, settings.ENVIRONMENT_COLOUR = "Staging <2>", "amber"
@@ -28,19 +28,19 @@ def test_the_log_in_page_and_the_shell_name_the_environment_in_its_colour(
 
 
 @pytest.mark.django_db
-def test_the_admin_and_the_description_of_the_api_name_it_too(admin_client: Client) -> None:
+def test_the_admin_and_the_api_docs_show_the_environment(admin_client: Client) -> None:
     assert "Pressroom · Tests" in text(admin_client.get("/admin/").content.decode())
     page = Client().get("/service/docs").content.decode()
     assert "Tests" in text(page)
     assert pills(page) == ["plain"]
 
 
-def test_two_colours_are_two_tones() -> None:
+def test_two_colors_are_two_tones() -> None:
     assert len(set(TONES.values())) == len(TONES) == 6
 
 
 @pytest.mark.django_db
-def test_the_shell_names_the_services_host_to_those_who_are_logged_in(
+def test_the_shell_shows_the_services_host_to_signed_in_users(
     as_viewer: Client, far_end: FarEnd, settings: Any
 ) -> None:
     settings.SERVICE_URL = "https://api.staging.example:8443/base"

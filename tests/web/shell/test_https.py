@@ -1,4 +1,4 @@
-"""Requests over plain http, where the dashboard is to be reached over https alone."""
+"""Requests over http if the dashboard requires https."""
 
 import logging
 from typing import Any
@@ -22,7 +22,7 @@ def get(path: str = "/accounts/login/", **environ: Any) -> Any:
     return Client().get(path, **environ)
 
 
-def test_without_a_proxy_the_page_names_both_ways_out() -> None:
+def test_without_a_proxy_the_page_names_both_settings() -> None:
     response = get(**OURS)
     said = text(response.content.decode())
     assert response.status_code == 503
@@ -47,7 +47,7 @@ def test_the_log_names_the_variable_once(caplog: pytest.LogCaptureFixture) -> No
 @pytest.mark.parametrize(
     "environ", [{}, OURS | {"HTTP_X_FORWARDED_PROTO": "http"}], ids=["another server", "port 80"]
 )
-def test_a_redirect_that_may_lead_to_https_stays_one(environ: dict[str, str]) -> None:
+def test_a_redirect_that_may_lead_to_https_is_sent(environ: dict[str, str]) -> None:
     response = get(**environ)
     assert (response.status_code, response.url) == (301, "https://testserver/accounts/login/")
 
@@ -60,7 +60,7 @@ def test_behind_a_proxy_that_is_trusted_http_leads_to_https(settings: Any) -> No
 
 @pytest.mark.parametrize("said", [{}, {"HTTP_X_FORWARDED_PROTO": "HTTPS"}], ids=["none", "other"])
 @pytest.mark.django_db
-def test_behind_a_proxy_that_does_not_say_https_there_is_no_loop(
+def test_behind_a_proxy_that_does_not_send_https_there_is_no_loop(
     said: dict[str, str], settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings.BEHIND_PROXY = True
@@ -74,6 +74,6 @@ def test_behind_a_proxy_that_does_not_say_https_there_is_no_loop(
 
 
 @pytest.mark.django_db
-def test_probes_and_https_itself_are_answered() -> None:
+def test_probes_and_https_requests_are_served() -> None:
     assert get("/health/live", **OURS).status_code == 200
     assert get(**OURS, secure=True).status_code == 200

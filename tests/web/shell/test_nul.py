@@ -1,4 +1,4 @@
-"""A NUL in an address names nothing: PostgreSQL takes none even to look for."""
+"""A NUL in a URL matches nothing: PostgreSQL rejects it even in queries."""
 
 import pytest
 from django.test import Client
@@ -24,7 +24,7 @@ AUDIENCE = "/pages/page_1/audiences/aud_1/"
         "/webhooks/%00/",
     ],
 )
-def test_what_a_nul_names_is_not_found(address: str, far_end: FarEnd, as_publisher: Client) -> None:
+def test_an_id_with_a_nul_is_not_found(address: str, far_end: FarEnd, as_publisher: Client) -> None:
     serve(far_end, wire.audience())
     assert as_publisher.get(address).status_code == 404
 

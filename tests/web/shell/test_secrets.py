@@ -1,4 +1,4 @@
-"""The service's key: in no page, log line, repr or report of a crash; that the suite looks, too."""
+"""The API key is in no page, log line, repr or crash report, and the suite checks for it."""
 
 import logging
 import sys
@@ -28,7 +28,7 @@ def failed_call() -> APIError:
     return caught.value
 
 
-def test_no_repr_holds_it() -> None:
+def test_no_repr_contains_the_key() -> None:
     client = PublishingClient(base_url="http://service.example", api_key=KEY)
     environment = Environment(
         secret_key="only-for-tests-" + "x" * 50,
@@ -40,13 +40,13 @@ def test_no_repr_holds_it() -> None:
         assert KEY not in repr(each) + str(each)
 
 
-def test_no_exception_carries_it_along() -> None:
+def test_no_exception_contains_the_key() -> None:
     error = failed_call()
     assert KEY not in "".join(traceback.format_exception(error))
     assert (error.__cause__, error.__context__) == (None, None)
 
 
-def test_the_report_of_a_crash_holds_no_setting_that_is_a_key(settings: Any) -> None:
+def test_a_crash_report_contains_no_key(settings: Any) -> None:
     settings.SERVICE_API_KEY, settings.METRICS_TOKEN, settings.DEBUG = KEY, KEY, True
     try:
         int("a crash")
@@ -73,8 +73,6 @@ def test_a_key_on_a_page_fails_a_test(as_viewer: Client, far_end: FarEnd) -> Non
         as_viewer.get("/people/?q=far-end-key")
 
 
-def test_an_issued_key_is_known_when_it_is_seen(
-    db: None, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_issued_key_is_recognized(db: None, capsys: pytest.CaptureFixture[str]) -> None:
     call_command("issue_api_key", "--name", "A test")
     assert len(secrets_in(capsys.readouterr().out)) == 1

@@ -40,7 +40,7 @@ def test_operations_that_need_attention_are_counted_until_they_are_settled(
     assert side_of(as_viewer).endswith("Activity 2 need attention")
 
 
-def test_the_counts_are_made_once_for_the_pages_of_a_while(
+def test_the_counts_are_cached_across_pages(
     as_viewer: Client, far_end: FarEnd, django_assert_max_num_queries: Any
 ) -> None:
     remember(numbered(1), total=1204)
@@ -50,7 +50,7 @@ def test_the_counts_are_made_once_for_the_pages_of_a_while(
         assert "1,204" in get(as_viewer, "/people/")
 
 
-def test_a_stranger_is_told_no_counts(client: Client, far_end: FarEnd) -> None:
+def test_anonymous_visitors_see_no_counts(client: Client, far_end: FarEnd) -> None:
     remember(numbered(1), total=1204)
     for address in ("/accounts/login/", "/no/such/page/"):
         assert "1,204" not in client.get(address, follow=True).content.decode()

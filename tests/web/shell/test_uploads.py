@@ -1,4 +1,4 @@
-"""Forms sent as multipart: no file is accepted, and none is stored on the way to its refusal."""
+"""Multipart forms: files are rejected, and nothing of them is stored."""
 
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ def strict() -> Client:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("path", PATHS)
-def test_a_file_is_refused_before_any_of_it_is_stored(path: str) -> None:
+def test_a_file_is_rejected_before_any_of_it_is_stored(path: str) -> None:
     large = SimpleUploadedFile("large.bin", b"a" * 2_600_000)
     response = strict().post(path, {"file": large})
     assert response.status_code == 400
@@ -53,14 +53,14 @@ def test_a_multipart_body_over_the_limit_is_not_read(path: str) -> None:
 
 
 @pytest.mark.django_db
-def test_what_comes_before_a_file_does_not_get_it_in() -> None:
+def test_fields_before_a_file_do_not_let_it_in() -> None:
     fields = b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n'
     response = strict().generic("POST", "/people/", fields + FILE, content_type=MULTIPART)
     assert response.status_code == 400
 
 
 @pytest.mark.django_db
-def test_a_multipart_form_without_files_is_read_as_any_other() -> None:
+def test_a_multipart_form_without_files_is_accepted() -> None:
     sent = {"username": "nobody", "password": "wrong"}
     response = Client().post("/accounts/login/", sent)
     assert response.status_code == 200

@@ -1,4 +1,4 @@
-"""A form of which only a part arrived is refused, and nothing of it is done."""
+"""An incomplete form is rejected and changes nothing."""
 
 from io import BytesIO
 from typing import Any
@@ -29,7 +29,7 @@ def post(client: Client, path: str, body: bytes, *, told: int, kind: str = FORM)
     ids=["urlencoded", "multipart"],
 )
 @pytest.mark.parametrize("headers", [{}, {"HX-Request": "true"}], ids=["page", "htmx"])
-def test_a_form_that_broke_off_changes_nothing(
+def test_an_incomplete_form_changes_nothing(
     body: bytes, kind: str, headers: dict[str, str], vera: User
 ) -> None:
     client = logged_in(vera)
@@ -40,7 +40,7 @@ def test_a_form_that_broke_off_changes_nothing(
     assert not Preferences.objects.filter(theme="dark").exists()
 
 
-def test_a_whole_form_is_read(vera: User) -> None:
+def test_a_complete_form_is_accepted(vera: User) -> None:
     body = b"username=vera&password=wrong"
     response = post(Client(), "/accounts/login/", body, told=len(body))
     assert response.status_code == 200
@@ -48,7 +48,7 @@ def test_a_whole_form_is_read(vera: User) -> None:
 
 
 @pytest.mark.django_db
-def test_a_form_that_broke_off_is_refused_before_its_token_is_looked_at() -> None:
+def test_an_incomplete_form_is_rejected_before_its_token_is_checked() -> None:
     client = Client(enforce_csrf_checks=True)
     response = post(client, "/accounts/login/", b"username=ve", told=100)
     assert response.status_code == 400

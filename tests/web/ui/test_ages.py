@@ -1,4 +1,4 @@
-"""How long something has been so, as the server first says it."""
+"""Ages, as the server renders them."""
 
 from datetime import timedelta
 
@@ -10,11 +10,11 @@ from tests.web.html import text
 
 
 @pytest.mark.parametrize(("seconds", "said"), AGES.items())
-def test_an_age_is_told_to_the_minute_after_the_first_one(seconds: int, said: str) -> None:
+def test_an_age_is_rounded_to_minutes_after_the_first(seconds: int, said: str) -> None:
     drawn = running(timedelta(seconds=seconds + 0.9))
     assert text(drawn) == said
     assert f'data-age="{seconds}"' in drawn
 
 
-def test_what_has_not_begun_yet_is_of_no_age() -> None:
+def test_an_age_is_never_negative() -> None:
     assert text(running(timedelta(seconds=-5))) == "0 s"

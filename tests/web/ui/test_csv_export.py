@@ -1,4 +1,4 @@
-"""A table leaves as it is, and no spreadsheet runs what stands in it."""
+"""CSV exports are complete, and no spreadsheet runs their cells."""
 
 import csv
 import io
@@ -23,7 +23,7 @@ def test_a_table_is_saved_under_its_name() -> None:
     assert answer["Content-Type"] == "text/csv; charset=utf-8"
 
 
-def test_rows_are_made_only_as_they_are_read() -> None:
+def test_rows_are_generated_lazily() -> None:
     made: list[int] = []
 
     def rows() -> object:
@@ -39,11 +39,11 @@ def test_rows_are_made_only_as_they_are_read() -> None:
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n"])
-def test_a_formula_is_text(start: str) -> None:
+def test_a_formula_is_exported_as_text(start: str) -> None:
     assert read_back((f"{start}1+1", ""))[1][0] == f"'{start}1+1"
 
 
-def test_a_number_below_nothing_stays_a_number() -> None:
+def test_a_negative_number_stays_a_number() -> None:
     assert read_back((-5, None))[1] == ["-5", ""]
 
 
@@ -51,7 +51,7 @@ CELL = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 
 
 @given(CELL, CELL)
-def test_what_is_written_is_what_is_read(one: str, two: str) -> None:
+def test_a_csv_reader_returns_what_was_written(one: str, two: str) -> None:
     found = read_back((one, two))[1]
     assert [cell.removeprefix("'") for cell in found] == [
         one.removeprefix("'"),

@@ -1,4 +1,4 @@
-"""Two texts compared by word: nothing lost, nothing marked that stayed, never slow."""
+"""Diffs by word: nothing lost, only changes marked, never slow."""
 
 import time
 from itertools import chain
@@ -44,7 +44,7 @@ def longest_common(one: list[str], other: list[str]) -> int:
 
 
 @given(TEXTS | st.text(), TEXTS | st.text())
-def test_the_pieces_joined_are_both_texts(old: str, new: str) -> None:
+def test_the_segments_joined_are_both_texts(old: str, new: str) -> None:
     difference = compare_texts(old, new)
     assert "".join(segment.text for p in difference.paragraphs for segment in p.old) == old
     assert "".join(segment.text for p in difference.paragraphs for segment in p.new) == new
@@ -55,7 +55,7 @@ def test_the_pieces_joined_are_both_texts(old: str, new: str) -> None:
 
 
 @given(*[st.lists(st.sampled_from(["the", "cat", "ran", "don't"]), max_size=12)] * 2)
-def test_as_many_words_stay_unmarked_as_can(old: list[str], new: list[str]) -> None:
+def test_as_few_words_as_possible_are_marked(old: list[str], new: list[str]) -> None:
     difference = compare_texts(" ".join(old), " ".join(new))
     kept = longest_common(old, new)
     assert difference.removed == len(old) - kept
@@ -63,7 +63,7 @@ def test_as_many_words_stay_unmarked_as_can(old: list[str], new: list[str]) -> N
 
 
 @given(st.lists(st.tuples(WORDS, st.booleans()), max_size=20))
-def test_words_put_in_are_all_that_is_marked(words: list[tuple[str, bool]]) -> None:
+def test_only_inserted_words_are_marked(words: list[tuple[str, bool]]) -> None:
     old = " ".join(word for word, _ in words)
     new = " ".join(f"{word} NEW" if put_in else word for word, put_in in words)
     difference = compare_texts(old, new)
@@ -73,7 +73,7 @@ def test_words_put_in_are_all_that_is_marked(words: list[tuple[str, bool]]) -> N
 
 
 @given(TEXTS, TEXTS)
-def test_turned_round_it_removes_what_it_added(old: str, new: str) -> None:
+def test_the_reverse_diff_removes_what_was_added(old: str, new: str) -> None:
     there, back = compare_texts(old, new), compare_texts(new, old)
     assert there.is_same == back.is_same == (old == new)
     assert there.added - there.removed == back.removed - back.added
@@ -111,19 +111,19 @@ def test_an_added_sentence_is_marked_from_its_start() -> None:
     ]
 
 
-def test_a_paragraph_put_between_leaves_its_neighbours_unchanged() -> None:
+def test_an_inserted_paragraph_leaves_its_neighbors_unchanged() -> None:
     difference = compare_texts("One.\n\nThree.", "One.\n\nTwo.\n\nThree.")
     assert [paragraph.is_same for paragraph in difference.paragraphs] == [True, False, True]
     assert difference.unchanged == 2
 
 
-def test_paragraphs_put_in_place_of_others_stand_beside_them() -> None:
+def test_replaced_paragraphs_are_paired_with_their_replacements() -> None:
     difference = compare_texts("Alpha\n\nBeta\n\nEnd", "Gamma\n\nDelta\n\nEnd")
     rows = [[p.words for p in row.segments if p.is_visible] for row in difference.paragraphs]
     assert rows == [["Alpha", "Gamma"], ["Beta", "Delta"], ["End"]]
 
 
-def test_a_paragraph_cut_in_two_marks_no_word() -> None:
+def test_splitting_a_paragraph_marks_no_word() -> None:
     difference = compare_texts("One two. Three four.", "One two.\n\nThree four.")
     assert marks(difference) == []
     assert difference.is_whitespace_only
@@ -135,7 +135,7 @@ def test_no_text_on_either_side_is_empty(old: str | None, new: str | None) -> No
     assert compare_texts(old, new).is_empty
 
 
-def test_no_text_before_marks_all_as_added() -> None:
+def test_a_first_text_is_marked_as_added() -> None:
     assert marks(compare_texts(None, "Three new words")) == [("ins", "Three new words")]
 
 
@@ -169,7 +169,7 @@ def drawn(old: str | None, new: str | None) -> str:
     return render_to_string("components/difference.html", {"difference": compare_texts(old, new)})
 
 
-def test_marks_are_drawn_for_eyes_and_for_ears() -> None:
+def test_changes_are_marked_and_announced() -> None:
     page = drawn("Runs 64 trucks.", "Runs 71 trucks.")
     removed, inserted = (
         '<span class="visually-hidden">removed: </span>',
@@ -192,7 +192,7 @@ def test_unchanged_paragraphs_are_folded() -> None:
         ("One two", "One\n\ntwo", "Only whitespace differs."),
     ],
 )
-def test_where_no_word_differs_a_sentence_says_so(
+def test_texts_that_differ_in_no_word_have_a_note(
     old: str | None, new: str | None, sentence: str
 ) -> None:
     page = drawn(old, new)
@@ -206,7 +206,7 @@ def test_the_service_s_text_is_never_markup() -> None:
     assert "<img" not in page
 
 
-def test_a_last_paragraph_taken_away_leaves_the_one_before_it_unchanged() -> None:
+def test_removing_the_last_paragraph_leaves_the_one_before_unchanged() -> None:
     difference = compare_texts("One two.\n\nThree four.", "One two.")
     assert [paragraph.is_same for paragraph in difference.paragraphs] == [True, False]
     assert marks(difference) == [("del", "Three four.")]

@@ -1,4 +1,4 @@
-"""Values at the edge of the interface: each is shown, or costs its item a line, never the page."""
+"""Extreme values: each is shown, or makes its item unreadable, never the page."""
 
 import json
 from typing import Any
@@ -37,7 +37,7 @@ def named(number: int, **differs: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("number", BELOW)
-def test_a_version_number_below_all_others_costs_its_audience_a_line(
+def test_an_invalid_version_number_makes_only_its_audience_unreadable(
     number: int, as_publisher: Client, far_end: FarEnd
 ) -> None:
     odd = named(2, latestVersion=wire.version(audienceId="aud_2", versionNumber=number))
@@ -49,7 +49,7 @@ def test_a_version_number_below_all_others_costs_its_audience_a_line(
 
 
 @pytest.mark.parametrize("name", ["audience-detail", "version-list", "version-compare"])
-def test_the_other_audiences_pages_stand_beside_such_a_version(
+def test_other_audiences_are_unaffected_by_an_invalid_version(
     name: str, as_publisher: Client, far_end: FarEnd
 ) -> None:
     odd = named(2, latestVersion=wire.version(audienceId="aud_2", versionNumber=-(10**30)))
@@ -58,7 +58,7 @@ def test_the_other_audiences_pages_stand_beside_such_a_version(
 
 
 @pytest.mark.parametrize("number", HUGE)
-def test_any_number_of_a_page_is_shown(
+def test_any_number_in_a_page_is_shown(
     number: float, as_publisher: Client, far_end: FarEnd
 ) -> None:
     action = {"actionId": "a", "buttonTitle": "Book a demo", "actionIndex": number}
@@ -77,9 +77,7 @@ def test_any_duration_of_a_version_is_shown(
         assert get(as_publisher, name)
 
 
-def test_an_identifier_as_long_as_can_be_indexed_is_as_good_as_any(
-    as_publisher: Client, far_end: FarEnd
-) -> None:
+def test_an_identifier_of_the_maximum_length_works(as_publisher: Client, far_end: FarEnd) -> None:
     ids = {"audienceId": LONGEST, "versionId": LONGEST}
     latest = wire.version(**ids, status="x" * 2_000)
     live = wire.live_version(**ids | {"versionId": LONGEST[::-1]})
@@ -93,7 +91,7 @@ def test_an_identifier_as_long_as_can_be_indexed_is_as_good_as_any(
 
 
 @pytest.mark.parametrize("field", ["audienceId", "prospectId"])
-def test_an_identifier_too_long_to_be_kept_costs_its_audience_a_line(
+def test_an_identifier_too_long_to_store_makes_only_its_audience_unreadable(
     field: str, as_publisher: Client, far_end: FarEnd
 ) -> None:
     serve(far_end, named(1), named(2, **{field: TOO_LONG}))
@@ -104,7 +102,7 @@ def test_an_identifier_too_long_to_be_kept_costs_its_audience_a_line(
 
 
 @pytest.mark.parametrize("page_id", ["", TOO_LONG])
-def test_an_identifier_that_no_address_can_hold_costs_its_page_a_line(
+def test_an_identifier_that_fits_no_url_makes_only_its_page_unreadable(
     page_id: str, as_publisher: Client, far_end: FarEnd
 ) -> None:
     pages = [wire.page(), wire.page(pageId=page_id, name="Odd one")]
@@ -114,7 +112,7 @@ def test_an_identifier_that_no_address_can_hold_costs_its_page_a_line(
     assert "items.1.pageId" in words
 
 
-def test_an_address_with_an_identifier_too_long_is_not_found(
+def test_a_url_with_an_identifier_too_long_is_not_found(
     as_publisher: Client, far_end: FarEnd
 ) -> None:
     serve(far_end, wire.audience())
@@ -122,7 +120,7 @@ def test_an_address_with_an_identifier_too_long_is_not_found(
 
 
 @pytest.mark.parametrize("odd", ["\0", "a\0b", "\ud800", "x" * 60_000, TOO_LONG])
-def test_any_text_in_any_place_is_written_down_and_shown(
+def test_any_text_in_any_field_is_recorded_and_shown(
     odd: str, as_publisher: Client, far_end: FarEnd
 ) -> None:
     spared = {"audienceId", "pageId", "versionId", "prospectId"}

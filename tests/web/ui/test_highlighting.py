@@ -1,4 +1,4 @@
-"""JSON and code in colour: nothing lost, nothing run."""
+"""Highlighted JSON and code: nothing lost, nothing run."""
 
 import json
 from html.parser import HTMLParser
@@ -35,19 +35,19 @@ def shown(html: str) -> str:
 
 
 @given(JSON)
-def test_what_is_shown_is_the_json_that_came(value: Any) -> None:
+def test_highlighted_json_equals_the_source(value: Any) -> None:
     assert json.loads(shown(highlight_json(value))) == value
 
 
 @pytest.mark.parametrize("payload", PAYLOADS, ids=lambda payload: ascii(payload)[:40])
-def test_hostile_strings_are_text_in_a_coloured_span(payload: str) -> None:
+def test_hostile_strings_are_text_in_a_highlighted_span(payload: str) -> None:
     html = highlight_json({payload: payload}) + highlight_source(payload, "html")
     assert {element.tag for element in elements(html)} == {"span"}
     assert all(set(element.attributes) == {"class"} for element in elements(html))
     assert html.encode()
 
 
-def test_names_strings_numbers_and_constants_have_their_colours() -> None:
+def test_names_strings_numbers_and_constants_have_their_classes() -> None:
     html = highlight_json({"a": ["x", 1, True, None]})
     assert '<span class="code-key">&quot;a&quot;</span>' in html
     assert '<span class="code-string">&quot;x&quot;</span>' in html
@@ -56,7 +56,7 @@ def test_names_strings_numbers_and_constants_have_their_colours() -> None:
     assert '<span class="code-constant">null</span>' in html
 
 
-def test_a_script_is_coloured_and_whole() -> None:
+def test_a_script_is_highlighted_and_complete() -> None:
     source = "\n// note\nif (a < 1) { b('</script>') }\n\n"
     html = highlight_source(source, "javascript")
     assert shown(html) == source
@@ -65,11 +65,11 @@ def test_a_script_is_coloured_and_whole() -> None:
 
 
 @pytest.mark.parametrize("language", ["", "nosuch", "../etc", "<b>"])
-def test_a_language_we_do_not_know_is_plain(language: str) -> None:
+def test_an_unknown_language_is_plain_text(language: str) -> None:
     assert highlight_source("if (1 < 2)", language) == "if (1 &lt; 2)"
 
 
-def test_a_character_that_reorders_its_line_stands_as_its_code() -> None:
+def test_a_character_that_reorders_its_line_is_shown_as_its_code() -> None:
     assert shown(highlight_source("a\u202eb", "javascript")) == "a\\u202eb"
 
 

@@ -1,4 +1,4 @@
-"""Jinja2 calls nothing by itself, and says where a name is missing."""
+"""Jinja2 templates call their methods, and an undefined name is an error."""
 
 import inspect
 from collections.abc import Iterator
@@ -90,18 +90,18 @@ def test_the_lines_of_a_template_fit_a_screen(path: Path) -> None:
     assert max(map(len, path.read_text().splitlines())) < 120
 
 
-def test_a_name_that_nobody_gives_is_an_error_and_not_an_empty_place() -> None:
+def test_an_undefined_name_is_an_error() -> None:
     with pytest.raises(jinja2.UndefinedError):
         environment().from_string("{{ missing }}").render()
     with pytest.raises(jinja2.UndefinedError):
         environment().from_string("{% if missing %}{% endif %}").render()
 
 
-def test_a_value_of_ours_is_escaped() -> None:
+def test_values_are_escaped() -> None:
     shown: Any = environment().from_string("{{ value|linebreaks }}{{ value }}").render(value="<b>")
     assert shown == "<p>&lt;b&gt;</p>&lt;b&gt;"
 
 
-def test_a_part_is_a_block_of_its_page() -> None:
+def test_a_partial_is_a_block_of_its_page() -> None:
     with pytest.raises(LookupError, match="no block"):
         get_template("pages/list.html#no_such_part")

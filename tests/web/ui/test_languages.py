@@ -1,4 +1,4 @@
-"""Numbers and days are written as the reader's language does; the words stay English."""
+"""Numbers and days follow the viewer's language; the text stays English."""
 
 import re
 from datetime import UTC, date, datetime
@@ -85,7 +85,7 @@ def test_numbers_and_days_follow_the_browser(
     assert day in listed
 
 
-def test_what_a_machine_reads_is_the_same_in_every_language(
+def test_machine_readable_values_are_the_same_in_every_language(
     as_viewer: Client, many: FarEnd
 ) -> None:
     for address in ("/people/export.csv", "/activity/export.csv"):
@@ -99,7 +99,7 @@ def test_what_a_machine_reads_is_the_same_in_every_language(
     assert '<html lang="en"' in listed
 
 
-def test_a_choice_of_ones_own_wins_over_every_browser(
+def test_the_users_setting_wins_over_the_browser(
     as_viewer: Client, vera: User, many: FarEnd
 ) -> None:
     as_viewer.post("/accounts/settings/", {"language": "de", "keys": "on"})
@@ -118,7 +118,7 @@ def test_a_language_costs_no_query(
         as_viewer.get("/accounts/password/", headers={"Accept-Language": "de"})
 
 
-def test_the_clock_has_twelve_hours_where_the_language_has() -> None:
+def test_the_12_hour_clock_follows_the_language() -> None:
     clocks = {
         name: known.time(MOMENT)
         for name in ("en-GB", "en-US", "de", "fr", "es", "ko", "hi")
@@ -135,13 +135,13 @@ def test_the_clock_has_twelve_hours_where_the_language_has() -> None:
     }
 
 
-def test_the_readers_zone_holds_in_every_language() -> None:
+def test_the_time_zone_applies_in_every_language() -> None:
     with timezone.override("Asia/Tokyo"), override_language(accepted_language("en-US")):
         assert "Sunday, March 9, 2025, 11:05:07 PM JST" in moment(MOMENT)
 
 
 @pytest.mark.parametrize(("name", "said"), [("en", "0.4 s"), ("de", "0,4 s"), ("fr", "0,4 s")])
-def test_the_decimals_of_a_length_of_time_follow_too(name: str, said: str) -> None:
+def test_decimals_of_durations_follow_the_language(name: str, said: str) -> None:
     with override_language(accepted_language(name)):
         assert duration(0.44) == said
 
@@ -157,7 +157,7 @@ def test_any_header_has_a_language(header: str) -> None:
     assert re.sub(r"\D", "", found.number(1204.5)) == "12045"
 
 
-def test_every_language_there_is_writes_digits_and_english_months() -> None:
+def test_every_language_has_digits_and_english_months() -> None:
     for name in localedata.locale_identifiers():
         if "_" in name:  # of a country, as its language
             continue
@@ -169,6 +169,6 @@ def test_every_language_there_is_writes_digits_and_english_months() -> None:
         assert one.time(MOMENT, seconds=False) in {"14:05", "2:05 PM"}, name
 
 
-def test_what_the_house_writes_is_what_no_language_gets() -> None:
+def test_the_default_language_is_used_without_a_header() -> None:
     assert accepted_language("") is default_language()
     assert default_language().name == DEFAULT_LANGUAGE

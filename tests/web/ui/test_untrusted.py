@@ -1,4 +1,4 @@
-"""What others wrote is read, and does nothing."""
+"""Untrusted text is shown and inert."""
 
 import time
 
@@ -40,21 +40,21 @@ def test_hostile_markdown_is_inert(payload: str) -> None:
 
 
 @given(st.lists(st.sampled_from([*"<>[]()!`*_|-#\n\"'&;:/= \t", *PAYLOADS[:53], "https://a.b"])))
-def test_no_mixture_of_attacks_is_more_than_text(pieces: list[str]) -> None:
+def test_no_mix_of_attacks_is_more_than_text(pieces: list[str]) -> None:
     assert_inert(render_markdown("".join(pieces)))
 
 
-def test_markdown_is_drawn() -> None:
+def test_markdown_is_rendered() -> None:
     html = render_markdown("**bold** ~~gone~~\n\n1. one\n\n|a|\n|-|\n|b|\n\n```\n1 < 2\n```")
     assert {element.tag for element in elements(html)} >= {"strong", "s", "ol", "table", "pre"}
     assert "1 &lt; 2" in html
 
 
-def test_code_is_one_block_as_it_was_written() -> None:
+def test_code_is_one_verbatim_block() -> None:
     assert render_markdown("```js\n  a < b\n```") == '<pre class="code wrap">  a &lt; b\n</pre>\n'
 
 
-def test_a_heading_is_a_bold_line_and_no_part_of_our_outline() -> None:
+def test_a_heading_is_a_bold_line_outside_the_outline() -> None:
     assert render_markdown("# Plan *now*") == "<p><strong>Plan <em>now</em></strong></p>\n"
 
 
@@ -82,7 +82,7 @@ def test_a_known_scheme_is_a_link(url: str) -> None:
         "ok.example",
     ],
 )
-def test_any_other_address_is_text(url: str) -> None:
+def test_any_other_url_is_text(url: str) -> None:
     html = safe_link(url)
     assert not elements(html, "a")
     assert text(html) == " ".join(url.split())
@@ -93,7 +93,7 @@ def test_no_text_breaks_out_of_a_link(url: str) -> None:
     assert {element.tag for element in elements(safe_link(url))} <= {"a", "bdi", "span"}
 
 
-def test_no_address_is_read_aloud_as_empty() -> None:
+def test_a_missing_url_is_announced_as_empty() -> None:
     assert "empty" in safe_link(None)
 
 
@@ -104,12 +104,12 @@ def test_a_long_text_says_how_much_of_it_is_shown() -> None:
 
 
 @pytest.mark.parametrize("part", ["[", "![", "*a ", "_*", "[a](", "`", "<", "> ", "|a"])
-def test_a_text_made_to_be_slow_is_drawn_at_once(part: str) -> None:
+def test_a_text_made_to_be_slow_is_rendered_quickly(part: str) -> None:
     start = time.process_time()
     render_markdown(part * 30_000)
     assert time.process_time() - start < 0.2
 
 
-def test_htmx_and_direction_end_at_the_edge_of_the_text() -> None:
+def test_untrusted_text_is_isolated_from_htmx_and_text_direction() -> None:
     [block, *_] = elements(markdown("x"))
     assert block.attributes == {"class": "prose", "dir": "auto", "hx-disable": ""}
