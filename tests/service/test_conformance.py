@@ -97,7 +97,7 @@ def test_known_deviations_cost_one_query(
     db: None, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     found = [
-        ContractDeviation("List people", "kind", f"place {n}", "said", "/v0/persons")
+        ContractDeviation("List people", "kind", f"place {n}", "message", "/v0/persons")
         for n in range(9)
     ]
     record_deviations(found)
@@ -126,7 +126,7 @@ def test_administrators_see_deviations_without_personal_data(
 
 
 def test_counts_can_be_reset(as_administrator: Client, db: None) -> None:
-    record_deviations([ContractDeviation("List people", "kind", "place", "said", "/v0/persons")])
+    record_deviations([ContractDeviation("List people", "kind", "place", "message", "/v0/persons")])
     shown = text(as_administrator.post(WATCH, follow=True).text)
     assert "No deviations" in shown
 

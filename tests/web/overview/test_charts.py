@@ -34,19 +34,21 @@ def test_the_top_is_at_least_the_highest_value_and_even(highest: float) -> None:
 def test_bars_stay_inside_the_plot_and_are_as_tall_as_their_values(
     columns: list[list[int]],
 ) -> None:
-    plane = PlotArea(140, 60, round_top(max(sum(column) for column in columns)))
-    bars = stacked_bars(columns, plane)
+    plot = PlotArea(140, 60, round_top(max(sum(column) for column in columns)))
+    bars = stacked_bars(columns, plot)
     assert len(bars) == sum(value > 0 for column in columns for value in column)
     assert all(float(bar.y) >= -0.05 for bar in bars)
     assert all(0 <= float(bar.x) <= 140 - float(bar.width) for bar in bars)
-    drawn = sum(float(bar.height) for bar in bars)
-    assert math.isclose(drawn, sum(map(sum, columns)) / plane.top * 60, abs_tol=0.06 * len(bars))
+    total_height = sum(float(bar.height) for bar in bars)
+    assert math.isclose(
+        total_height, sum(map(sum, columns)) / plot.top * 60, abs_tol=0.06 * len(bars)
+    )
 
 
 def test_a_line_leaves_out_the_days_without_a_value() -> None:
-    plane = PlotArea(30, 10, 10)
-    assert line([5, None, 10], plane) == "5.0,5.0 25.0,0.0"
-    assert band([5, None, 5], [10, None, 10], plane) == "5.0,0.0 25.0,0.0 25.0,5.0 5.0,5.0"
+    plot = PlotArea(30, 10, 10)
+    assert line([5, None, 10], plot) == "5.0,5.0 25.0,0.0"
+    assert band([5, None, 5], [10, None, 10], plot) == "5.0,0.0 25.0,0.0 25.0,5.0 5.0,5.0"
 
 
 def test_a_percentile_is_one_of_the_values() -> None:

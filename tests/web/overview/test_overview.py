@@ -23,9 +23,9 @@ from tests.web.remembering import know_audiences, know_pages
 
 pytestmark = pytest.mark.django_db
 
-LOST = AttemptResult(Outcome.UNKNOWN, "The service did not answer within 30 s.")
-REFUSED = AttemptResult(Outcome.REJECTED, "The service answered 422: No such version.", 422)
-DONE = AttemptResult(Outcome.ACCEPTED)
+UNKNOWN = AttemptResult(Outcome.UNKNOWN, "The service did not answer within 30 s.")
+FAILED = AttemptResult(Outcome.REJECTED, "The service answered 422: No such version.", 422)
+SUCCEEDED = AttemptResult(Outcome.ACCEPTED)
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
@@ -94,20 +94,20 @@ def test_the_overview_calls_no_service(as_viewer: Client, far_end: FarEnd) -> No
 def test_an_unknown_outcome_has_its_message_and_a_check_button(
     as_publisher: Client, paula: User
 ) -> None:
-    operation(paula, "k1", LOST, at=timezone.now() - timedelta(days=40))
+    operation(paula, "k1", UNKNOWN, at=timezone.now() - timedelta(days=40))
     html = get(as_publisher)
-    said = section(html, "Needs attention")
-    assert "Publish version 2, Brightwater Foods The service did not answer within 30 s." in said
-    assert "Check now" in said
+    shown = section(html, "Needs attention")
+    assert "Publish version 2, Brightwater Foods The service did not answer within 30 s." in shown
+    assert "Check now" in shown
     actions = [e.attributes.get("action") for e in elements(html, "form")]
     assert "/activity/k1/check/" in actions
 
 
 def test_failures_never_displace_an_unknown_outcome(as_publisher: Client, paula: User) -> None:
-    operation(paula, "lost", LOST, at=timezone.now() - timedelta(days=2))
+    operation(paula, "lost", UNKNOWN, at=timezone.now() - timedelta(days=2))
     for number in range(22):
         target = Target("page_1", "aud_1", f"ver_{number}", number)
-        operation(paula, f"k{number}", REFUSED, target=target)
+        operation(paula, f"k{number}", FAILED, target=target)
     html = get(as_publisher)
     assert "/activity/lost/check/" in [e.attributes.get("action") for e in elements(html, "form")]
     assert "Needs attention <small>23</small>" in html
@@ -119,7 +119,7 @@ def test_failures_never_displace_an_unknown_outcome(as_publisher: Client, paula:
 def test_viewers_can_open_an_unknown_outcome_but_not_resolve_it(
     as_viewer: Client, paula: User
 ) -> None:
-    operation(paula, "k1", LOST)
+    operation(paula, "k1", UNKNOWN)
     html = get(as_viewer)
     assert "Check now" not in html
     assert "/activity/k1/" in [e.attributes.get("href") for e in elements(html, "a")]
@@ -129,7 +129,7 @@ def test_viewers_can_open_an_unknown_outcome_but_not_resolve_it(
 def test_failures_of_the_last_day_need_attention(
     hours: int, is_shown: bool, as_publisher: Client, paula: User
 ) -> None:
-    operation(paula, "k1", REFUSED, at=timezone.now() - timedelta(hours=hours))
+    operation(paula, "k1", FAILED, at=timezone.now() - timedelta(hours=hours))
     assert ("422: No such version." in section(get(as_publisher), "Needs attention")) is is_shown
 
 
@@ -137,9 +137,9 @@ def test_a_failure_needs_no_attention_after_an_equal_success(
     as_publisher: Client, paula: User
 ) -> None:
     page = {"kind": OperationKind.CREATE_PAGE, "target": Target(target_name="Fleet"), "body": {}}
-    operation(paula, "k1", REFUSED, at=timezone.now() - timedelta(hours=1))
-    operation(paula, "k2", DONE)
-    operation(paula, "k3", REFUSED, at=timezone.now() - timedelta(hours=1), **page)
+    operation(paula, "k1", FAILED, at=timezone.now() - timedelta(hours=1))
+    operation(paula, "k2", SUCCEEDED)
+    operation(paula, "k3", FAILED, at=timezone.now() - timedelta(hours=1), **page)
     operation(paula, "k4", AttemptResult(Outcome.ACCEPTED, page_id="page_9"), **page)
     assert "Nothing needs attention." in section(get(as_publisher), "Needs attention")
 
@@ -147,13 +147,13 @@ def test_a_failure_needs_no_attention_after_an_equal_success(
 def test_creating_another_page_resolves_no_failure(as_publisher: Client, paula: User) -> None:
     page = {"kind": OperationKind.CREATE_PAGE, "body": {}}
     hour_ago = timezone.now() - timedelta(hours=1)
-    operation(paula, "k1", REFUSED, at=hour_ago, target=Target(target_name="Fleet"), **page)
-    operation(paula, "k2", DONE, target=Target(target_name="Ships"), **page)
+    operation(paula, "k1", FAILED, at=hour_ago, target=Target(target_name="Fleet"), **page)
+    operation(paula, "k2", SUCCEEDED, target=Target(target_name="Ships"), **page)
     assert "Create page, Fleet" in section(get(as_publisher), "Needs attention")
 
 
 def change(actor: User, key: str, ending: AttemptResult, **body: Any) -> None:
-    at = timezone.now() - timedelta(hours=1) if ending is REFUSED else None
+    at = timezone.now() - timedelta(hours=1) if ending is FAILED else None
     target = Target(subscription_id="whs_1", target_name="CRM")
     operation(
         actor, key, ending, at=at, kind=OperationKind.UPDATE_SUBSCRIPTION, target=target, body=body
@@ -172,11 +172,11 @@ def change(actor: User, key: str, ending: AttemptResult, **body: Any) -> None:
 def test_a_failed_webhook_update_is_resolved_only_by_updates_of_all_its_fields(
     later: list[dict[str, Any]], is_shown: bool, as_administrator: Client, ada: User
 ) -> None:
-    change(ada, "failed", REFUSED, url="https://a.example", events=["form.submitted"])
+    change(ada, "failed", FAILED, url="https://a.example", events=["form.submitted"])
     for number, body in enumerate(later):
-        change(ada, f"done {number}", DONE, **body)
-    said = section(get(as_administrator), "Needs attention")
-    assert ("422: No such version." in said) is is_shown
+        change(ada, f"done {number}", SUCCEEDED, **body)
+    shown = section(get(as_administrator), "Needs attention")
+    assert ("422: No such version." in shown) is is_shown
 
 
 def test_a_version_queued_unusually_long_needs_attention(as_viewer: Client) -> None:
@@ -261,11 +261,11 @@ def test_the_dialog_and_the_overview_show_the_same_typical_times(
         know_audiences(old)
     latest = queued(queuedAt=(datetime.now(UTC) - timedelta(minutes=7)).isoformat())
     know_audiences(latest)
-    operation(paula, "k1", DONE)
+    operation(paula, "k1", SUCCEEDED)
     serve(far_end, latest)
     html = get(as_publisher)
-    said = section(html, "Needs attention")
-    assert "Typically 50 s, 95% under 1 min 10 s." in said
+    shown = section(html, "Needs attention")
+    assert "Typically 50 s, 95% under 1 min 10 s." in shown
     assert "Median 50 s p95 1 min 10 s" in text(html)
     dialog = get(as_publisher, "/pages/page_1/audiences/aud_1/versions/ver_2/publish/?operation=k1")
     assert "Half finish in 50 s, 95 in 100 in 1 min 10 s" in text(dialog)
@@ -337,12 +337,12 @@ def test_a_poll_reads_three_pages_moving_versions_first(as_viewer: Client, far_e
     assert far_end.sent[0].url.path == "/v0/pages/page_8/audiences"
 
 
-@pytest.mark.parametrize("looks", ["", "-1", "x", "9999999999", "²"])
+@pytest.mark.parametrize("polls", ["", "-1", "x", "9999999999", "²"])
 def test_an_invalid_poll_count_is_read_as_zero(
-    looks: str, as_viewer: Client, far_end: FarEnd
+    polls: str, as_viewer: Client, far_end: FarEnd
 ) -> None:
     know_audiences(queued())
-    assert "Brightwater Foods" in get(as_viewer, f"/?polls={looks}", target="flight")
+    assert "Brightwater Foods" in get(as_viewer, f"/?polls={polls}", target="flight")
 
 
 def test_a_late_version_that_goes_live_needs_no_more_attention(
@@ -372,7 +372,7 @@ def test_an_operation_in_progress_is_polled_until_it_completes(
     assert "In progress" in section(
         get(as_viewer, "/?polls=0", target="flight"), "Recent operations"
     )
-    end(attempt, DONE)
+    end(attempt, SUCCEEDED)
     html = get(as_viewer, "/?polls=1", target="flight", status=286)
     assert "Succeeded" in section(html, "Recent operations")
     assert polling(html) is None
@@ -394,7 +394,7 @@ def polling(html: str) -> tuple[str, str] | None:
 # Changes since the last visit
 
 
-def looked(client: Client, user: User, *, ago: timedelta) -> None:
+def visited(client: Client, user: User, *, ago: timedelta) -> None:
     at = int((timezone.now() - ago).timestamp())
     client.cookies[f"overview-{user.pk}"] = f"0.{at}"
 
@@ -411,14 +411,14 @@ def test_it_shows_what_changed_since_the_last_visit(
 ) -> None:
     know_pages(wire.page())
     know_audiences(wire.audience(publishedVersion=live_now()))
-    operation(paula, "k1", DONE)
+    operation(paula, "k1", SUCCEEDED)
     PageRecord.objects.update(first_seen_at=timezone.now() - timedelta(days=9))
-    looked(as_viewer, vera, ago=timedelta(hours=2))
-    said = section(get(as_viewer), "Since your last visit")
-    assert "1 version went live: Brightwater Foods, version 1" in said
-    assert "Audiences: 0 updated, 1 new" in said
-    assert "Pages: 1 updated, 0 new" in said
-    assert "Operations: 1 succeeded" in said
+    visited(as_viewer, vera, ago=timedelta(hours=2))
+    shown = section(get(as_viewer), "Since your last visit")
+    assert "1 version went live: Brightwater Foods, version 1" in shown
+    assert "Audiences: 0 updated, 1 new" in shown
+    assert "Pages: 1 updated, 0 new" in shown
+    assert "Operations: 1 succeeded" in shown
 
 
 def test_own_publishes_are_not_listed_as_changes(
@@ -432,9 +432,9 @@ def test_own_publishes_are_not_listed_as_changes(
     PageRecord.objects.update(first_seen_at=long_ago, changed_at=long_ago)
     AudienceRecord.objects.update(first_seen_at=long_ago)
     AudienceRecord.objects.filter(audience_id="aud_2").update(live_since=timezone.now())
-    operation(paula, "k1", DONE, target=Target("page_1", "aud_1", live["versionId"], 1))
+    operation(paula, "k1", SUCCEEDED, target=Target("page_1", "aud_1", live["versionId"], 1))
     for client, user in ((as_publisher, paula), (as_viewer, vera)):
-        looked(client, user, ago=timedelta(hours=2))
+        visited(client, user, ago=timedelta(hours=2))
     own = section(get(as_publisher), "Since your last visit")
     assert "1 version went live: Of another, version 1" in own
     assert "Audiences: 1 updated" in own
@@ -453,9 +453,9 @@ def test_a_republish_by_another_user_is_listed_for_the_first_publisher(
     live = live_now()
     know_audiences(wire.audience(publishedVersion=live))
     target = Target("page_1", "aud_1", live["versionId"], 1)
-    operation(paula, "k1", DONE, target=target, at=timezone.now() - timedelta(days=1))
-    operation(vera, "k2", DONE, target=target)
-    looked(as_publisher, paula, ago=timedelta(hours=2))
+    operation(paula, "k1", SUCCEEDED, target=target, at=timezone.now() - timedelta(days=1))
+    operation(vera, "k2", SUCCEEDED, target=target)
+    visited(as_publisher, paula, ago=timedelta(hours=2))
     assert "1 version went live" in section(get(as_publisher), "Since your last visit")
 
 
@@ -463,22 +463,22 @@ def test_no_changes_have_a_sentence(as_viewer: Client, vera: User) -> None:
     know_pages(wire.page())
     long_ago = timezone.now() - timedelta(days=9)
     PageRecord.objects.update(first_seen_at=long_ago, changed_at=long_ago)
-    looked(as_viewer, vera, ago=timedelta(hours=2))
+    visited(as_viewer, vera, ago=timedelta(hours=2))
     assert "No known changes." in section(get(as_viewer), "Since your last visit")
 
 
 def test_a_reload_shows_the_same_changes(as_viewer: Client, vera: User) -> None:
     know_pages(wire.page())
-    looked(as_viewer, vera, ago=timedelta(hours=2))
+    visited(as_viewer, vera, ago=timedelta(hours=2))
     first, again = get(as_viewer), get(as_viewer)
     assert "1 new" in section(first, "Since your last visit")
     assert "1 new" in section(again, "Since your last visit")
 
 
-@pytest.mark.parametrize("kept", ["", "x.y", "1", "-5.3", "9999999999999.9999999999999", "0.²"])
-def test_an_invalid_cookie_is_a_first_visit(kept: str, as_viewer: Client, vera: User) -> None:
+@pytest.mark.parametrize("cookie", ["", "x.y", "1", "-5.3", "9999999999999.9999999999999", "0.²"])
+def test_an_invalid_cookie_is_a_first_visit(cookie: str, as_viewer: Client, vera: User) -> None:
     know_pages(wire.page())
-    as_viewer.cookies[f"overview-{vera.pk}"] = kept
+    as_viewer.cookies[f"overview-{vera.pk}"] = cookie
     assert "Changes since your last visit will appear here." in text(get(as_viewer))
 
 
@@ -499,9 +499,9 @@ def live_now(number: int = 1) -> dict[str, Any]:
 def test_counts_show_how_much_of_the_total_is_loaded(as_viewer: Client) -> None:
     know_pages(wire.page(audiencesCount=7), total=1204)
     know_audiences(wire.audience())
-    said = text(get(as_viewer))
-    assert "Pages 1 of 1,204. Load the rest" in said
-    assert "Audiences 1 of 7, 1 live" in said
+    shown = text(get(as_viewer))
+    assert "Pages 1 of 1,204. Load the rest" in shown
+    assert "Audiences 1 of 7, 1 live" in shown
 
 
 def test_charts_use_no_inline_style_and_have_a_title_and_a_table(
@@ -510,10 +510,10 @@ def test_charts_use_no_inline_style_and_have_a_title_and_a_table(
     know_audiences(
         *(wire.audience(audienceId=f"aud_{n}", publishedVersion=live_now(n)) for n in range(5))
     )
-    operation(paula, "k1", DONE)
+    operation(paula, "k1", SUCCEEDED)
     html = get(as_viewer)
-    drawings = [e for e in elements(html, "svg") if e.attributes.get("role") == "img"]
-    assert {e.attributes["aria-labelledby"] for e in drawings} == {"publishes-t", "queue-t"}
+    charts = [e for e in elements(html, "svg") if e.attributes.get("role") == "img"]
+    assert {e.attributes["aria-labelledby"] for e in charts} == {"publishes-t", "queue-t"}
     assert "1 succeeded, 0 failed, 0 outcome unknown. Most in a day: 1 on" in text(html)
     assert "median 40 s, 95th percentile 40 s" in text(html)
     assert html.count("Show as table") == 2
@@ -531,9 +531,9 @@ def test_health_reflects_the_requests_made(as_viewer: Client, far_end: FarEnd) -
 
 def test_the_last_eight_operations_are_listed(as_viewer: Client, paula: User) -> None:
     for number in range(9):
-        operation(paula, f"k{number}", DONE)
-    said = section(get(as_viewer), "Recent operations")
-    assert said.count("paula Publish version 2") == 8
+        operation(paula, f"k{number}", SUCCEEDED)
+    shown = section(get(as_viewer), "Recent operations")
+    assert shown.count("paula Publish version 2") == 8
 
 
 def test_the_number_of_queries_is_constant(
@@ -542,7 +542,7 @@ def test_the_number_of_queries_is_constant(
     for number in range(30):
         know_pages(wire.page(pageId=f"page_{number}"))
         know_audiences(queued() | {"audienceId": f"aud_{number}"}, page_id=f"page_{number}")
-        operation(paula, f"k{number}", LOST)
+        operation(paula, f"k{number}", UNKNOWN)
     side_counts()  # counted once for the pages of a while
     with django_assert_max_num_queries(22):
         get(as_publisher)

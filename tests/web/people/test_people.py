@@ -29,10 +29,10 @@ def numbered(number: int, **differs: Any) -> dict[str, Any]:
 
 def part_of_120(request: httpx.Request, count: int = 120) -> httpx.Response:
     """Answer as a service with 120 people whose cursors are `c` and the number to start at."""
-    asked = parse_qs(request.url.query.decode())
-    start = int(asked.get("cursor", ["c0"])[0].removeprefix("c"))
+    params = parse_qs(request.url.query.decode())
+    start = int(params.get("cursor", ["c0"])[0].removeprefix("c"))
     items = [
-        numbered(number) for number in range(start, min(start + int(asked["limit"][0]), count))
+        numbered(number) for number in range(start, min(start + int(params["limit"][0]), count))
     ]
     end = start + len(items)
     more = {"nextCursor": f"c{end}"} if end < count else {}
@@ -134,17 +134,17 @@ def test_typing_gets_the_results_and_the_toolbar_updates_only(
 def test_back_undoes_a_search_and_not_a_letter(
     as_viewer: Client, far_end: FarEnd, case: tuple[str, str, str, str]
 ) -> None:
-    shown, typed, kept, address = case
+    shown, typed, header, address = case
     far_end.answers(200, json=wire.envelope(wire.person()))
     headers = {"HX-Request": "true", "HX-Target": "results"}
     headers["HX-Current-URL"] = f"http://testserver{shown}"
     response = as_viewer.get("/people/", {"q": typed}, headers=headers)
-    assert response[kept] == address
+    assert response[header] == address
     assert len({"HX-Push-Url", "HX-Replace-Url"} & {*response.headers}) == 1
 
 
 @pytest.mark.parametrize(
-    ("shown", "kept"),
+    ("shown", "header"),
     [
         ("/people/?q=person", "HX-Push-Url"),
         ("/people/?q=person&person=prospect_2", "HX-Replace-Url"),
@@ -153,14 +153,14 @@ def test_back_undoes_a_search_and_not_a_letter(
 )
 @pytest.mark.parametrize("status", [200, 500])
 def test_back_closes_a_person_and_goes_through_no_others(
-    as_viewer: Client, far_end: FarEnd, shown: str, kept: str, status: int
+    as_viewer: Client, far_end: FarEnd, shown: str, header: str, status: int
 ) -> None:
     far_end.answers(status, json=wire.envelope(numbered(1), numbered(2)))
     address = "/people/?q=person&person=prospect_1"
     headers = {"HX-Request": "true", "HX-Target": "person"}
     headers["HX-Current-URL"] = f"http://testserver{shown}"
     response = as_viewer.get(address, headers=headers)
-    assert response[kept] == address
+    assert response[header] == address
     assert len({"HX-Push-Url", "HX-Replace-Url"} & {*response.headers}) == 1
 
 
@@ -200,9 +200,9 @@ def test_the_url_contains_what_was_loaded(
     far_end.answer = part_of_250
     headers = {"HX-Request": "true", "HX-Target": "rows"}
     headers["HX-Current-URL"] = f"http://testserver{shown}"
-    asked = "/people/?cursor=c200&after=200&back=0-" if "200" in shown else ""
-    asked = asked or "/people/?cursor=c50&after=50&back=0-"
-    response = as_viewer.get(asked, headers=headers)
+    url = "/people/?cursor=c200&after=200&back=0-" if "200" in shown else ""
+    url = url or "/people/?cursor=c50&after=50&back=0-"
+    response = as_viewer.get(url, headers=headers)
     assert response["HX-Replace-Url"] == address.replace("50", "200" if "200" in shown else "50")
 
 
@@ -451,7 +451,7 @@ def test_a_page_costs_one_call_and_a_fixed_number_of_queries(
     assert len(far_end.sent) == 2
 
 
-TROUBLES = [
+FAILURES = [
     (lambda request: httpx.Response(500, json={"detail": "Out of paper"}), 502, "Out of paper"),
     (lambda request: httpx.Response(400, json={"detail": "Bad words"}), 502, "Bad words"),
     (lambda request: httpx.Response(429), 503, "asks us to wait"),
@@ -462,7 +462,7 @@ TROUBLES = [
 
 
 @pytest.mark.same_on_any_database
-@pytest.mark.parametrize("trouble", TROUBLES)
+@pytest.mark.parametrize("failure", FAILURES)
 @pytest.mark.parametrize(
     ("target", "lands_in"),
     [("", None), ("results", "#results"), ("rows", "#list-pagination"), ("person", "#person")],
@@ -470,17 +470,17 @@ TROUBLES = [
 def test_a_failure_is_shown_in_place_and_the_search_stays(
     as_viewer: Client,
     far_end: FarEnd,
-    trouble: tuple[Any, int, str],
+    failure: tuple[Any, int, str],
     target: str,
     lands_in: str | None,
 ) -> None:
-    far_end.answer, status, said = trouble
+    far_end.answer, status, message = failure
     headers = {"HX-Request": "true", "HX-Target": target} if target else {}
     address = "/people/?" + urlencode({"q": "ada", "person": "prospect_1"})
     response = as_viewer.get(address, headers=headers)
     html = response.content.decode()
     assert response.status_code == status
-    assert said in text(html)
+    assert message in text(html)
     assert "Try again" in text(html)
     assert response.get("HX-Retarget") == lands_in
     assert ("<h1>People</h1>" in html) is not bool(target)
@@ -501,9 +501,9 @@ def test_an_unavailable_service_has_a_message(as_viewer: Client, far_end: FarEnd
 
 @pytest.mark.same_on_any_database
 def test_text_from_the_service_stays_text(as_viewer: Client, far_end: FarEnd) -> None:
-    calm = get_counts(as_viewer, far_end, "Plain")
+    baseline = get_counts(as_viewer, far_end, "Plain")
     for payload in PAYLOADS:
-        assert get_counts(as_viewer, far_end, payload) <= calm, payload
+        assert get_counts(as_viewer, far_end, payload) <= baseline, payload
 
 
 def get_counts(client: Client, far_end: FarEnd, payload: str) -> set[str]:

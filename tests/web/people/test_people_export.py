@@ -90,7 +90,7 @@ def test_the_file_is_streamed(as_viewer: Client, far_end: FarEnd) -> None:
 
 
 @pytest.mark.parametrize(
-    ("second", "said"),
+    ("second", "message"),
     [
         (httpx.Response(400, json={"detail": "Old cursor"}), "answered 400: Old cursor"),
         (httpx.Response(200, content=b"<html>"), "not JSON"),
@@ -101,13 +101,13 @@ def test_the_file_is_streamed(as_viewer: Client, far_end: FarEnd) -> None:
     ],
 )
 def test_an_incomplete_file_has_a_last_line_that_explains_it(
-    as_viewer: Client, far_end: FarEnd, second: Any, said: str
+    as_viewer: Client, far_end: FarEnd, second: Any, message: str
 ) -> None:
     far_end_in_parts(far_end, part(wire.person(), wire.person(), then="1"), second)
     *rows, last = people_of(as_viewer)
     assert len(last) == 1
     assert last[0].startswith(f"Incomplete, {len(rows)} of 9 exported: ")
-    assert said in last[0]
+    assert message in last[0]
     assert len(far_end.sent) == 2
 
 

@@ -16,7 +16,7 @@ from dashboard.web.ui.match_highlighting import (
 )
 
 
-def drawn(text: str, query: str) -> str:
+def marked_text(text: str, query: str) -> str:
     return "".join(f"[{p.text}]" if p.is_match else p.text for p in split_at_matches(text, query))
 
 
@@ -51,12 +51,12 @@ def drawn(text: str, query: str) -> str:
 def test_each_word_is_marked_whatever_its_case_and_accents(
     text: str, query: str, expected: str
 ) -> None:
-    assert drawn(text, query) == expected
+    assert marked_text(text, query) == expected
 
 
 def test_only_the_start_of_a_long_text_is_searched() -> None:
-    pieces = split_at_matches("a" + "b" * MAX_SEARCHED_CHARACTERS + "a", "a")
-    assert [len(piece.text) for piece in pieces] == [1, MAX_SEARCHED_CHARACTERS + 1]
+    segments = split_at_matches("a" + "b" * MAX_SEARCHED_CHARACTERS + "a", "a")
+    assert [len(segment.text) for segment in segments] == [1, MAX_SEARCHED_CHARACTERS + 1]
 
 
 def test_each_word_is_located_in_its_fields() -> None:
@@ -79,19 +79,19 @@ LETTERS = st.text(st.sampled_from("aAbß ñn\u0303ẞİfiﬁ<&.\U0001f600") | st
 
 @given(LETTERS, LETTERS)
 def test_the_segments_are_the_text_and_alternate(text: str, query: str) -> None:
-    pieces = split_at_matches(text, query)
-    assert "".join(piece.text for piece in pieces) == text
-    assert all(piece.text for piece in pieces)
-    kinds = [piece.is_match for piece in pieces]
+    segments = split_at_matches(text, query)
+    assert "".join(segment.text for segment in segments) == text
+    assert all(segment.text for segment in segments)
+    kinds = [segment.is_match for segment in segments]
     assert all(one != other for one, other in pairwise(kinds))
 
 
 @given(LETTERS, LETTERS)
 def test_every_mark_contains_a_word(text: str, query: str) -> None:
     words = query_words(query)
-    for piece in split_at_matches(text, query):
-        if piece.is_match:
-            assert any(word in fold(piece.text) for word in words)
+    for segment in split_at_matches(text, query):
+        if segment.is_match:
+            assert any(word in fold(segment.text) for word in words)
 
 
 @given(st.text(st.characters(max_codepoint=0x24F)), st.text(st.characters(max_codepoint=0x24F)))
@@ -99,4 +99,4 @@ def test_every_word_in_a_text_is_marked(text: str, word: str) -> None:
     words = query_words(word)
     if len(words) != 1 or words[0] not in fold(text):
         return
-    assert any(piece.is_match for piece in split_at_matches(text, word))
+    assert any(segment.is_match for segment in split_at_matches(text, word))

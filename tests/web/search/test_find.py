@@ -398,15 +398,15 @@ def test_a_version_in_progress_is_not_offered_to_publish(status: str, as_publish
 
 
 @pytest.mark.parametrize(
-    ("words", "beside"),
+    ("words", "note"),
     [("carriers", "For regional carriers"), ("page_", "page_1"), ("fleet", ""), ("FLEET", "")],
 )
 def test_a_page_matched_by_another_field_shows_that_field(
-    words: str, beside: str, as_viewer: Client
+    words: str, note: str, as_viewer: Client
 ) -> None:
     know_pages(wire.page(name="Fleet telematics", title="For regional carriers"))
     html = find(as_viewer, words, target="palette-list")
-    assert " ".join(filter(None, ["Fleet telematics", beside, "Published"])) in text(html)
+    assert " ".join(filter(None, ["Fleet telematics", note, "Published"])) in text(html)
 
 
 # People
@@ -461,9 +461,9 @@ def test_a_slow_service_is_searched_after_the_page_is_shown(
 
     far_end.answer = slowly
     as_viewer.get("/people/")
-    asked = len(far_end.sent)
+    calls = len(far_end.sent)
     assert "/find/?q=ada" in [e.attributes.get("hx-get") for e in elements(find(as_viewer, "ada"))]
-    assert len(far_end.sent) == asked
+    assert len(far_end.sent) == calls
 
 
 def test_a_failing_fast_service_costs_one_line(as_viewer: Client, far_end: FarEnd) -> None:
@@ -520,9 +520,9 @@ def test_a_missing_page_is_not_recorded_as_visited(
     assert f"recent-{vera.pk}" not in as_viewer.cookies
 
 
-@pytest.mark.parametrize("kept", ["x", ":", "a:b:c", "!!", "%00:%00", "a:!:b", "%ff:%ff"])
-def test_an_invalid_cookie_has_no_visits(kept: str, as_viewer: Client, vera: User) -> None:
-    as_viewer.cookies[f"recent-{vera.pk}"] = kept
+@pytest.mark.parametrize("cookie", ["x", ":", "a:b:c", "!!", "%00:%00", "a:!:b", "%ff:%ff"])
+def test_an_invalid_cookie_has_no_visits(cookie: str, as_viewer: Client, vera: User) -> None:
+    as_viewer.cookies[f"recent-{vera.pk}"] = cookie
     assert palette(as_viewer)[0] == "/"
 
 

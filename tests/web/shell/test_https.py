@@ -24,9 +24,9 @@ def get(path: str = "/accounts/login/", **environ: Any) -> Any:
 
 def test_without_a_proxy_the_page_names_both_settings() -> None:
     response = get(**OURS)
-    said = text(response.content.decode())
+    shown = text(response.content.decode())
     assert response.status_code == 503
-    assert "set BEHIND_PROXY=true, or set SECURE_COOKIES=false" in said
+    assert "set BEHIND_PROXY=true, or set SECURE_COOKIES=false" in shown
 
 
 def test_behind_a_tls_proxy_that_is_not_trusted_there_is_no_loop() -> None:
@@ -58,14 +58,16 @@ def test_behind_a_proxy_that_is_trusted_http_leads_to_https(settings: Any) -> No
     assert get(**OURS, HTTP_X_FORWARDED_PROTO="http").status_code == 301
 
 
-@pytest.mark.parametrize("said", [{}, {"HTTP_X_FORWARDED_PROTO": "HTTPS"}], ids=["none", "other"])
+@pytest.mark.parametrize(
+    "headers", [{}, {"HTTP_X_FORWARDED_PROTO": "HTTPS"}], ids=["none", "other"]
+)
 @pytest.mark.django_db
 def test_behind_a_proxy_that_does_not_send_https_there_is_no_loop(
-    said: dict[str, str], settings: Any, caplog: pytest.LogCaptureFixture
+    headers: dict[str, str], settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings.BEHIND_PROXY = True
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-    client = Client(**said)
+    client = Client(**headers)
     response = [client.get("/accounts/login/") for _ in range(3)][-1]
     assert response.status_code == 503
     assert "Configure it to send X-Forwarded-Proto: https" in text(response.content.decode())

@@ -52,9 +52,9 @@ def test_a_crash_report_contains_no_key(settings: Any) -> None:
         int("a crash")
     except ValueError:
         reporter = ExceptionReporter(RequestFactory().get("/"), *sys.exc_info())
-    told = reporter.get_traceback_html() + reporter.get_traceback_text()
-    assert "SERVICE_API_KEY" in told
-    assert KEY not in told
+    report = reporter.get_traceback_html() + reporter.get_traceback_text()
+    assert "SERVICE_API_KEY" in report
+    assert KEY not in report
 
 
 @pytest.mark.parametrize("key", SERVICE_KEYS)

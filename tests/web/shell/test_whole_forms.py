@@ -18,8 +18,8 @@ PART = (
 )
 
 
-def post(client: Client, path: str, body: bytes, *, told: int, kind: str = FORM) -> Any:
-    head = {"CONTENT_LENGTH": str(told), "CONTENT_TYPE": kind, "wsgi.input": BytesIO(body)}
+def post(client: Client, path: str, body: bytes, *, length: int, kind: str = FORM) -> Any:
+    head = {"CONTENT_LENGTH": str(length), "CONTENT_TYPE": kind, "wsgi.input": BytesIO(body)}
     return client.generic("POST", path, **head)
 
 
@@ -34,7 +34,7 @@ def test_an_incomplete_form_changes_nothing(
 ) -> None:
     client = logged_in(vera)
     client.defaults |= {f"HTTP_{k.upper().replace('-', '_')}": v for k, v in headers.items()}
-    response = post(client, "/accounts/settings/", body, told=len(body) + 40, kind=kind)
+    response = post(client, "/accounts/settings/", body, length=len(body) + 40, kind=kind)
     assert response.status_code == 400
     assert "The form didn’t arrive whole" in text(response.text)
     assert not Preferences.objects.filter(theme="dark").exists()
@@ -42,7 +42,7 @@ def test_an_incomplete_form_changes_nothing(
 
 def test_a_complete_form_is_accepted(vera: User) -> None:
     body = b"username=vera&password=wrong"
-    response = post(Client(), "/accounts/login/", body, told=len(body))
+    response = post(Client(), "/accounts/login/", body, length=len(body))
     assert response.status_code == 200
     assert "don’t match" in text(response.text)
 
@@ -50,5 +50,5 @@ def test_a_complete_form_is_accepted(vera: User) -> None:
 @pytest.mark.django_db
 def test_an_incomplete_form_is_rejected_before_its_token_is_checked() -> None:
     client = Client(enforce_csrf_checks=True)
-    response = post(client, "/accounts/login/", b"username=ve", told=100)
+    response = post(client, "/accounts/login/", b"username=ve", length=100)
     assert response.status_code == 400

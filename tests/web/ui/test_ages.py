@@ -9,11 +9,11 @@ from tests.ages import AGES
 from tests.web.html import text
 
 
-@pytest.mark.parametrize(("seconds", "said"), AGES.items())
-def test_an_age_is_rounded_to_minutes_after_the_first(seconds: int, said: str) -> None:
-    drawn = running(timedelta(seconds=seconds + 0.9))
-    assert text(drawn) == said
-    assert f'data-age="{seconds}"' in drawn
+@pytest.mark.parametrize(("seconds", "expected"), AGES.items())
+def test_an_age_is_rounded_to_minutes_after_the_first(seconds: int, expected: str) -> None:
+    rendered = running(timedelta(seconds=seconds + 0.9))
+    assert text(rendered) == expected
+    assert f'data-age="{seconds}"' in rendered
 
 
 def test_an_age_is_never_negative() -> None:

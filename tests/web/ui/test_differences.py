@@ -57,9 +57,9 @@ def test_the_segments_joined_are_both_texts(old: str, new: str) -> None:
 @given(*[st.lists(st.sampled_from(["the", "cat", "ran", "don't"]), max_size=12)] * 2)
 def test_as_few_words_as_possible_are_marked(old: list[str], new: list[str]) -> None:
     difference = compare_texts(" ".join(old), " ".join(new))
-    kept = longest_common(old, new)
-    assert difference.removed == len(old) - kept
-    assert difference.added == len(new) - kept
+    unchanged = longest_common(old, new)
+    assert difference.removed == len(old) - unchanged
+    assert difference.added == len(new) - unchanged
 
 
 @given(st.lists(st.tuples(WORDS, st.booleans()), max_size=20))
@@ -165,12 +165,12 @@ def test_no_text_takes_long(old: str, new: str, granularity: DiffGranularity) ->
     assert "".join(segment.text for p in difference.paragraphs for segment in p.new) == new
 
 
-def drawn(old: str | None, new: str | None) -> str:
+def rendered(old: str | None, new: str | None) -> str:
     return render_to_string("components/difference.html", {"difference": compare_texts(old, new)})
 
 
 def test_changes_are_marked_and_announced() -> None:
-    page = drawn("Runs 64 trucks.", "Runs 71 trucks.")
+    page = rendered("Runs 64 trucks.", "Runs 71 trucks.")
     removed, inserted = (
         '<span class="visually-hidden">removed: </span>',
         '<span class="visually-hidden">inserted: </span>',
@@ -179,7 +179,7 @@ def test_changes_are_marked_and_announced() -> None:
 
 
 def test_unchanged_paragraphs_are_folded() -> None:
-    page = drawn("One.\n\nTwo.\n\nThree.", "One.\n\nTwo.\n\nFour.")
+    page = rendered("One.\n\nTwo.\n\nThree.", "One.\n\nTwo.\n\nFour.")
     assert '<summary class="more">2 paragraphs unchanged</summary>' in page
     assert page.count("<p>Two.") == 1
 
@@ -195,13 +195,13 @@ def test_unchanged_paragraphs_are_folded() -> None:
 def test_texts_that_differ_in_no_word_have_a_note(
     old: str | None, new: str | None, sentence: str
 ) -> None:
-    page = drawn(old, new)
+    page = rendered(old, new)
     assert sentence in page
-    assert "<ins>" not in page + drawn(new, old)
+    assert "<ins>" not in page + rendered(new, old)
 
 
 def test_the_service_s_text_is_never_markup() -> None:
-    page = drawn("<script>alert(1)</script> a", "<img src=x> b")
+    page = rendered("<script>alert(1)</script> a", "<img src=x> b")
     assert "<script" not in page
     assert "<img" not in page
 

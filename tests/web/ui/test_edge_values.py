@@ -132,8 +132,8 @@ def test_any_text_in_any_field_is_recorded_and_shown(
 
     def answer(request: httpx.Request) -> httpx.Response:
         is_list = request.url.path.endswith("/audiences")
-        said = wire.envelope(odd_in(wire.audience())) if is_list else odd_in(wire.page())
-        return httpx.Response(200, content=json.dumps(said).encode())
+        response = wire.envelope(odd_in(wire.audience())) if is_list else odd_in(wire.page())
+        return httpx.Response(200, content=json.dumps(response).encode())
 
     far_end.answer = answer
     assert page_of(as_publisher)

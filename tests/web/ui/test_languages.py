@@ -92,8 +92,8 @@ def test_machine_readable_values_are_the_same_in_every_language(
         answers = [
             as_viewer.get(address, headers={"Accept-Language": header}) for header in ("en", "de")
         ]
-        said = [b"".join(answer.streaming_content) for answer in answers]  # type: ignore[arg-type]
-        assert said[0] == said[1]
+        bodies = [b"".join(answer.streaming_content) for answer in answers]  # type: ignore[arg-type]
+        assert bodies[0] == bodies[1]
     listed = as_viewer.get("/pages/", headers={"Accept-Language": "de"}).content.decode()
     assert 'datetime="2025-03-09T14:05:07+00:00"' in listed
     assert '<html lang="en"' in listed
@@ -140,10 +140,10 @@ def test_the_time_zone_applies_in_every_language() -> None:
         assert "Sunday, March 9, 2025, 11:05:07 PM JST" in moment(MOMENT)
 
 
-@pytest.mark.parametrize(("name", "said"), [("en", "0.4 s"), ("de", "0,4 s"), ("fr", "0,4 s")])
-def test_decimals_of_durations_follow_the_language(name: str, said: str) -> None:
+@pytest.mark.parametrize(("name", "expected"), [("en", "0.4 s"), ("de", "0,4 s"), ("fr", "0,4 s")])
+def test_decimals_of_durations_follow_the_language(name: str, expected: str) -> None:
     with override_language(accepted_language(name)):
-        assert duration(0.44) == said
+        assert duration(0.44) == expected
 
 
 @given(HEADERS)

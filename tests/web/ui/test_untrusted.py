@@ -40,8 +40,8 @@ def test_hostile_markdown_is_inert(payload: str) -> None:
 
 
 @given(st.lists(st.sampled_from([*"<>[]()!`*_|-#\n\"'&;:/= \t", *PAYLOADS[:53], "https://a.b"])))
-def test_no_mix_of_attacks_is_more_than_text(pieces: list[str]) -> None:
-    assert_inert(render_markdown("".join(pieces)))
+def test_no_mix_of_attacks_is_more_than_text(fragments: list[str]) -> None:
+    assert_inert(render_markdown("".join(fragments)))
 
 
 def test_markdown_is_rendered() -> None:
