@@ -56,8 +56,8 @@ def test_a_button_of_a_part_is_busy_until_the_answer_and_keeps_the_focus(page: P
     [(";", "Copied", "#check"), (NO_CLIPBOARD, "Couldn’t copy", "#x")],
     ids=["with a clipboard", "without one"],
 )
-def test_what_came_of_copying_is_seen_and_said_for_a_while(
-    page: Page, clipboard: str, said: str, icon: str
+def test_the_result_of_copying_is_shown_and_announced(
+    page: Page, clipboard: str, message: str, icon: str
 ) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.add_init_script(clipboard)
@@ -67,14 +67,14 @@ def test_what_came_of_copying_is_seen_and_said_for_a_while(
     name, drawn = button.get_attribute("aria-label"), button.locator("use").get_attribute("href")
     stop_the_clock(page)
     button.press("Enter")
-    expect(button).to_have_attribute("aria-label", said)
+    expect(button).to_have_attribute("aria-label", message)
     expect(button.locator("use")).to_have_attribute("href", re.compile(f"{icon}$"))
     page.clock.run_for(1000)
-    expect(page.get_by_role("status").filter(has_text=said)).to_have_text(said)
+    expect(page.get_by_role("status").filter(has_text=message)).to_have_text(message)
     page.clock.run_for(1000)
     expect(button).to_have_attribute("aria-label", name or "")
     expect(button.locator("use")).to_have_attribute("href", drawn or "")
-    expect(page.get_by_role("status").filter(has_text=said)).to_have_count(0)
+    expect(page.get_by_role("status").filter(has_text=message)).to_have_count(0)
 
 
 def test_a_button_with_words_of_its_own_keeps_them_once_it_has_copied(page: Page) -> None:
