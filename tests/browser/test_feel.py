@@ -52,7 +52,7 @@ def test_a_button_of_a_part_is_busy_until_the_answer_and_keeps_the_focus(page: P
 
 
 @pytest.mark.parametrize(
-    ("clipboard", "said", "icon"),
+    ("clipboard", "message", "icon"),
     [(";", "Copied", "#check"), (NO_CLIPBOARD, "Couldn’t copy", "#x")],
     ids=["with a clipboard", "without one"],
 )
