@@ -23,7 +23,7 @@ from dashboard.operations.publish_review import PublishReview, PublishTarget, re
 from dashboard.operations.verdicts import subscription_verdict
 from dashboard.service.subscriptions import fetch_subscription, record_if_listed
 
-CHANGED_BACK = "it is as it was, but updatedAt has moved: it was changed meanwhile and changed back"
+CHANGED_BACK = "its fields are unchanged, but updatedAt isn’t: it was changed and changed back"
 
 
 def resend(operation: Operation, *, actor: User) -> Operation:
@@ -53,7 +53,7 @@ def resend_update(operation: Operation, *, actor: User) -> Operation:
     try:
         now = fetch_subscription(operation.subscription_id)
     except APIError as error:
-        found = f"nothing could be seen, so nothing was sent again. {error}"
+        found = f"not retried, as the webhook couldn’t be read. {error}"
         return settle(operation, Outcome.UNKNOWN, found=found)
     record_if_listed(operation.subscription_id, now, read_at=read_at)
     body, current = operation.body_sent or {}, now.to_wire()
@@ -66,9 +66,9 @@ def resend_update(operation: Operation, *, actor: User) -> Operation:
         if not since and not later and _was_changed_back(operation, current):
             since = [CHANGED_BACK]
     except APIError as error:
-        since = [f"it could not be read a second time. {error}"]
+        since = [f"a second read failed. {error}"]
     if since:
-        found = f"{'; '.join(since)}. So nothing was sent again"
+        found = f"not retried: {'; '.join(since)}"
         return settle(operation, Outcome.UNKNOWN, found=found)
     return resend(operation, actor=actor)
 
@@ -105,13 +105,13 @@ def _changes_since(
     body: Mapping[str, Any], before: Mapping[str, Any], now: Mapping[str, Any], later: set[str]
 ) -> Iterator[str]:
     for name in body:
-        is_now = f"{name} is {json.dumps(now.get(name), ensure_ascii=False)} now"
+        is_now = f"{name} is now {json.dumps(now.get(name), ensure_ascii=False)}"
         if name not in before:
-            yield f"{is_now}, and what it was before is not known"
+            yield f"{is_now}; its earlier value is unknown"
         elif before[name] != now.get(name):
-            yield f"{is_now}, and was {json.dumps(before[name], ensure_ascii=False)} before"
+            yield f"{is_now}; it was {json.dumps(before[name], ensure_ascii=False)} before"
         elif name in later:
-            yield f"{is_now}, and another change of it was asked for later"
+            yield f"{is_now}; a later update changed it too"
 
 
 def _snapshot_of(review: PublishReview) -> VersionSnapshot:

@@ -128,12 +128,12 @@ function submitHeld() {
 }
 for (const failure of ["htmx:sendError", "htmx:timeout", "htmx:responseError"]) {
   document.addEventListener(failure, ({ detail }) => {
-    if (isSave(detail)) sayNotKept(failure === "htmx:responseError" ? "the dashboard failed" : "no connection");
+    if (isSave(detail)) sayNotKept(failure === "htmx:responseError" ? "server error" : "no connection");
   });
 }
 function sayNotKept(why) {
   const said = document.createElement("span");
-  said.textContent = `Not kept: ${why}.${held ? " Nothing was sent." : ""}`;
+  said.textContent = `Not saved: ${why}.${held ? " Nothing was sent." : ""}`;
   // Announce it after a button was pressed, not while typing.
   if (held) said.setAttribute("role", "alert");
   document.getElementById("kept")?.replaceChildren(said);

@@ -422,7 +422,7 @@ def test_a_conversation_reads_like_a_letter(page: Page, story: Story) -> None:
     expect(page.locator(".day").nth(2)).to_contain_text("4 March 2026")
     expect(page.locator("#published")).to_have_text("Published up to here")
     expect(page.locator("main")).to_contain_text("1 message and 1 change after what was published")
-    expect(page.locator(".tabs [aria-current]")).to_contain_text("3, 1 after publishing")
+    expect(page.locator(".tabs [aria-current]")).to_contain_text("3 (1 new)")
 
 
 def test_a_board_and_its_messages_lead_to_each_other(reading: Page) -> None:

@@ -186,7 +186,7 @@ def test_after_a_publish_the_page_is_fresh_and_the_focus_is_on_what_the_button_b
     expect(tab).to_have_url(re.compile(re.escape(at.publish) + r"\?operation="))
     tab.keyboard.press("Escape")
     expect(tab).to_have_url(re.compile(re.escape(page) + "$"))
-    expect(tab.get_by_role("link", name="Watch")).to_be_focused()
+    expect(tab.get_by_role("link", name="View progress")).to_be_focused()
 
 
 def test_after_a_publish_that_took_the_button_away_the_focus_is_beside_it(

@@ -45,7 +45,7 @@ def test_what_was_filtered_is_there_on_the_way_back_and_in_another_browser(
     log_in(page, to="/pages/")
     tab_to(page, "Audiences")
     page.keyboard.press("Enter")
-    changed = page.get_by_role("checkbox", name="Changed since publish")
+    changed = page.get_by_role("checkbox", name="Unpublished changes")
     expect(page.locator("#n-standing-changed")).not_to_be_empty()
     changed.focus()
     page.keyboard.press("Space")

@@ -17,7 +17,7 @@ IN_WHAT_CAME = """([id, count]) => {
 
 def test_a_choice_of_what_is_shown_keeps_the_focus(page: Page, server: Running) -> None:
     log_in(page, to=addresses(server)["audience"])
-    choices = page.get_by_role("group", name="Which fields to show")
+    choices = page.get_by_role("group", name="Fields to show")
     choices.get_by_role("link", name="All").press("Enter")
     expect(choices.get_by_role("link", name="All")).to_have_attribute("aria-current", "true")
     expect(choices.get_by_role("link", name="All")).to_be_focused()

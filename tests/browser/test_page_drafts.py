@@ -115,7 +115,7 @@ def test_a_whole_page_is_created_though_the_session_ends_in_between(
     write_scripts(page)
     context.clear_cookies(name="sessionid")
     write_metadata(page)
-    expect(page.locator("#kept")).to_contain_text("You are signed out")
+    expect(page.locator("#kept")).to_contain_text("You’re signed out")
     tab_to(page, SUBMIT)
     page.keyboard.press("Enter")
     sign_in_again(page)
@@ -146,7 +146,7 @@ def test_a_tab_that_is_closed_leaves_its_last_words(
     type_at(page, "name", "Closed at once")
     page.close(run_before_unload=True)
     later = open_page(context, troubles)
-    go_on = later.get_by_role("link", name="Go on with Closed at once")
+    go_on = later.get_by_role("link", name="Resume Closed at once")
 
     def is_kept() -> bool:
         later.goto(NEW)
@@ -156,7 +156,7 @@ def test_a_tab_that_is_closed_leaves_its_last_words(
     go_on.click()
     expect(later.get_by_label("Name", exact=True)).to_have_value("Closed at once")
     later.goto(NEW)
-    later.get_by_role("button", name="Throw away Closed at once").click()
+    later.get_by_role("button", name="Discard Closed at once").click()
     expect(go_on).to_have_count(0)
 
 
@@ -298,19 +298,19 @@ def test_without_a_connection_nothing_is_sent_and_all_that_was_typed_stays(
     log_in(page, to=NEW)
     line = page.locator("#kept")
     field(page, "name").press_sequentially("Typed on the train")
-    expect(line).to_contain_text("Draft kept")
+    expect(line).to_contain_text("Draft saved")
     context.set_offline(True)
     field(page, "metadata.title").press_sequentially("Tunnel")
-    expect(line).to_have_text("Not kept: no connection.")
+    expect(line).to_have_text("Not saved: no connection.")
     create = page.get_by_role("button", name="Create page")
     create.press("Enter")
-    expect(line).to_have_text("Not kept: no connection. Nothing was sent.")
+    expect(line).to_have_text("Not saved: no connection. Nothing was sent.")
     expect(create).not_to_have_attribute("aria-busy", "true")
     expect(field(page, "metadata.title")).to_have_value("Tunnel")
     with page.expect_request("**/draft/") as kept:
         context.set_offline(False)
     assert "metadata.title=Tunnel" in (kept.value.post_data or "")
-    expect(line).to_contain_text("Draft kept")
+    expect(line).to_contain_text("Draft saved")
     troubles.clear()
 
 
@@ -333,9 +333,9 @@ def test_a_save_the_dashboard_fails_at_is_said_and_made_up_for_at_the_next_lette
     log_in(page, to=NEW)
     page.route("**/draft/", lambda route: route.fulfill(status=503), times=1)
     field(page, "name").press_sequentially("Typed")
-    expect(page.locator("#kept")).to_have_text("Not kept: the dashboard failed.")
+    expect(page.locator("#kept")).to_have_text("Not saved: server error.")
     field(page, "name").press_sequentially(" on")
-    expect(page.locator("#kept")).to_contain_text("Draft kept")
+    expect(page.locator("#kept")).to_contain_text("Draft saved")
     troubles.clear()
 
 
@@ -349,4 +349,4 @@ def test_a_draft_with_a_long_name_is_no_wider_than_the_page(page: Page, width: i
     name = page.locator("[aria-labelledby=drafts-h] b", has_text="WWW").first
     expect(name).to_be_in_viewport()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    page.get_by_role("button", name="Throw away WWW").first.click()
+    page.get_by_role("button", name="Discard WWW").first.click()

@@ -40,9 +40,9 @@ def write_a_page(page: Page, name: str) -> None:
     press(page, "Add a link")
     expect(page.locator("[id='footerLinks.0.links.0.text']")).to_be_visible()
     type_into(page, "footerLinks.0.links.0.text", "Imprint")
-    if page.get_by_role("button", name="Offer the actions typed below").count():
+    if page.get_by_role("button", name="Refresh list").count():
         with page.expect_navigation():
-            press(page, "Offer the actions typed below")
+            press(page, "Refresh list")
     page.get_by_label("Header action").select_option("book")
 
 
@@ -74,8 +74,8 @@ def test_a_page_is_created_without_javascript(browser: Browser, server: Running)
 def test_a_brand_id_fits_its_field_on_a_phone(page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     log_in(page, to="/pages/new/")
-    page.get_by_label("Brand id").fill("brand_01kecrbjbgeahvz1m85px12ptj")
-    assert page.get_by_label("Brand id").evaluate("(it) => it.scrollWidth <= it.clientWidth")
+    page.get_by_label("Brand ID").fill("brand_01kecrbjbgeahvz1m85px12ptj")
+    assert page.get_by_label("Brand ID").evaluate("(it) => it.scrollWidth <= it.clientWidth")
 
 
 def test_enter_in_a_line_creates_nothing_and_leads_to_the_problem(
@@ -85,7 +85,7 @@ def test_enter_in_a_line_creates_nothing_and_leads_to_the_problem(
     type_into(page, "name", "Not yet")
     page.keyboard.press("Enter")
     expect(page.locator(".problems")).to_be_focused()
-    page.get_by_role("link", name="Context: Write at least one character.").click()
+    page.get_by_role("link", name="Context: Enter a context.").click()
     expect(page.get_by_label("Context")).to_be_focused()
     expect(page.get_by_label("Name", exact=True)).to_have_value("Not yet")
     # The browser itself notes an answer of 422.
@@ -115,7 +115,7 @@ def test_the_list_finds_while_typing_and_goes_on_where_it_was(page: Page) -> Non
     expect(page.get_by_role("searchbox")).to_be_focused()
     page.reload()
     expect(rows).to_have_count(1)
-    page.get_by_role("link", name="Take away: “telematics”").click()
+    page.get_by_role("link", name="Remove filter: “telematics”").click()
     expect(rows).to_have_count(50)
 
 
@@ -130,7 +130,7 @@ def test_a_row_that_was_loaded_is_there_on_the_way_back_from_it(page: Page) -> N
     expect(page.locator("main").get_by_role("heading", level=1)).to_have_text(name)
     page.go_back()
     expect(rows.nth(52).locator("th a")).to_have_text(name)
-    expect(page.locator("#list-foot")).not_to_contain_text("From the start")
+    expect(page.locator("#list-foot")).not_to_contain_text("Back to start")
 
 
 def a_row_of_the_list(page: Page) -> Locator:
@@ -185,7 +185,7 @@ def test_audiences_are_filtered_in_place(page: Page, words: str) -> None:
     page.get_by_role("searchbox", name="Filter audiences by name").fill(words)
     first = page.locator("#audience-results tbody tr").first
     expect(first).to_contain_text(re.compile(words, re.IGNORECASE))
-    expect(page.locator("#audience-results .foot")).to_contain_text("that match")
+    expect(page.locator("#audience-results .foot")).to_contain_text("match")
     expect(page.get_by_role("searchbox", name="Filter audiences by name")).to_be_focused()
 
 
@@ -196,7 +196,7 @@ def test_what_audiences_are_filtered_by_is_there_after_a_reload_and_on_the_way_b
     page.locator("#rows a").first.click()
     rows = page.locator("#audience-results tbody tr")
     expect(rows).to_have_count(10)
-    page.get_by_role("combobox", name="How it stands").select_option("live")
+    page.get_by_role("combobox", name="Live status").select_option("live")
     page.get_by_role("searchbox", name="Filter audiences by name").fill("gmbh")
     expect(page).to_have_url(re.compile(r"/\?q=gmbh&standing=live$"))
     expect(rows.filter(has_not_text=re.compile("gmbh", re.IGNORECASE))).to_have_count(0)
@@ -207,8 +207,8 @@ def test_what_audiences_are_filtered_by_is_there_after_a_reload_and_on_the_way_b
     page.wait_for_url("**/audiences/*/")
     page.go_back()
     expect(rows).to_have_count(found)
-    expect(page.get_by_role("combobox", name="How it stands")).to_have_value("live")
-    page.get_by_role("combobox", name="How it stands").select_option("")
+    expect(page.get_by_role("combobox", name="Live status")).to_have_value("live")
+    page.get_by_role("combobox", name="Live status").select_option("")
     page.get_by_role("searchbox", name="Filter audiences by name").fill("")
     expect(page).to_have_url(re.compile(r"/pages/[^/?]+/$"))
 
@@ -220,7 +220,7 @@ def test_what_an_audience_filter_leaves_chooses_nothing_by_itself(page: Page) ->
     expect(rows).to_have_count(10)
     words = page.get_by_role("searchbox", name="Filter audiences by name")
     status = page.get_by_role("combobox", name="Status of the latest version")
-    standing = page.get_by_role("combobox", name="How it stands")
+    standing = page.get_by_role("combobox", name="Live status")
     words.fill("zzzz")
     expect(rows).to_have_count(0)
     words.fill("")
@@ -229,7 +229,7 @@ def test_what_an_audience_filter_leaves_chooses_nothing_by_itself(page: Page) ->
     expect(standing).to_have_value("")
     standing.focus()
     standing.select_option("live")
-    expect(page.locator("#audience-results .foot")).to_contain_text("that match")
+    expect(page.locator("#audience-results .foot")).to_contain_text("match")
     expect(standing).to_have_value("live")
     expect(status).to_have_value("")
     expect(standing).to_be_focused()

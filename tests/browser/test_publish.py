@@ -197,7 +197,7 @@ def test_an_unknown_outcome_is_checked_and_then_sent_again_with_the_same_key(
     expect(dialog(page)).to_contain_text("version 2 is still draft, live version 1")
     assert len(service.keys) == 1
     service.way = accepts
-    press(page, "Send again, same key")
+    press(page, "Retry with the same key")
     expect(headline(page)).to_have_text("Publishing version 2")
     assert len(service.keys) == 2
     assert len(set(service.keys)) == 1
@@ -236,17 +236,17 @@ def test_sending_again_what_a_newer_version_has_replaced_asks_for_the_number(
     service.way = accepts
     service.latest = service.live = wire.live_version(versionId="ver_3", versionNumber=3)
     if is_in_the_dialog:
-        press(page, "Send again, same key")
+        press(page, "Retry with the same key")
     else:
         dialog(page).get_by_role("link", name="Activity").click()
-        page.get_by_role("button", name="Send again, same key").click()
+        page.get_by_role("button", name="Retry with the same key").click()
     expect(headline(page)).to_have_text("Roll back to version 2?")
     expect(dialog(page)).to_contain_text("Version 3 is newer.")
     expect(dialog(page).get_by_label("Type 2 to send again")).to_be_focused()
     assert barriers(page) == []
     assert len(service.keys) == 1
     dialog(page).get_by_label("Type 2 to send again").fill("2")
-    press(page, "Send again, same key")
+    press(page, "Retry with the same key")
     expect(headline(page)).to_contain_text("Publishing version")
     assert len(service.keys) == 2
     assert len(set(service.keys)) == 1
@@ -406,7 +406,7 @@ def test_a_row_follows_its_publish_to_the_end_and_leaves_the_reader_alone(
     page.clock.install()
     page.goto(at.page)
     page.evaluate("window.isSamePage = true")
-    watch = row.get_by_role("link", name="Watch")
+    watch = row.get_by_role("link", name="View progress")
     watch.focus()
     service.moves_on("processing")
     expect(row).to_contain_text("Processing", timeout=PATIENCE_MS)

@@ -182,6 +182,6 @@ def _redirect_back(request: Request, operation: Operation) -> HttpResponse:
             return show_publish(request, operation, is_new=True)
         return redirect(publish_url(operation))
     label = operation.get_outcome_display()
-    found = f" The last look found: {operation.check_result}." if operation.check_result else ""
+    found = f" Last check: {operation.check_result}." if operation.check_result else ""
     messages.info(request, f"{operation.title}: {label}.{found}")
     return redirect("operation-detail", operation.operation_key)

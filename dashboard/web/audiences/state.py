@@ -24,7 +24,7 @@ class AudienceState:
     @property
     def title(self) -> str:
         """The audience's name, or a placeholder."""
-        return self.audience.name or "Name not given"
+        return self.audience.name or "Unnamed audience"
 
     @property
     def live(self) -> AudienceVersion | None:

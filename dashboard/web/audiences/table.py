@@ -62,17 +62,15 @@ class AudienceRow:
     @cached_property
     def name(self) -> str:
         """Its name, or its id if it has none."""
-        return self.state.audience.name or self.state.audience_id or "Name not given"
+        return self.state.audience.name or self.state.audience_id or "Unnamed audience"
 
     @property
-    def name_source(self) -> str:
-        """The label of the field that the name comes from."""
+    def name_note(self) -> str:
+        """Whether the name is custom or missing; empty for the usual one."""
         audience = self.state.audience
         if not audience.name:
-            return "No name sent"
-        if audience.name == audience.custom_name:
-            return "Custom name"
-        return "Computed name" if audience.name == audience.computed_name else "Effective name"
+            return "Unnamed audience"
+        return "Custom name" if audience.name == audience.custom_name else ""
 
     @property
     def computed_name(self) -> str:
@@ -128,7 +126,7 @@ class AudienceRowContext:
     page_id: str
     audience_id: str
     name: str
-    name_source: str
+    name_note: str
     computed_name: str
     is_archived: bool
     is_new_page_agent: bool | None
@@ -311,7 +309,7 @@ def _row_context(row: AudienceRow, *, may_publish: bool, is_held_back: bool) -> 
         page_id=state.page_id,
         audience_id=state.audience_id,
         name=row.name,
-        name_source=row.name_source,
+        name_note=row.name_note,
         computed_name=row.computed_name,
         is_archived=bool(state.audience.archived_at),
         is_new_page_agent=state.audience.is_new_page_agent,

@@ -40,8 +40,8 @@ from dashboard.web.pages.forms.submitted import TypedPage, new_page, typed_page,
 from dashboard.web.ui.htmx import Request, render_partial
 
 KEY_IN_USE = (
-    "Nothing was sent: this form’s operation key is on record for another request. "
-    "It has a new key: press Create page again."
+    "Not sent: another request has this form’s operation key. "
+    "The form has a new one now; press Create page to retry."
 )
 
 
@@ -86,7 +86,7 @@ def _continue_draft(request: Request) -> HttpResponse:
     """Show the form of a draft, or a new one if there is no such draft."""
     resumed = resume(request.user, request.GET[DRAFT_FIELD])
     if resumed is None:
-        messages.info(request, "That draft is not here: it was used, thrown away, or is not yours.")
+        messages.info(request, "Draft not found. It may have been used or discarded.")
         return redirect("page-create")
     form = PageForm(resumed.typed, submitted=False)
     ticket = new_ticket(request.user, resumed.draft.key)
@@ -109,7 +109,7 @@ def _initial_page(request: Request) -> TypedPage:
     if page_id := request.GET.get("from"):
         reading = read_page(page_id)
         if reading.error:
-            messages.warning(request, f"Filled from the page as last known. {reading.error}")
+            messages.warning(request, f"Filled from the page’s last known state. {reading.error}")
         return typed_page_like(reading.value.to_wire())
     return new_page(brand_id=next(iter(list_brands()), ""))
 
@@ -142,7 +142,7 @@ def _show_recorded(request: Request, form: PageForm, operation: Operation) -> Ht
     """Show the outcome of a form that was sent before. Sends nothing."""
     match operation.outcome:
         case Outcome.ACCEPTED if operation.page_id:
-            messages.info(request, "This form was sent before. Nothing was sent again.")
+            messages.info(request, "This form was already sent. Nothing was sent again.")
             return _redirect_created(request, operation)
         case Outcome.REJECTED | Outcome.NOT_SENT:
             return _show(request, form, sent_before=operation, status=409)
@@ -169,9 +169,11 @@ def _redirect_created(request: Request, operation: Operation) -> HttpResponse:
 def _missing_confirmation(request: Request) -> FormError | None:
     """Return why a valid form may not be sent yet, or None."""
     if not read_operation_key(request.POST):
-        return FormError("This form had lost its key. It has a new one: press Create page again.")
+        return FormError(
+            "Not sent: the form had no operation key. It has one now; press Create page to retry."
+        )
     if AFTER_FIELD in request.POST and "looked" not in request.POST:
-        return FormError("Look at the newest pages first, then say that you did.", "looked")
+        return FormError("Check the newest pages first, then confirm that you did.", "looked")
     return None
 
 
@@ -215,7 +217,7 @@ def page_draft(request: Request) -> HttpResponse:
         return render(request, "pages/form/_save_status.html", context)
     if ticket is None or not User.objects.filter(pk=ticket.person_id, is_active=True).exists():
         # htmx would follow a redirect, and put a whole page in place of one line.
-        message = HttpResponse("Not kept: this form was drawn too long ago, or is not yours.")
+        message = HttpResponse("Not saved: this form has expired or isn’t yours.")
         return message if request.htmx else redirect_to_login(reverse("page-create"))
     typed = typed_page(request.POST)
     form = PageForm(typed, submitted=False)
@@ -232,6 +234,6 @@ def delete_typed_draft(request: Request) -> HttpResponse:
     """Delete a draft at its user's request, and redirect to a new form."""
     key = request.POST["throw_away"]
     if draft := get_draft(request.user.pk, key):
-        messages.success(request, f"Threw away the draft “{draft.name or 'No name yet'}”.")
+        messages.success(request, f"Discarded draft “{draft.name or 'Unnamed draft'}”.")
         delete_draft(request.user.pk, key)
     return redirect("page-create")

@@ -40,7 +40,7 @@ def rows(query: PageQuery) -> Iterator[Cells]:
         seen = last_seen_at.isoformat(timespec="seconds")
         yield (*_cells(PageItem.model_validate_json(body)), seen)
     if coverage.missing:
-        yield (f"Not searched: {coverage.missing:,} of {coverage.total:,} pages, never seen here.",)
+        yield (f"Not included: {coverage.missing:,} of {coverage.total:,} pages, not loaded yet.",)
 
 
 def _cells(page: PageItem) -> Cells:

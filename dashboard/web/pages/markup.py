@@ -8,14 +8,14 @@ from dashboard.web.ui.markup import STATUSES
 def page_status(value: str) -> str:
     """Return the label of a page's status; an unknown one keeps its own name."""
     label, _, _ = STATUSES.get(value, (value, "", ""))
-    return "not in the list answer" if value == "none" else label
+    return "Unknown" if value == "none" else label
 
 
 FLAG_LABELS = {
-    "live": "Something live",
-    "not-live": "Nothing live",
-    "changed": "Changed since publish",
-    "in-flight": "In flight",
+    "live": "Live",
+    "not-live": "Not live",
+    "changed": "Unpublished changes",
+    "in-flight": "In progress",
 }
 
 

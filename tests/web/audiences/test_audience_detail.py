@@ -48,7 +48,7 @@ def test_nothing_is_offered_of_what_is_archived_and_it_says_why(
     page = get(as_publisher, name)
     assert "/publish/" not in page
     said = {"audience": "This audience", "page": "This audience’s page"}[archived]
-    is_said = f"{said} is archived, so publishing isn’t offered." in text(page)
+    is_said = f"{said} is archived, so it can’t be published." in text(page)
     assert is_said is (name != "version-compare")
 
 
@@ -80,7 +80,7 @@ def test_absent_null_and_empty_overrides_each_have_their_word(
     audience = wire.audience(actionFormInstructionsOverride="", actionFormIdOverride=None)
     serve(far_end, audience)
     seen = text(get(as_viewer, "audience-detail"))
-    assert "actionUrlOverride Not sent by the service" in seen
+    assert "actionUrlOverride Not returned" in seen
     assert "actionFormInstructionsOverride Empty text" in seen
     assert "actionFormIdOverride —empty" in seen
 
@@ -127,7 +127,7 @@ def test_metadata_shows_what_is_set_or_what_differs(
     assert elements(part)[0].attributes["id"] == "metadata"
     assert {name for name in ("title", "ogTitle", "keywords", "inventedField", "author")
             if f'<span class="mono">{name}</span>' in part} == names  # fmt: skip
-    assert "Set here 3" in text(part)
+    assert "Overrides 3" in text(part)
     assert "Differs 2" in text(part)
 
 
@@ -137,16 +137,16 @@ def test_all_21_metadata_fields_and_unknown_ones_can_be_shown(
     serve(far_end, wire.audience(**METADATA))
     part = text(get(as_viewer, "audience-detail", target="metadata", metadata="all"))
     assert "All 22" in part
-    assert "keywords Not sent by the service a, b" in part
-    assert "twitterImageFileId Not sent by the service Not sent by the service" in part
+    assert "keywords Not returned a, b" in part
+    assert "twitterImageFileId Not returned Not returned" in part
 
 
 def test_an_audience_of_ids_alone_is_a_whole_page(far_end: FarEnd, as_publisher: Client) -> None:
     serve(far_end, {"audienceId": "aud_1"})
     seen = text(get(as_publisher, "audience-detail"))
-    assert "Name not given" in seen
-    assert "Nothing of this audience is live." in seen
-    assert "No supplementary context: the service sent none." in seen
+    assert "Unnamed audience" in seen
+    assert "Nothing is live." in seen
+    assert "No supplementary context returned" in seen
 
 
 def test_unknown_statuses_and_fields_are_shown_by_their_names(
@@ -178,7 +178,7 @@ def test_an_audience_that_the_list_lacks_is_shown_as_last_seen(
     remember()
     serve(far_end, wire.audience(audienceId="aud_2"))
     seen = text(get(as_viewer, "audience-detail"))
-    assert "The service's list of audiences does not have this one now" in seen
+    assert "The service didn’t list this audience" in seen
     assert "Version 1 live" in seen
 
 
@@ -191,7 +191,7 @@ def test_an_audience_that_can_t_be_read_is_shown_as_last_seen_with_the_place(
     remember()
     seen = text(get(as_viewer, "audience-detail"))
     assert "items.0.latestVersion.versionNumber" in seen
-    assert "does not have this one" not in seen
+    assert "didn’t list this audience" not in seen
 
 
 def test_an_audience_nobody_ever_saw_is_not_found(far_end: FarEnd, as_viewer: Client) -> None:
@@ -215,7 +215,7 @@ def test_without_a_usable_answer_the_last_known_is_shown_and_publishing_held_bac
     remember()
     page = get(as_publisher, "audience-detail")
     assert "Showing the last known state" in page
-    assert "Publish version 2: held back until the service answers" in text(page)
+    assert "Publish version 2: unavailable until the service responds" in text(page)
     assert "/publish/" not in page
 
 

@@ -105,7 +105,7 @@ def test_a_publish_that_was_interrupted_is_to_be_checked_and_not_watched(
     )
     serve(far_end, wire.audience())
     page = shown(as_publisher)
-    assert "Watch" in rows_in(page)[-1]
+    assert "View progress" in rows_in(page)[-1]
     Attempt.objects.update(sent_at=datetime.now(UTC) - timedelta(minutes=5))
     (row,) = rows_in(next_part(as_publisher, page))
     assert "Check" in row
@@ -161,7 +161,7 @@ def test_one_that_is_stuck_is_polled_rarely_and_not_for_ever(
         assert poll_in(page).attributes["hx-trigger"] == f"load delay:60s, {IDLE}"
         page = next_part(as_viewer, page)
     assert poll_in(page).attributes["hx-trigger"] == IDLE
-    assert "No longer updated automatically." in text(page)
+    assert "Auto-refresh stopped." in text(page)
 
 
 def test_a_check_that_fails_says_so_and_goes_on(far_end: FarEnd, as_viewer: Client) -> None:

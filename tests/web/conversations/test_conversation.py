@@ -252,7 +252,7 @@ def test_the_published_line_stands_where_the_service_says(
     said["messages"] = [message(), message(messageId="msg_2", changes=[{"newValue": "x"}])]
     html = read(as_viewer)
     assert "1 message and 1 change after what was published." in text(html)
-    assert "Conversation 2, 1 after publishing" in text(html)
+    assert "Conversation 2 (1 new)" in text(html)
     assert html.index('id="m1"') < html.index('id="published"') < html.index('id="m2"')
 
 
@@ -595,7 +595,7 @@ def test_new_messages_are_counted_wherever_the_page_counts(
     page = {"HX-Request": "true", "HX-Current-URL": f"http://testserver{URL}?show=changes&q=a"}
     html = as_viewer.get(look, headers=page).content.decode()
     parts = {name: html.split(f'hx-swap-oob="morph:#{name}"')[1] for name in COUNTING}
-    assert "Conversation 2, 1 after publishing" in text(parts["tabs"])
+    assert "Conversation 2 (1 new)" in text(parts["tabs"])
     assert "All 2 Errors 0 Changes 1" in text(parts["filters"])
     assert "1 message and 1 change after what was published." in text(parts["standing"])
     [chosen] = [e for e in elements(parts["filters"], "a") if "aria-current" in e.attributes]

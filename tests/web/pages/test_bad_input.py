@@ -17,26 +17,26 @@ from tests.web.pages.test_page_drafts import HTMX, drawn, offered
 
 START = "Start with https://"
 NULL = "Null characters are not allowed."
-LONG = "is the most that can be typed here."
+LONG = "characters; the limit is "
 LINK = "footerLinks.0.links.0.url"
 LOGO = "actionCardWidgets.0.logos.0.image.url"
 BAD = [
-    ("name", "", "Write a name."),
-    ("name", " \t\u2003\n", "Write a name."),
+    ("name", "", "Enter a name."),
+    ("name", " \t\u2003\n", "Enter a name."),
     ("name", "a\0b", NULL),
-    ("name", "x" * 5_001, f"5001 characters: 5000 {LONG}"),
-    ("brandId", "", "Write the id of a brand."),
+    ("name", "x" * 5_001, f"5001 {LONG}5000."),
+    ("brandId", "", "Enter a brand ID."),
     ("brandId", "\0", NULL),
     ("brandId", "b" * 5_001, LONG),
-    ("pageContext", "", "Write at least one character."),
-    ("pageContext", "\r\n", "Write at least one character."),
+    ("pageContext", "", "Enter a context."),
+    ("pageContext", "\r\n", "Enter a context."),
     ("pageContext", "a\0", NULL),
-    ("pageContext", "x" * 500_001, f"500001 characters: 500000 {LONG}"),
+    ("pageContext", "x" * 500_001, f"500001 {LONG}500000."),
     ("pageType", "", "Choose a type."),
-    ("pageType", "hologram", "Choose one of the five."),
-    ("pageType", "INBOUND", "Choose one of the five."),
-    ("headerActionId", "gone", "This is the id of none of the actions below."),
-    ("headerActionId", "\0", "This is the id of none of the actions below."),
+    ("pageType", "hologram", "Choose one of the five types."),
+    ("pageType", "INBOUND", "Choose one of the five types."),
+    ("headerActionId", "gone", "No action below has this ID."),
+    ("headerActionId", "\0", "No action below has this ID."),
     ("actions.0.url", "javascript:alert(1)", START),
     ("actions.0.url", "JaVaScRiPt:alert(1)", START),
     ("actions.0.url", "data:text/html,x", START),
@@ -129,7 +129,7 @@ def test_a_thousand_rows_are_too_many_and_all_of_them_are_there(
 ) -> None:
     many = {f"scripts.{n}.name": f"Script {n}" for n in range(1_000)}
     html = as_publisher.post(NEW, drawn(as_publisher) | typed(**many)).content.decode()
-    assert "Scripts: 1,000 rows. 50 is the most." in problems(html)
+    assert "Scripts: 1,000 rows; the limit is 50." in problems(html)
     assert values(html)["scripts.999.name"] == "Script 999"
     assert len(offered(as_publisher)) == 1
     assert bodies(far_end) == []
@@ -138,14 +138,14 @@ def test_a_thousand_rows_are_too_many_and_all_of_them_are_there(
 def test_too_many_rows_within_a_row_are_said_too(as_publisher: Client, far_end: FarEnd) -> None:
     many = {f"footerLinks.0.links.{n}.text": f"Link {n}" for n in range(51)}
     html = as_publisher.post(NEW, typed(**many)).content.decode()
-    assert "Links: 51 rows. 50 is the most." in problems(html)
+    assert "Links: 51 rows; the limit is 50." in problems(html)
     assert 'href="#footerLinks.0"' in html
 
 
 def test_two_actions_of_one_id_are_told_apart_first(as_publisher: Client, far_end: FarEnd) -> None:
     twice = {"actions.1.actionId": "book", "actions.1.buttonTitle": "Another"}
     html = as_publisher.post(NEW, typed(**twice)).content.decode()
-    assert "Action 2, Action id: Action 1 has this id already." in problems(html)
+    assert "Action 2, Action ID: Action 1 already uses this ID." in problems(html)
     assert bodies(far_end) == []
 
 
@@ -179,7 +179,7 @@ def test_a_draft_too_large_to_be_read_is_said_quietly(
     body = urlencode(drawn(as_publisher) | WHOLE | much)
     response = as_publisher.post("/pages/new/draft/", body, content_type=FORM, headers=HTMX)
     assert response.status_code == 200
-    assert "Too long to be kept as a draft" in text(response.content.decode())
+    assert "Too long to save as a draft" in text(response.content.decode())
     assert PageDraft.objects.count() == 0
 
 
@@ -188,4 +188,4 @@ def test_a_draft_of_a_strange_key_is_not_there(
     as_publisher: Client, far_end: FarEnd, address: str
 ) -> None:
     html = as_publisher.get(address, follow=True).content.decode()
-    assert "That draft is not here" in text(html)
+    assert "Draft not found" in text(html)

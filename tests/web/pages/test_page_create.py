@@ -175,11 +175,11 @@ def test_create_and_add_another_leads_to_an_empty_form(
 
 
 WRONG = [
-    ({"name": " "}, "Name: Write a name.", "name"),
-    ({"pageContext": ""}, "Context: Write at least one character.", "pageContext"),
-    ({"brandId": ""}, "Brand id: Write the id of a brand.", "brandId"),
-    ({"pageType": "hologram"}, "Page type: Choose one of the five.", "pageType_0"),
-    ({"headerActionId": "gone"}, "Header action: This is the id of none", "headerActionId"),
+    ({"name": " "}, "Name: Enter a name.", "name"),
+    ({"pageContext": ""}, "Context: Enter a context.", "pageContext"),
+    ({"brandId": ""}, "Brand ID: Enter a brand ID.", "brandId"),
+    ({"pageType": "hologram"}, "Page type: Choose one of the five types.", "pageType_0"),
+    ({"headerActionId": "gone"}, "Header action: No action below has", "headerActionId"),
     ({"actions.0.url": "javascript:alert(1)"}, "Action 1, URL: Start with", "actions.0.url"),
     ({"actions.0.url": "a.example"}, "Action 1, URL: Start with https://", "actions.0.url"),
     ({"footerLinks.0.links.0.url": "data:x"}, "Link 1, URL", "footerLinks.0.links.0.url"),
@@ -260,7 +260,7 @@ def test_a_refused_form_sent_by_reload_sends_nothing(as_publisher: Client, far_e
     form = typed()
     as_publisher.post(NEW, form)
     html = as_publisher.post(NEW, form).content.decode()
-    assert "This form was sent before" in text(html)
+    assert "This form was already sent" in text(html)
     assert len(bodies(far_end)) == 1
 
 
@@ -273,7 +273,7 @@ def test_the_key_of_another_operation_creates_nothing(
     response = as_publisher.post(NEW, form | {"name": "Autumn outbound"})
     html = response.content.decode()
     assert response.status_code == 409
-    assert "operation key is on record for another request" in problems(html)
+    assert "another request has this form’s operation key" in problems(html)
     assert values(html)["name"] == "Autumn outbound"
     assert len(bodies(far_end)) == 1
     again = form | {"name": "Autumn outbound", "operation_key": values(html)["operation_key"]}
@@ -289,10 +289,10 @@ def test_other_words_under_the_key_of_a_lost_page_are_sent_only_after_a_look(
     as_publisher.post(NEW, form)
     creates(far_end)
     html = as_publisher.post(NEW, form | {"name": "Autumn outbound"}).content.decode()
-    assert "Outcome unknown: the page may exist already. All that you typed" in text(html)
+    assert "Outcome unknown: the page may already exist. Everything you entered" in text(html)
     second = form | {name: values(html)[name] for name in ("operation_key", "after")}
     html = as_publisher.post(NEW, second).content.decode()
-    assert "Look at the newest pages first" in problems(html)
+    assert "Check the newest pages first" in problems(html)
     assert len(bodies(far_end)) == 1
 
 
@@ -310,13 +310,13 @@ def test_after_an_unknown_outcome_a_look_comes_before_a_second_try(
 ) -> None:
     lose(far_end)
     html = as_publisher.post(NEW, typed()).content.decode()
-    assert "Outcome unknown: the page may exist already" in text(html)
+    assert "Outcome unknown: the page may already exist" in text(html)
     assert Operation.objects.get().outcome == Outcome.UNKNOWN
     kept = values(html)
     creates(far_end)
     second = WHOLE | {"operation_key": kept["operation_key"], "after": kept["after"]}
     html = as_publisher.post(NEW, second).content.decode()
-    assert "Look at the newest pages first" in problems(html)
+    assert "Check the newest pages first" in problems(html)
     assert len(bodies(far_end)) == 1
     assert as_publisher.post(NEW, second | {"looked": "1"}).status_code == 302
     assert len(bodies(far_end)) == 2
@@ -346,7 +346,7 @@ def test_a_reload_after_an_unknown_outcome_sends_nothing(
     form = typed()
     as_publisher.post(NEW, form)
     html = as_publisher.post(NEW, form).content.decode()
-    assert "the page may exist already" in text(html)
+    assert "the page may already exist" in text(html)
     assert len(bodies(far_end)) == 1
 
 
@@ -354,7 +354,7 @@ def test_what_was_never_sent_is_said_and_kept(as_publisher: Client, far_end: Far
     far_end.fails(httpx.ConnectError)
     html = as_publisher.post(NEW, typed()).content.decode()
     assert "could not be reached" in problems(html)
-    assert "may exist" not in text(html)
+    assert "may already exist" not in text(html)
     assert Operation.objects.get().outcome == Outcome.NOT_SENT
 
 
@@ -364,7 +364,7 @@ def test_a_form_without_its_key_is_not_sent(
 ) -> None:
     form = WHOLE | ({} if key is None else {"operation_key": key})
     html = as_publisher.post(NEW, form).content.decode()
-    assert "lost its key" in problems(html)
+    assert "had no operation key" in problems(html)
     assert bodies(far_end) == []
 
 
@@ -435,18 +435,18 @@ def test_htmx_gets_the_form_alone_and_the_choices_alone(
     assert "Context" not in choices
     previews = rows(as_publisher, "look", target="previews")
     assert "title 4, description 0 characters" in text(previews)
-    assert "Brand id" not in previews
+    assert "Brand ID" not in previews
 
 
 def test_a_list_takes_no_more_rows_than_it_can(as_publisher: Client, far_end: FarEnd) -> None:
     full = typed(**{f"scripts.{n}.name": str(n) for n in range(50)})
-    assert "50 is the most that can be typed here" in text(rows(as_publisher, "look", full))
+    assert "Limit of 50 reached" in text(rows(as_publisher, "look", full))
     assert "scripts.50.name" not in values(rows(as_publisher, "add scripts", full))
 
 
 def test_checking_sends_nothing(as_publisher: Client, far_end: FarEnd) -> None:
     html = as_publisher.post(NEW, typed(check="1")).content.decode()
-    assert "Nothing wrong was found here" in text(html)
+    assert "No problems found" in text(html)
     assert far_end.sent == []
 
 
@@ -490,7 +490,7 @@ def test_a_form_filled_from_what_was_last_known_says_so(
     record_page(Page.model_validate(wire.page()))
     far_end.fails(httpx.ConnectError)
     html = as_publisher.get(f"{NEW}?from=page_1").content.decode()
-    assert "Filled from the page as last known" in text(html)
+    assert "Filled from the page’s last known state" in text(html)
     assert values(html)["name"] == "Fleet telematics"
 
 

@@ -44,7 +44,9 @@ def offered(client: Client) -> list[str]:
 def test_what_is_typed_is_offered_on_return_and_all_of_it_is_there(
     as_publisher: Client, far_end: FarEnd
 ) -> None:
-    assert re.match(r"Draft kept \d\d:\d\d:\d\d\.", save(as_publisher, drawn(as_publisher) | WHOLE))
+    assert re.match(
+        r"Draft saved \d\d:\d\d:\d\d\.", save(as_publisher, drawn(as_publisher) | WHOLE)
+    )
     [link] = offered(as_publisher)
     html = as_publisher.get(link).content.decode()
     kept = values(html)
@@ -75,7 +77,7 @@ def test_a_save_that_comes_after_its_page_was_created_keeps_nothing(
     creates(far_end)
     form = drawn(as_publisher) | WHOLE
     as_publisher.post(NEW, form)
-    assert "Draft kept" not in save(as_publisher, form)
+    assert "Draft saved" not in save(as_publisher, form)
     assert offered(as_publisher) == []
 
 
@@ -122,7 +124,7 @@ def test_a_draft_can_be_thrown_away(as_publisher: Client, far_end: FarEnd) -> No
     save(as_publisher, drawn(as_publisher) | {"name": "No use"})
     [link] = offered(as_publisher)
     response = as_publisher.post(NEW, {"throw_away": link.partition("=")[2]}, follow=True)
-    assert "Threw away the draft “No use”." in text(response.content.decode())
+    assert "Discarded draft “No use”." in text(response.content.decode())
     assert offered(as_publisher) == []
 
 
@@ -133,7 +135,7 @@ def test_nobody_is_shown_the_draft_of_another(as_publisher: Client, far_end: Far
     assert offered(other) == []
     html = other.get(link, follow=True).content.decode()
     assert "Private words" not in html
-    assert "That draft is not here" in text(html)
+    assert "Draft not found" in text(html)
     other.post(NEW, {"throw_away": link.partition("=")[2]})
     assert offered(as_publisher) == [link]
 
@@ -157,7 +159,7 @@ def test_what_is_typed_on_after_the_session_ended_is_kept_and_said(
     form = drawn(as_publisher)
     as_publisher.logout()
     said = save(as_publisher, form | {"name": "Typed signed out"})
-    assert "You are signed out: sign in in another tab" in said
+    assert "You’re signed out. Sign in in another tab" in said
     as_publisher.force_login(paula)
     [link] = offered(as_publisher)
     assert values(as_publisher.get(link).content.decode())["name"] == "Typed signed out"
@@ -224,7 +226,7 @@ def test_a_form_of_another_person_is_kept_for_that_person_and_sent_by_nobody(
 def test_a_ticket_that_is_none_of_ours_keeps_nothing(
     client: Client, paula: User, ticket: str
 ) -> None:
-    assert "Not kept" in save(client, WHOLE | {"draft": ticket})
+    assert "Not saved" in save(client, WHOLE | {"draft": ticket})
     assert client.post(NEW, WHOLE | {"draft": ticket})["Location"].endswith("next=/")
     assert PageDraft.objects.count() == 0
 
@@ -234,7 +236,7 @@ def test_the_words_of_somebody_who_left_are_not_kept(
 ) -> None:
     form = drawn(as_publisher) | WHOLE
     User.objects.filter(pk=paula.pk).update(is_active=False)
-    assert "Not kept" in save(as_publisher, form)
+    assert "Not saved" in save(as_publisher, form)
     assert PageDraft.objects.count() == 0
 
 
@@ -255,8 +257,8 @@ def test_what_is_too_long_to_keep_is_said_and_what_was_kept_stays(
     form = drawn(as_publisher)
     save(as_publisher, form | {"name": "Short"})
     said = save(as_publisher, form | {"pageContext": "x" * 1_000_001})
-    assert "Too long to be kept as a draft" in said
-    assert "A draft from before stays as it was, without what you typed since." in said
+    assert "Too long to save as a draft" in said
+    assert "An earlier draft is unchanged." in said
     assert len(offered(as_publisher)) == 1
 
 
@@ -290,7 +292,7 @@ def test_a_draft_whose_page_may_exist_asks_for_a_look_first(
     as_publisher.post(NEW, drawn(as_publisher) | WHOLE)
     [link] = offered(as_publisher)
     html = as_publisher.get(link).content.decode()
-    assert "Outcome unknown: the page may exist already" in text(html)
+    assert "Outcome unknown: the page may already exist" in text(html)
     assert values(html)["after"] == Operation.objects.get().operation_key
     again = as_publisher.post(NEW, WHOLE | values(html))
     assert again.status_code == 422
@@ -302,7 +304,7 @@ def test_a_look_that_is_owed_is_owed_after_typing_on(as_publisher: Client, far_e
     html = as_publisher.post(NEW, drawn(as_publisher) | WHOLE).content.decode()
     save(as_publisher, WHOLE | values(html))
     [link] = offered(as_publisher)
-    assert "the page may exist already" in text(as_publisher.get(link).content.decode())
+    assert "the page may already exist" in text(as_publisher.get(link).content.decode())
 
 
 def test_a_draft_whose_page_was_found_is_not_offered(as_publisher: Client, far_end: FarEnd) -> None:

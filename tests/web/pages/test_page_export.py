@@ -58,7 +58,7 @@ def test_a_file_ends_with_how_many_pages_were_never_seen(
 ) -> None:
     remember(numbered(1), numbered(2), total=60)
     assert lines_of(as_viewer, "/pages/export.csv?q=number+2")[1:] == [
-        ["Not searched: 58 of 60 pages, never seen here."]
+        ["Not included: 58 of 60 pages, not loaded yet."]
     ]
 
 
@@ -66,7 +66,7 @@ def test_a_file_ends_with_how_many_pages_were_never_seen(
     ("address", "total", "label"),
     [
         ("/pages/?q=number", 2, "Export 2 as CSV"),
-        ("/pages/?q=number", 60, "Export 2 found in 2 of 60 as CSV"),
+        ("/pages/?q=number", 60, "Export 2 from 2 of 60 as CSV"),
         ("/pages/?sort=name", 60, "Export 2 of 60 as CSV"),
         ("/pages/?sort=name", 2, "Export 2 as CSV"),
     ],

@@ -87,7 +87,7 @@ def test_a_list_known_in_full_begins_with_the_page_updated_last(
     assert names_in(html) == ["page_2", "page_3", "page_1"]
     assert "Pages, most recently updated first" in text(html)
     assert sorted_column(html) == "?sort=updated"
-    assert "as last seen" not in text(html)
+    assert "last known" not in text(html)
 
 
 def test_what_one_call_lacks_of_a_list_is_read_at_once(as_viewer: Client, far_end: FarEnd) -> None:
@@ -96,7 +96,7 @@ def test_what_one_call_lacks_of_a_list_is_read_at_once(as_viewer: Client, far_en
     assert [request.url.params["limit"] for request in far_end.sent] == ["50", "200"]
     html = get(as_viewer, "/pages/")
     assert len(far_end.sent) == 3
-    assert "70 of 120 pages are shown as last seen" in text(html)
+    assert "70 of 120 pages show the last known state" in text(html)
     assert "50 of 120 pages" in text(html)
 
 
@@ -111,9 +111,9 @@ def test_a_list_known_in_part_stays_in_the_order_of_the_service(
     )
     html = get(as_viewer, "/pages/")
     assert names_in(html) == ["page_1", "page_2"]
-    assert "in the order the service lists them" in text(html)
+    assert "Pages, in the service’s order" in text(html)
     assert sorted_column(html) is None
-    assert "Search, filters and sorting look at the 2 pages seen here. Read all 900" in text(html)
+    assert "Search, filters, and sorting cover 2 of 900 pages. Load all 900" in text(html)
     assert len(far_end.sent) == 1
 
 
@@ -201,7 +201,7 @@ def test_of_more_than_an_address_shows_the_last_part_is_there_and_says_so(
     remember(*[numbered(number) for number in range(260)])
     address = load_more(as_viewer, "/pages/?q=number&show=200", "/pages/?q=number&after=200")
     assert address == "/pages/?q=number&after=200"
-    assert "201 to 250 of 260 that match" in text(get(as_viewer, address))
+    assert "201 to 250 of 260 matches" in text(get(as_viewer, address))
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_a_service_that_gives_no_more_than_a_part_at_once_starts_again_and_says_
     far_end.answer = answer
     for _ in range(2):
         html = get(as_viewer, "/pages/?show=100")
-        assert "This is the list from its start" in text(html)
+        assert "couldn’t continue this list, so it starts over" in text(html)
         assert "50 of 620 pages" in text(html)
 
 
@@ -236,7 +236,7 @@ def test_a_part_by_itself_is_a_page_that_says_where_it_is(
     far_end.answer = part_of(620)
     html = get(as_viewer, "/pages/?cursor=50&after=50")
     assert "51 to 100 of 620 pages" in text(html)
-    assert "From the start" in text(html)
+    assert "Back to start" in text(html)
 
 
 @pytest.mark.parametrize("status", [400, 404, 410, 422])
@@ -253,14 +253,14 @@ def test_a_refused_cursor_starts_again_and_says_so(
     headers = {"HX-Request": "true", "HX-Target": target} if target else {}
     response = as_viewer.get("/pages/?cursor=old&after=50", headers=headers)
     assert response.status_code == 200
-    assert "This is the list from its start" in text(response.content.decode())
+    assert "couldn’t continue this list, so it starts over" in text(response.content.decode())
     assert "1 of 1 page" in text(response.content.decode())
     assert response.get("HX-Retarget") == ("#results" if target else None)
 
 
 def test_more_without_a_cursor_is_said(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answers(200, json=wire.envelope(wire.page(), hasMore=True, totalCount=9))
-    assert "gives no way to ask for it" in get(as_viewer, "/pages/")
+    assert "returned no cursor to load them" in get(as_viewer, "/pages/")
 
 
 def test_an_odd_service_costs_words_and_not_the_list(as_viewer: Client, far_end: FarEnd) -> None:
@@ -271,7 +271,7 @@ def test_an_odd_service_costs_words_and_not_the_list(as_viewer: Client, far_end:
     far_end.answers(200, json=wire.envelope(bare, strange, broken))
     html = get(as_viewer, "/pages/")
     assert "1 item could not be read" in text(html)
-    assert text(html).count("Open to see") == 2
+    assert html.count('title="Not in the list response. Open the page to see it.">Unknown<') == 2
     assert "evaporated" in html
     assert "hologram" in html
     assert "/pages/a%252Fb%2520%253F%2523/" in html
@@ -280,7 +280,7 @@ def test_an_odd_service_costs_words_and_not_the_list(as_viewer: Client, far_end:
 
 def test_no_pages_at_all_is_said(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answers(200, json=wire.envelope())
-    assert "The service lists none" in get(as_viewer, "/pages/")
+    assert "The service returned no pages" in get(as_viewer, "/pages/")
 
 
 def test_a_search_is_answered_from_what_was_seen_without_a_call(
@@ -290,16 +290,16 @@ def test_a_search_is_answered_from_what_was_seen_without_a_call(
     html = get(as_viewer, "/pages/?q=number")
     assert "Page number 2" in html
     assert "Fleet telematics" not in html
-    assert "1 found in 2 of 240 pages" in text(html)
-    assert "Read the rest" in text(html)
+    assert "1 match. Searching 2 of 240 pages" in text(html)
+    assert "Load the rest" in text(html)
     assert far_end.sent == []
 
 
 def test_nothing_found_is_final_only_when_all_is_known(as_viewer: Client, far_end: FarEnd) -> None:
     remember(wire.page(), total=240)
-    assert "239 more were never seen here" in get(as_viewer, "/pages/?q=zebra")
+    assert "239 pages not loaded yet" in get(as_viewer, "/pages/?q=zebra")
     remember(wire.page(), total=1)
-    assert "All 1 pages were looked at" in get(as_viewer, "/pages/?q=zebra")
+    assert "Check the spelling or remove a filter." in get(as_viewer, "/pages/?q=zebra")
 
 
 def test_filters_are_counted_and_can_be_taken_away(as_viewer: Client, far_end: FarEnd) -> None:
@@ -317,7 +317,7 @@ def test_filters_are_counted_and_can_be_taken_away(as_viewer: Client, far_end: F
     links = [e.attributes["href"] for e in elements(html, "a")]
     assert "?status=odd&type=outbound" in links
     assert "?status=draft&status=odd" in links
-    assert "2 found in all 3 pages" in text(html)
+    assert "2 of 3 pages" in text(html)
 
 
 def test_pages_are_found_by_how_their_audiences_stand(as_viewer: Client, far_end: FarEnd) -> None:
@@ -326,9 +326,9 @@ def test_pages_are_found_by_how_their_audiences_stand(as_viewer: Client, far_end
     record_audiences("page_1", [audience(latestVersion=live, publishedVersion=live)])
     record_audiences("page_2", [audience(latestVersion=draft, publishedVersion=live)])
     html = get(as_viewer, "/pages/?standing=changed")
-    assert "1 found in all 3 pages" in text(html)
+    assert "1 of 3 pages" in text(html)
     assert "Page number 2" in text(html)
-    assert "Audiences: Changed since publish" in text(html)
+    assert "Audiences: Unpublished changes" in text(html)
     counts = get(as_viewer, "/pages/?q=number", target="f-standing")
     assert text(counts) == "2 0 1 0"
 
@@ -436,9 +436,9 @@ def test_reading_the_rest_asks_part_after_part_until_all_is_known(
         if not asking_on:
             break
         address = asking_on[0].attributes["hx-get"]
-    assert "Read 200 of 450 pages" in parts[0]
-    assert "Read 400 of 450 pages" in parts[1]
-    assert "1 found in all 450 pages" in parts[2]
+    assert "Loaded 200 of 450 pages" in parts[0]
+    assert "Loaded 400 of 450 pages" in parts[1]
+    assert "1 of 450 pages" in parts[2]
     assert response["HX-Retarget"] == "#results"
     assert len(far_end.sent) == 3
 
@@ -447,7 +447,7 @@ def test_reading_the_rest_works_by_links_alone(as_viewer: Client, far_end: FarEn
     far_end.answer = part_of(120)
     response = as_viewer.get("/pages/?q=number&read=0", follow=True)
     assert response.redirect_chain == [("/pages/?q=number", 302)]
-    assert "120 found in all 120 pages" in text(response.content.decode())
+    assert "120 of 120 pages" in text(response.content.decode())
 
 
 def test_reading_that_fails_half_way_says_so_and_can_go_on(
@@ -455,7 +455,7 @@ def test_reading_that_fails_half_way_says_so_and_can_go_on(
 ) -> None:
     far_end.fails(httpx.ReadTimeout)
     html = get(as_viewer, "/pages/?q=x&read=200&cursor=abc", target="coverage")
-    assert "Reading stopped after 200 pages" in text(html)
+    assert "Loading stopped after 200 pages" in text(html)
     assert "?q=x&read=200&cursor=abc" in [e.attributes["href"] for e in elements(html, "a")]
     assert "hx-trigger" not in html
 

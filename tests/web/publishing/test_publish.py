@@ -451,7 +451,7 @@ def test_no_answer_is_unknown_until_a_look_proves_it(
     assert "We don’t know if version 2 was published" in page
     assert "version 2 is still draft, live version 1" in page
     assert "Check now" in page
-    assert "Send again, same key" in page
+    assert "Retry with the same key" in page
 
 
 @pytest.mark.parametrize("unanswered", [*UNANSWERED, lambda _: garbage])

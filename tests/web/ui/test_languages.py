@@ -81,7 +81,7 @@ def test_numbers_and_days_follow_the_browser(
 ) -> None:
     assert f"{count} people" in shown(as_viewer, "/people/", header)
     listed = shown(as_viewer, "/pages/", header)
-    assert f"Read all {count}" in listed
+    assert f"Load all {count}" in listed
     assert day in listed
 
 

@@ -374,7 +374,7 @@ def test_the_audience_that_it_speaks_of_says_so_and_no_other(
     address = switched_on(as_administrator)
     arrive(address, {"event": "page.version.published", "audienceId": "another"})
     arrive(address, body | {"event": "form.submitted"})
-    said = "The service reported a publish at"
+    said = "Publish event received"
     assert said not in text(as_administrator.get(audience).content.decode())
     arrive(address, body)
     assert said in text(as_administrator.get(audience).content.decode())

@@ -11,7 +11,7 @@ from pydantic.alias_generators import to_camel
 
 from dashboard.web.ui.form_fields import SingleLineField
 
-_TOO_LONG = "%(show_value)s characters: %(limit_value)s is the most that can be typed here."
+_TOO_LONG = "%(show_value)s characters; the limit is %(limit_value)s."
 MAX_ROWS = 50
 """Rows that can be added to one list. Our choice: the spec gives no limit."""
 

@@ -78,14 +78,14 @@ class PageForm:
             for rows in form.row_lists:
                 if len(rows.forms) > MAX_ROWS:
                     message = (
-                        f"{rows.plural}: {number(len(rows.forms))} rows. {MAX_ROWS} is the most."
+                        f"{rows.plural}: {number(len(rows.forms))} rows; the limit is {MAX_ROWS}."
                     )
                     self.general_errors.append(FormError(message, form.path or rows.path))
         seen: dict[str, str] = {}
         for action in self.basics.rows["actions"]:
             action_id = str(action["action_id"].value()).strip()
             if action_id and action_id in seen:
-                action.add_error("action_id", f"{seen[action_id]} has this id already.")
+                action.add_error("action_id", f"{seen[action_id]} already uses this ID.")
             seen.setdefault(action_id, action.row_title)
 
     def request(self) -> PageRequest:

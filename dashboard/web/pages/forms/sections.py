@@ -33,7 +33,7 @@ class ActionForm(NestedForm):
     button_title = SingleLineField(label="Button title")
     purpose = SingleLineField(label="Purpose")
     action_type = SingleLineField(label="Type", mono=True)
-    action_id = SingleLineField(label="Action id", mono=True)
+    action_id = SingleLineField(label="Action ID", mono=True)
     url = LinkField(label="URL", full=True)
 
     def request(self) -> ActionRequest:
@@ -47,10 +47,10 @@ class LogoForm(NestedForm):
     noun = "Logo"
     plural = "Logos"
     inside = "image"
-    url = LinkField(label="Picture URL")
-    alt_text = SingleLineField(label="Alternative text")
-    file_id = SingleLineField(label="File id", mono=True)
-    asset_id = SingleLineField(label="Asset id", mono=True)
+    url = LinkField(label="Image URL")
+    alt_text = SingleLineField(label="Alt text")
+    file_id = SingleLineField(label="File ID", mono=True)
+    asset_id = SingleLineField(label="Asset ID", mono=True)
 
     def request(self) -> Logo:
         """Return the logo to send."""
@@ -79,7 +79,7 @@ class LinkForm(NestedForm):
     plural = "Links"
     text = SingleLineField(label="Text")
     url = LinkField(label="URL")
-    id = SingleLineField(label="Id", mono=True)
+    id = SingleLineField(label="ID", mono=True)
 
     def request(self) -> FooterLink:
         """Return the link to send."""
@@ -93,7 +93,7 @@ class GroupForm(NestedForm):
     plural = "Footer links"
     lists = {"links": LinkForm}
     title = SingleLineField(label="Group title")
-    id = SingleLineField(label="Group id", mono=True)
+    id = SingleLineField(label="Group ID", mono=True)
 
     def request(self) -> FooterLinkGroup:
         """Return the group to send."""
@@ -129,36 +129,38 @@ class BasicsForm(NestedForm):
         label="Name",
         full=True,
         required=True,
-        error_messages={"required": "Write a name."},
-        help_text="Operators see this in lists.",
+        error_messages={"required": "Enter a name."},
+        help_text="Shown in lists.",
     )
     page_type = forms.ChoiceField(
         label="Page type",
         choices=PAGE_TYPES,
         widget=forms.RadioSelect,
-        error_messages={"required": "Choose a type.", "invalid_choice": "Choose one of the five."},
+        error_messages={
+            "required": "Choose a type.",
+            "invalid_choice": "Choose one of the five types.",
+        },
     )
     brand_id = SingleLineField(
-        label="Brand id",
+        label="Brand ID",
         mono=True,
         required=True,
-        error_messages={"required": "Write the id of a brand."},
-        help_text="Brands of pages seen here are suggested.",
+        error_messages={"required": "Enter a brand ID."},
+        help_text="Suggested from existing pages.",
     )
     header_action_id = forms.ChoiceField(
         label="Header action",
         required=False,
         widget=forms.Select(attrs={"class": "input"}),
-        error_messages={"invalid_choice": "This is the id of none of the actions below."},
-        help_text="One of the actions below that have an id.",
+        error_messages={"invalid_choice": "No action below has this ID."},
+        help_text="Choose an action with an ID.",
     )
     page_context = MultiLineField(
         label="Context",
         rows=5,
         required=True,
-        error_messages={"required": "Write at least one character."},
-        help_text="What the page is for and how to speak. "
-        "Everyone who reads the page is written to from this.",
+        error_messages={"required": "Enter a context."},
+        help_text="Purpose and tone. Used for every audience.",
     )
 
     def __init__(self, typed: SubmittedData, **options: Any) -> None:
@@ -179,7 +181,7 @@ class MetadataForm(NestedForm):
     canonical_url = LinkField(label="Canonical URL")
     author = SingleLineField(label="Author")
     robots = CommaSeparatedField(label="Robots", mono=True)
-    theme_color = SingleLineField(label="Theme colour", mono=True)
+    theme_color = SingleLineField(label="Theme color", mono=True)
     og_title = SingleLineField(label="ogTitle")
     og_description = SingleLineField(label="ogDescription")
     og_site_name = SingleLineField(label="ogSiteName")
@@ -202,7 +204,7 @@ class MetadataForm(NestedForm):
         return [
             FieldGroup(label, [bound for bound in self if bound.name.startswith(start)])
             for label, start in (
-                ("Open Graph, for shared links", "og_"),
+                ("Open Graph (shared links)", "og_"),
                 ("Twitter card", "twitter_"),
             )
         ]
