@@ -44,8 +44,8 @@ ADDRESSES = {
     "searched by a word": "/pages/?q=page+1",
     "one status": "/pages/?status=draft",
     "sorted by name": "/pages/?sort=name",
-    "changed since publish": "/pages/?standing=changed",
-    "word, status, type, standing": "/pages/?q=page&status=draft&type=inbound&standing=not-live",
+    "changed since publish": "/pages/?flag=changed",
+    "word, status, type, flag": "/pages/?q=page&status=draft&type=inbound&flag=not-live",
     "find, for the palette": "/find/?q=audience+1",
     "overview": "/",
 }

@@ -130,7 +130,7 @@ def test_a_row_that_was_loaded_is_there_on_the_way_back_from_it(page: Page) -> N
     expect(page.locator("main").get_by_role("heading", level=1)).to_have_text(name)
     page.go_back()
     expect(rows.nth(52).locator("th a")).to_have_text(name)
-    expect(page.locator("#list-foot")).not_to_contain_text("Back to start")
+    expect(page.locator("#list-pagination")).not_to_contain_text("Back to start")
 
 
 def a_row_of_the_list(page: Page) -> Locator:
@@ -198,7 +198,7 @@ def test_what_audiences_are_filtered_by_is_there_after_a_reload_and_on_the_way_b
     expect(rows).to_have_count(10)
     page.get_by_role("combobox", name="Live status").select_option("live")
     page.get_by_role("searchbox", name="Filter audiences by name").fill("gmbh")
-    expect(page).to_have_url(re.compile(r"/\?q=gmbh&standing=live$"))
+    expect(page).to_have_url(re.compile(r"/\?q=gmbh&flag=live$"))
     expect(rows.filter(has_not_text=re.compile("gmbh", re.IGNORECASE))).to_have_count(0)
     found = rows.count()
     page.reload()

@@ -48,10 +48,10 @@ class OverrideRow:
     """One override, with its name on the wire."""
 
     name: str
-    here: Field
-    on_the_page: tuple[Action, ...]
+    override: Field
+    page_actions: tuple[Action, ...]
     """The page's own actions, for the override of an action's URL."""
-    is_address: bool
+    is_url: bool
 
 
 @dataclass(frozen=True)
@@ -93,9 +93,9 @@ def override_rows(audience: Audience, page: PageItem | None) -> list[OverrideRow
     return [
         OverrideRow(
             name=_wire_name(audience, name),
-            here=field_of(audience, name),
-            on_the_page=tuple(_actions_with_url(page)) if page and name == ACTION_URL else (),
-            is_address=name == ACTION_URL,
+            override=field_of(audience, name),
+            page_actions=tuple(_actions_with_url(page)) if page and name == ACTION_URL else (),
+            is_url=name == ACTION_URL,
         )
         for name in OVERRIDES
     ]

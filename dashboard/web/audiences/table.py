@@ -31,9 +31,9 @@ from dashboard.web.ui.tables import (
     unreadable_rows,
 )
 
-FIRST_PART = 10
+INITIAL_ROWS = 10
 """Rows at first: on a phone, the page's own fields come below them."""
-PART = 50
+ROWS_PER_STEP = 50
 """Rows that each step adds."""
 SORTS = ("name", "-latest", "-published")
 """The sortable columns, in the direction of the first click."""
@@ -66,17 +66,14 @@ class AudienceRow:
 
     @property
     def name_note(self) -> str:
-        """Whether the name is custom or missing; empty for the usual one."""
+        """The text below the name; empty if the computed name is shown."""
         audience = self.state.audience
         if not audience.name:
             return "Unnamed audience"
+        # The search covers the computed name, so a match has to show it.
+        if audience.computed_name and audience.computed_name != audience.name:
+            return f"Computed name: {audience.computed_name}"
         return "Custom name" if audience.name == audience.custom_name else ""
-
-    @property
-    def computed_name(self) -> str:
-        """The computed name if another is shown; the search covers it too."""
-        computed = self.state.audience.computed_name or ""
-        return computed if computed != self.name else ""
 
     @cached_property
     def words(self) -> str:
@@ -91,7 +88,7 @@ class AudienceRow:
         return self.state.latest.status if self.state.latest else NOT_GIVEN
 
     @cached_property
-    def standings(self) -> tuple[str, ...]:
+    def flags(self) -> tuple[str, ...]:
         """Its flags: those of AUDIENCE_FLAGS that apply."""
         state = self.state
         flags = {
@@ -127,7 +124,6 @@ class AudienceRowContext:
     audience_id: str
     name: str
     name_note: str
-    computed_name: str
     is_archived: bool
     is_new_page_agent: bool | None
     latest_id: str
@@ -145,63 +141,63 @@ class AudienceRowContext:
     in_progress_since: datetime | None
     """None if no date says so."""
     may_publish: bool
-    is_held_back: bool
-    """Whether publishing waits for the service to answer."""
+    is_disabled: bool
+    """Whether publishing is disabled until the service responds."""
 
 
 @dataclass(frozen=True)
 class AudienceQuery:
-    """Search, filters and sort order of the table: `?q= status= standing= sort= show=`."""
+    """Search, filters and sort order of the table: `?q= status= flag= sort= show=`."""
 
     words: str = ""
     status: str = ""
     """Of the latest version."""
-    standing: str = ""
+    flag: str = ""
     """One of AUDIENCE_FLAGS, or empty."""
     sort: str = ""
-    show: int = FIRST_PART
+    show: int = INITIAL_ROWS
 
     @classmethod
-    def of(cls, address: QueryDict) -> "AudienceQuery":
+    def from_params(cls, params: QueryDict) -> "AudienceQuery":
         """Parse the query string; unknown flags and sort orders are dropped."""
-        sort = address.get("sort", "")
-        standing = address.get("standing", "")
+        sort = params.get("sort", "")
+        flag = params.get("flag", "")
         return cls(
-            words=search_param(address),
-            status=clean_param(address.get("status", "")),
-            standing=standing if standing in AUDIENCE_FLAGS else "",
+            words=search_param(params),
+            status=clean_param(params.get("status", "")),
+            flag=flag if flag in AUDIENCE_FLAGS else "",
             sort=sort if sort in (*SORTS, *REVERSED_SORTS) else "",
-            show=max(int_param(address.get("show", "")), FIRST_PART),
+            show=max(int_param(params.get("show", "")), INITIAL_ROWS),
         )
 
     @property
-    def narrows(self) -> bool:
+    def is_filtered(self) -> bool:
         """Whether audiences are filtered out."""
-        return bool(self.words or self.status or self.standing)
+        return bool(self.words or self.status or self.flag)
 
     @property
-    def address(self) -> str:
+    def url(self) -> str:
         """The query string of this query."""
         params = {
             "q": self.words,
             "status": self.status,
-            "standing": self.standing,
+            "flag": self.flag,
             "sort": self.sort,
         }
         given: dict[str, Any] = {name: value for name, value in params.items() if value}
-        return "?" + urlencode(given | ({"show": self.show} if self.show > FIRST_PART else {}))
+        return "?" + urlencode(given | ({"show": self.show} if self.show > INITIAL_ROWS else {}))
 
     @property
-    def more_address(self) -> str:
+    def more_url(self) -> str:
         """The query string that shows more rows."""
-        return replace(self, show=self.show + PART).address
+        return replace(self, show=self.show + ROWS_PER_STEP).url
 
     @cached_property
     def headings(self) -> dict[str, Heading]:
         """The columns that can be sorted by: `name`, `latest`, `published`."""
 
         def sorted_by(sort: str) -> str:
-            return replace(self, sort=sort).address
+            return replace(self, sort=sort).url
 
         return {sort.removeprefix("-"): heading(self.sort, sort, sorted_by) for sort in SORTS}
 
@@ -211,13 +207,13 @@ class AudienceView:
     """What the table depends on besides the audiences."""
 
     page_id: str
-    address: str
+    url: str
     """The page's URL path."""
     query: AudienceQuery
     may_publish: bool
     is_page_archived: bool
-    is_held_back: bool
-    """Whether publishing waits for the service to answer."""
+    is_disabled: bool
+    """Whether publishing is disabled until the service responds."""
     last_publishes: tuple[tuple[tuple[str, str], Outcome], ...]
     """The outcome of our last publish of each version, by audience id and version id."""
 
@@ -227,22 +223,22 @@ class AudienceTable:
     """The rows to show, and how many there are."""
 
     query: AudienceQuery
-    address: str
+    url: str
     rows: tuple[AudienceRowContext, ...]
     matching: int
-    sent: int
+    returned: int
     """The number of audiences sent."""
     total: int
     """The number of audiences according to the service."""
     statuses: tuple[FilterOption, ...]
-    standings: tuple[FilterOption, ...]
+    flags: tuple[FilterOption, ...]
     unreadable: tuple[UnreadableItemRow, ...]
     """Items of the list that can't be parsed."""
 
     @property
-    def not_sent(self) -> int:
+    def not_returned(self) -> int:
         """The number of audiences that the service has, but did not send."""
-        return max(self.total - self.sent, 0)
+        return max(self.total - self.returned, 0)
 
     @property
     def hidden(self) -> int:
@@ -252,7 +248,7 @@ class AudienceTable:
     @property
     def next_count(self) -> int:
         """The number of rows that the next step adds."""
-        return min(PART, self.hidden)
+        return min(ROWS_PER_STEP, self.hidden)
 
 
 def audience_table(found: ListEnvelope[Audience], view: AudienceView) -> AudienceTable:
@@ -261,24 +257,22 @@ def audience_table(found: ListEnvelope[Audience], view: AudienceView) -> Audienc
     rows = [_audience_row(view, audience, publishes) for audience in found.items]
     named = _matching_words(rows, query.words)
     of_status = [row for row in named if query.status in ("", row.status)]
-    standing_so = [row for row in named if query.standing in ("", *row.standings)]
-    matching = [row for row in of_status if query.standing in ("", *row.standings)]
-    statuses = Counter(row.status for row in standing_so)
-    standings = Counter(flag for row in of_status for flag in row.standings)
+    of_flag = [row for row in named if query.flag in ("", *row.flags)]
+    matching = [row for row in of_status if query.flag in ("", *row.flags)]
+    statuses = Counter(row.status for row in of_flag)
+    flags = Counter(flag for row in of_status for flag in row.flags)
     return AudienceTable(
         query=query,
-        address=view.address,
+        url=view.url,
         rows=tuple(
-            _row_context(row, may_publish=view.may_publish, is_held_back=view.is_held_back)
+            _row_context(row, may_publish=view.may_publish, is_disabled=view.is_disabled)
             for row in _sorted(matching, query.sort)[: query.show]
         ),
         matching=len(matching),
-        sent=len(rows),
+        returned=len(rows),
         total=max(found.total_count, len(rows)),
         statuses=tuple(choices(VersionStatus, statuses, [query.status] if query.status else [])),
-        standings=tuple(
-            FilterOption(flag, standings[flag], flag == query.standing) for flag in AUDIENCE_FLAGS
-        ),
+        flags=tuple(FilterOption(flag, flags[flag], flag == query.flag) for flag in AUDIENCE_FLAGS),
         unreadable=unreadable_rows(found.unreadable),
     )
 
@@ -302,7 +296,7 @@ def last_outcomes(publishes: Iterable[Any]) -> tuple[tuple[tuple[str, str], Outc
     return tuple(outcomes.items())
 
 
-def _row_context(row: AudienceRow, *, may_publish: bool, is_held_back: bool) -> AudienceRowContext:
+def _row_context(row: AudienceRow, *, may_publish: bool, is_disabled: bool) -> AudienceRowContext:
     state = row.state
     latest, live = state.latest, state.live
     return AudienceRowContext(
@@ -310,7 +304,6 @@ def _row_context(row: AudienceRow, *, may_publish: bool, is_held_back: bool) -> 
         audience_id=state.audience_id,
         name=row.name,
         name_note=row.name_note,
-        computed_name=row.computed_name,
         is_archived=bool(state.audience.archived_at),
         is_new_page_agent=state.audience.is_new_page_agent,
         latest_id=latest.version_id if latest else "",
@@ -323,7 +316,7 @@ def _row_context(row: AudienceRow, *, may_publish: bool, is_held_back: bool) -> 
         is_in_progress=bool(state.in_flight or row.last_publish == Outcome.SENDING),
         in_progress_since=in_progress_since(state.in_flight),
         may_publish=may_publish,
-        is_held_back=is_held_back,
+        is_disabled=is_disabled,
     )
 
 
@@ -334,7 +327,7 @@ def audience_rows(audiences: Iterable[Audience], view: AudienceView) -> list[Aud
         _row_context(
             _audience_row(view, audience, publishes),
             may_publish=view.may_publish,
-            is_held_back=view.is_held_back,
+            is_disabled=view.is_disabled,
         )
         for audience in audiences
     ]

@@ -56,7 +56,7 @@ def audience_context(head: AudienceHead, *, may_fetch: bool) -> dict[str, Any]:
             "all": rows,
         },
         "published_by": _published_by(head),
-        "reported": last_publish_delivery(head.audience_id),
+        "last_delivery": last_publish_delivery(head.audience_id),
         "watch": version_poll(head, now=timezone.now()),
     }
 
@@ -78,7 +78,7 @@ def _poll_head(
         "is_poll": True,
         "is_new": params.get("was", watch.state) != watch.state,
         "published_by": SimpleLazyObject(lambda: _published_by(head)),
-        "reported": SimpleLazyObject(lambda: last_publish_delivery(head.audience_id)),
+        "last_delivery": SimpleLazyObject(lambda: last_publish_delivery(head.audience_id)),
     }
     return render_partial(request, "audiences/detail.html", context, parts=("head-poll",))
 

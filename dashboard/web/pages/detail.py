@@ -88,10 +88,11 @@ def curl_line(service_url: str, *segments: str) -> str:
 class LinkPreview:
     """How a link to a page may look elsewhere, judged from its metadata."""
 
-    address: str
+    site: str
+    """The site's name or a breadcrumb of the URL."""
     title: str
     description: str
-    picture: str = ""
+    image_url: str = ""
     """A URL for the user to open, never fetched automatically; "" if there is none."""
 
 
@@ -99,7 +100,7 @@ def search_result(metadata: MetadataRequest | None, *, title: str) -> LinkPrevie
     """Preview the page in a search engine's results (our choice: metadata, then the title)."""
     given = metadata or MetadataRequest()
     return LinkPreview(
-        address=_breadcrumb(given.canonical_url),
+        site=_breadcrumb(given.canonical_url),
         title=given.title or title,
         description=given.description or "",
     )
@@ -109,14 +110,14 @@ def social_card(metadata: MetadataRequest | None, *, title: str) -> LinkPreview:
     """Preview a shared link (our choice: Open Graph, Twitter, then the page's own metadata)."""
     given = metadata or MetadataRequest()
     return LinkPreview(
-        address=given.og_site_name or _breadcrumb(given.og_url or given.canonical_url),
+        site=given.og_site_name or _breadcrumb(given.og_url or given.canonical_url),
         title=given.og_title or given.twitter_title or given.title or title,
         description=given.og_description or given.twitter_description or "",
-        picture=next(filter(is_linkable, _picture_urls(given)), ""),
+        image_url=next(filter(is_linkable, _image_urls(given)), ""),
     )
 
 
-def _picture_urls(metadata: MetadataRequest) -> list[str]:
+def _image_urls(metadata: MetadataRequest) -> list[str]:
     if not isinstance(metadata, Metadata):
         return []
     return [url for url in (metadata.og_image_url, metadata.twitter_image_url) if url]

@@ -33,7 +33,7 @@ def rows(query: PageQuery) -> Iterator[Cells]:
         words=query.words,
         statuses=query.statuses,
         types=query.types,
-        flags=query.standings,
+        flags=query.flags,
         sort=query.sort,
     )
     for body, last_seen_at in records:

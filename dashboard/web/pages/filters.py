@@ -19,7 +19,7 @@ class PageFilters:
     query: PageQuery
     statuses: tuple[FilterOption, ...]
     types: tuple[FilterOption, ...]
-    standings: tuple[FilterOption, ...]
+    flags: tuple[FilterOption, ...]
     """Without counts."""
 
     @classmethod
@@ -42,6 +42,4 @@ def flag_options(query: PageQuery, *, counted: bool) -> list[FilterOption]:
     if counted:
         pages = find_pages(words=query.words, statuses=query.statuses, types=query.types)
         counts = count_flags(pages)
-    return [
-        FilterOption(flag, counts.get(flag), flag in query.standings) for flag in AUDIENCE_FLAGS
-    ]
+    return [FilterOption(flag, counts.get(flag), flag in query.flags) for flag in AUDIENCE_FLAGS]

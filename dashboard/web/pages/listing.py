@@ -37,7 +37,7 @@ PageCounts = tuple[Tally, Coverage]
 
 READ_SIZE = 200
 """Pages of one request when the rest of the list is loaded."""
-FILTER_FIELDS = {"status": "statuses", "type": "types", "standing": "standings"}
+FILTER_FIELDS = {"status": "statuses", "type": "types", "flag": "flags"}
 """The query parameter of each filter, and its field of PageQuery."""
 
 
@@ -53,7 +53,7 @@ class ListWindow:
     """The maximum number of rows."""
 
     @classmethod
-    def of(cls, params: QueryDict) -> "ListWindow":
+    def from_params(cls, params: QueryDict) -> "ListWindow":
         """Parse the query string."""
         return cls(
             cursor=params.get("cursor", ""),
@@ -62,7 +62,7 @@ class ListWindow:
         )
 
     @property
-    def is_first_part(self) -> bool:
+    def is_default(self) -> bool:
         """Whether it is the default window: a service that refuses it refuses the list."""
         return not self.cursor and self.size == PAGE_SIZE
 
@@ -74,73 +74,71 @@ class PageQuery:
     words: str = ""
     statuses: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
-    standings: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
     """Flags of its audiences: keys of AUDIENCE_FLAGS."""
     sort: str = ""
     """One of PAGE_SORTS, or empty."""
 
     @classmethod
-    def of(cls, params: QueryDict) -> "PageQuery":
-        """Parse `?q= status= type= standing= sort=`; unknown flags and sort orders are dropped."""
+    def from_params(cls, params: QueryDict) -> "PageQuery":
+        """Parse `?q= status= type= flag= sort=`; unknown flags and sort orders are dropped."""
         sort = params.get("sort", "")
         return cls(
             words=search_param(params),
             statuses=_list_param(params, "status"),
             types=_list_param(params, "type"),
-            standings=tuple(
-                flag for flag in _list_param(params, "standing") if flag in AUDIENCE_FLAGS
-            ),
+            flags=tuple(flag for flag in _list_param(params, "flag") if flag in AUDIENCE_FLAGS),
             sort=sort if sort in PAGE_SORTS else "",
         )
 
     @property
-    def narrows(self) -> bool:
+    def is_filtered(self) -> bool:
         """Whether pages are filtered out, so that the total counts matches."""
-        return bool(self.words or self.statuses or self.types or self.standings)
+        return bool(self.words or self.statuses or self.types or self.flags)
 
     @property
     def is_plain(self) -> bool:
         """Whether the service's own list can be shown."""
-        return not self.narrows and not self.sort
+        return not self.is_filtered and not self.sort
 
-    def address(self, **more: str | int) -> str:
+    def url(self, **more: str | int) -> str:
         """Return the query string of this query, such as `?q=fleet&status=draft`."""
         params = {
             "q": self.words,
             "status": self.statuses,
             "type": self.types,
-            "standing": self.standings,
+            "flag": self.flags,
             "sort": self.sort,
         }
         given = {name: value for name, value in (params | more).items() if value not in ("", ())}
         return "?" + urlencode(given, doseq=True)
 
     @property
-    def export_address(self) -> str:
+    def export_query(self) -> str:
         """The query string of its CSV export; empty for all pages."""
-        return self.address().removesuffix("?")
+        return self.url().removesuffix("?")
 
     @property
     def chips(self) -> list["Chip"]:
         """Every active filter, with the URL that removes it."""
-        chips = [Chip("words", self.words, replace(self, words="").address())] if self.words else []
+        chips = [Chip("words", self.words, replace(self, words="").url())] if self.words else []
         for kind, field_name in FILTER_FIELDS.items():
             chosen = getattr(self, field_name)
             for value in chosen:
                 rest: dict[str, Any] = {field_name: tuple(one for one in chosen if one != value)}
-                chips.append(Chip(kind, value, replace(self, **rest).address()))
+                chips.append(Chip(kind, value, replace(self, **rest).url()))
         return chips
 
     def tally(self) -> Tally:
         """Count the pages by status and type, with the other filters applied; one query."""
-        return tally_pages(words=self.words, flags=self.standings)
+        return tally_pages(words=self.words, flags=self.flags)
 
     @cached_property
     def headings(self) -> dict[str, Heading]:
         """The columns that can be sorted by: `name`, `type`, `status`, `audiences`, `updated`."""
 
         def sorted_by(sort: str) -> str:
-            return replace(self, sort=sort).address()
+            return replace(self, sort=sort).url()
 
         first = ("name", "type", "status", "-audiences", "-updated")
         return {sort.removeprefix("-"): heading(self.sort, sort, sorted_by) for sort in first}
@@ -148,12 +146,12 @@ class PageQuery:
 
 @dataclass(frozen=True)
 class Chip:
-    """An active filter; `address` is the list without it."""
+    """An active filter; `url` is the list without it."""
 
     kind: str
-    """`words`, `status`, `type` or `standing`."""
+    """`words`, `status`, `type` or `flag`."""
     value: str
-    address: str
+    url: str
 
 
 @dataclass(frozen=True)
@@ -164,12 +162,12 @@ class Pagination:
     """The number of the first row; 0 if the list starts with row 1."""
     shown: int
     total: int
-    narrows: bool
+    is_filtered: bool
     """Whether the total counts matches."""
     is_cut: bool
     unreadable: tuple[UnreadableItemRow, ...]
-    start_address: str
-    next_address: str
+    start_url: str
+    next_url: str
     next_count: int
     is_swapped: bool
     """Whether it replaces the pagination in the browser, along with added rows."""
@@ -184,7 +182,7 @@ class PageRows:
     """The number of pages in the list, or of matches."""
     before: int = 0
     """The number of rows before these."""
-    next_address: str = ""
+    next_url: str = ""
     """The query string of the next rows; empty if there are none."""
     is_cut: bool = False
     """Whether the service has more, but sent no cursor."""
@@ -210,11 +208,11 @@ class PageRows:
             first=0 if are_added or not self.before else self.before + 1,
             shown=self.shown,
             total=self.total,
-            narrows=query.narrows,
+            is_filtered=query.is_filtered,
             is_cut=self.is_cut,
             unreadable=unreadable_rows(self.unreadable),
-            start_address=query.address(),
-            next_address=self.next_address,
+            start_url=query.url(),
+            next_url=self.next_url,
             next_count=self.next_count,
             is_swapped=are_added,
         )
@@ -240,7 +238,7 @@ class PageRow:
     status: str | None
     audiences_count: int
     updated_at: str
-    trouble: FailedPublish | None
+    failed_publish: FailedPublish | None
 
 
 def build_rows(pages: list[PageItem]) -> list[PageRow]:
@@ -258,7 +256,7 @@ def build_rows(pages: list[PageItem]) -> list[PageRow]:
             status=page.status,
             audiences_count=page.audiences_count,
             updated_at=page.updated_at,
-            trouble=failed.get(page.page_id),
+            failed_publish=failed.get(page.page_id),
         )
         for page in pages
     ]
@@ -273,9 +271,7 @@ def service_rows(found: ListEnvelope[PageItem], *, before: int) -> PageRows:
         return rows
     if not found.next_cursor:
         return replace(rows, is_cut=True)
-    return replace(
-        rows, next_address=PageQuery().address(cursor=found.next_cursor, after=rows.shown)
-    )
+    return replace(rows, next_url=PageQuery().url(cursor=found.next_cursor, after=rows.shown))
 
 
 def ledger_rows(query: PageQuery, window: ListWindow, *, total: int) -> PageRows:
@@ -284,7 +280,7 @@ def ledger_rows(query: PageQuery, window: ListWindow, *, total: int) -> PageRows
         words=query.words,
         statuses=query.statuses,
         types=query.types,
-        flags=query.standings,
+        flags=query.flags,
         sort=query.sort,
         start=window.before,
         size=window.size,
@@ -298,7 +294,7 @@ def ledger_rows(query: PageQuery, window: ListWindow, *, total: int) -> PageRows
     )
     if rows.shown >= rows.total or not rows.items:
         return rows
-    return replace(rows, next_address=query.address(after=rows.shown))
+    return replace(rows, next_url=query.url(after=rows.shown))
 
 
 def read_window(window: ListWindow) -> tuple[ReadResult[PageRows], PageCounts]:
@@ -315,7 +311,7 @@ def read_window(window: ListWindow) -> tuple[ReadResult[PageRows], PageCounts]:
     except APIError as error:
         tally, coverage = count_all_pages()
         is_refused = isinstance(error, InvalidRequestError | NotFoundError)
-        if coverage.as_of is None or (is_refused and not window.is_first_part):
+        if coverage.as_of is None or (is_refused and not window.is_default):
             raise
         rows = ledger_rows(query, window, total=coverage.known)
         return ReadResult(rows, coverage.as_of, error), (tally, coverage)
@@ -325,7 +321,7 @@ def read_window(window: ListWindow) -> tuple[ReadResult[PageRows], PageCounts]:
         read = len(found.items)
         # If one more call completes the list, make it now.
         if coverage.missing and found.next_cursor and found.total_count - read <= READ_SIZE:
-            read = read_next_part(found.next_cursor, done=read).done
+            read = load_next_batch(found.next_cursor, done=read).done
             tally, coverage = count_all_pages()
         if coverage.is_exact:
             rows = ledger_rows(query, window, total=coverage.known)
@@ -344,12 +340,12 @@ class LoadProgress:
     error: APIError | None = None
 
     @property
-    def goes_on(self) -> bool:
+    def has_more(self) -> bool:
         """Whether the next part can be fetched at once."""
         return bool(self.cursor) and self.error is None
 
 
-def read_next_part(cursor: str, *, done: int) -> LoadProgress:
+def load_next_batch(cursor: str, *, done: int) -> LoadProgress:
     """Fetch and record the next part of the whole list.
 
     Loading ends if the service says so, or if a part is empty or repeats its own cursor.

@@ -19,7 +19,7 @@ FLAG_LABELS = {
 }
 
 
-def standing(value: str) -> str:
+def flag_label(value: str) -> str:
     """Return the label of an audience flag."""
     return FLAG_LABELS[value]
 

@@ -8,7 +8,7 @@ from dashboard.contract.metadata import FIELDS, Metadata
 
 LINKS = {name for name in FIELDS if name.endswith("Url")}
 
-_COLOUR = re.compile(r"#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})", re.IGNORECASE)
+_COLOR = re.compile(r"#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,10 @@ class MetadataField:
         return self.name in LINKS
 
     @property
-    def colour(self) -> str:
-        """A colour that is safe to render; empty if there is none."""
-        is_colour = self.name == "themeColor" and _COLOUR.fullmatch(str(self.value))
-        return str(self.value) if is_colour else ""
+    def color(self) -> str:
+        """A color that is safe to render; empty if there is none."""
+        is_color = self.name == "themeColor" and _COLOR.fullmatch(str(self.value))
+        return str(self.value) if is_color else ""
 
 
 def metadata_fields(metadata: Metadata | None) -> list[MetadataField]:

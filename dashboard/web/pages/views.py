@@ -42,7 +42,7 @@ from dashboard.web.pages.listing import (
     PageRows,
     build_rows,
     ledger_rows,
-    read_next_part,
+    load_next_batch,
     read_window,
 )
 from dashboard.web.ui.csv import csv_response
@@ -56,22 +56,22 @@ LIST = "pages/list.html"
 
 @require_GET
 def page_list(request: Request) -> HttpResponse:
-    """List pages: live by `?cursor=`, or from the ledger by `?q= status= type= standing= sort=`.
+    """List pages: live by `?cursor=`, or from the ledger by `?q= status= type= flag= sort=`.
 
     `show=` is the number of rows, if more than the default were loaded before.
     """
-    query, window = PageQuery.of(request.GET), ListWindow.of(request.GET)
-    if request.htmx.target == "f-standing":
-        menu = {"filters": {"standings": flag_options(query, counted=True)}}
-        return render_partial(request, LIST, menu, parts=("f-standing",))
+    query, window = PageQuery.from_params(request.GET), ListWindow.from_params(request.GET)
+    if request.htmx.target == "f-flag":
+        menu = {"filters": {"flags": flag_options(query, counted=True)}}
+        return render_partial(request, LIST, menu, parts=("f-flag",))
     if "read" in request.GET:
-        return _load_next_part(request, query)
+        return _load_next_batch(request, query)
     if not query.is_plain:
         return _show(request, _ledger_context(query, window))
     try:
         reading, counts = read_window(window)
     except (InvalidRequestError, NotFoundError):
-        if window.is_first_part:
+        if window.is_default:
             raise
         reading, counts = read_window(ListWindow())
         context = _list_context(query, reading, counts, restarted=True)
@@ -81,23 +81,23 @@ def page_list(request: Request) -> HttpResponse:
 
 @require_GET
 def page_export(request: Request) -> StreamingHttpResponse:
-    """Export all known pages that match `?q= status= type= standing= sort=` as CSV."""
-    rows = export.rows(PageQuery.of(request.GET))
+    """Export all known pages that match `?q= status= type= flag= sort=` as CSV."""
+    rows = export.rows(PageQuery.from_params(request.GET))
     return csv_response(f"pages-{timezone.localdate():%Y-%m-%d}.csv", export.COLUMNS, rows)
 
 
-def _load_next_part(request: Request, query: PageQuery) -> HttpResponse:
+def _load_next_batch(request: Request, query: PageQuery) -> HttpResponse:
     """Load one more part of the whole list; the browser repeats this until all are loaded."""
-    progress = read_next_part(
+    progress = load_next_batch(
         request.GET.get("cursor", ""), done=int_param(request.GET.get("read", ""))
     )
-    is_done = not (progress.goes_on or progress.error)
+    is_done = not (progress.has_more or progress.error)
     context = _ledger_context(query, ListWindow(), progress=None if is_done else progress)
     if not is_done:
         return _show(request, context)
     if request.htmx:
         return _show_all_results(request, context)
-    return redirect(context["whole_address"])
+    return redirect(context["list_url"])
 
 
 def _ledger_context(
@@ -125,11 +125,11 @@ def _list_context(
         "here": "pages",
         "query": query,
         "ordered": replace(query, sort=reading.value.sort),
-        "whole_address": reverse("page-list") + query.address().removesuffix("?"),
-        "read_address": query.address(read=done, cursor=cursor),
+        "list_url": reverse("page-list") + query.url().removesuffix("?"),
+        "load_url": query.url(read=done, cursor=cursor),
         "reading": reading,
-        "rows": reading.value,
-        "drawable": build_rows(reading.value.items),
+        "pages": reading.value,
+        "rows": build_rows(reading.value.items),
         "coverage": coverage,
         "filters": PageFilters.over(query, tally),
         "progress": progress,
@@ -138,12 +138,14 @@ def _list_context(
 
 
 def _show(request: Request, context: dict[str, Any]) -> HttpResponse:
-    foot = context["rows"].pagination(context["query"], are_added=request.htmx.target == "rows")
+    pagination = context["pages"].pagination(
+        context["query"], are_added=request.htmx.target == "rows"
+    )
     parts = ("results", "rows", "coverage")
-    response = render_partial(request, LIST, context | {"foot": foot}, parts=parts)
+    response = render_partial(request, LIST, context | {"pagination": pagination}, parts=parts)
     if request.htmx.target == "results":
         # A form sends its empty fields too: show the URL without them.
-        return replace_url(response, context["whole_address"])
+        return replace_url(response, context["list_url"])
     if request.htmx.target == "rows":
         return replace_url(response, _all_rows_url(request, context))
     return response
@@ -151,21 +153,21 @@ def _show(request: Request, context: dict[str, Any]) -> HttpResponse:
 
 def _all_rows_url(request: Request, context: dict[str, Any]) -> str:
     """Return the URL that shows all rows loaded so far, for Back and a reload."""
-    rows: PageRows = context["rows"]
-    shown = params_for_all_rows(request, ("cursor", "after"), rows.shown - rows.before)
-    return f"{cached_reverse('page-list')}{context['query'].address(**shown)}"
+    pages: PageRows = context["pages"]
+    shown = params_for_all_rows(request, ("cursor", "after"), pages.shown - pages.before)
+    return f"{cached_reverse('page-list')}{context['query'].url(**shown)}"
 
 
 def _show_all_results(request: Request, context: dict[str, Any]) -> HttpResponse:
     """Return all results, even if htmx requested a smaller partial."""
-    foot = context["rows"].pagination(context["query"], are_added=False)
-    response = render(request, f"{LIST}#results", context | {"foot": foot})
+    pagination = context["pages"].pagination(context["query"], are_added=False)
+    response = render(request, f"{LIST}#results", context | {"pagination": pagination})
     return reswap(retarget(response, "#results"), "outerHTML")
 
 
 @require_GET
 def page_detail(request: Request, page_id: str) -> HttpResponse:
-    """Show one page, and its audiences by `?q= status= standing= sort= show=`.
+    """Show one page, and its audiences by `?q= status= flag= sort= show=`.
 
     The partial of the audiences fetches the page only if the service does not list them: the page
     then tells whether it exists. While a version is in progress, the browser polls the partial
@@ -178,7 +180,7 @@ def page_detail(request: Request, page_id: str) -> HttpResponse:
     parts = ("audience-results",)
     is_whole = not wants_partial(request, parts)
     page = _page_context(request, read_page(page_id)) if is_whole else {}
-    query = AudienceQuery.of(request.GET)
+    query = AudienceQuery.from_params(request.GET)
     try:
         found = read_audiences(page_id, listing=listing, read_at=read_at)
         audiences = _audiences_context(request, page_id, found, query, page.get("page"))
@@ -195,8 +197,8 @@ def page_detail(request: Request, page_id: str) -> HttpResponse:
     if is_whole:
         return response
     # The filters survive a reload and Back.
-    address = reverse("page-detail", args=[page_id])
-    return replace_url(response, address + query.address.removesuffix("?"))
+    url = reverse("page-detail", args=[page_id])
+    return replace_url(response, url + query.url.removesuffix("?"))
 
 
 def _page_context(request: Request, reading: ReadResult[PageItem]) -> dict[str, Any]:
@@ -241,7 +243,7 @@ def _poll_rows(request: Request, page_id: str) -> HttpResponse:
         context["poll_error"] = error
     else:
         now = timezone.now()
-        view = _audience_view(request, page_id, audiences, AudienceQuery.of(request.GET))
+        view = _audience_view(request, page_id, audiences, AudienceQuery.from_params(request.GET))
         context["poll_error"] = audiences.error
         context["row_poll"] = next_poll(
             audience_rows(audiences.value.items, view),
@@ -263,10 +265,10 @@ def _audience_view(
     known = page or page_last_known(page_id)
     return AudienceView(
         page_id=page_id,
-        address=request.path,
+        url=request.path,
         query=query,
         may_publish=may(request, PUBLISH),
         is_page_archived=known is not None and known.status == PageStatus.ARCHIVED,
-        is_held_back=audiences.error is not None,
+        is_disabled=audiences.error is not None,
         last_publishes=last_outcomes(publishes_of_page(page_id)),
     )

@@ -20,9 +20,9 @@ FILTERS = (
     last_attempt,
     marked,
     pages.count_set,
+    pages.flag_label,
     pages.footer_link_count,
     pages.page_status,
-    pages.standing,
 )
 
 

@@ -10,24 +10,24 @@ from dashboard.ledger.queries.pages import NOT_GIVEN
 
 @dataclass(frozen=True)
 class Heading:
-    """A sortable column; `address` sorts by it, in reverse if it is the sort column already."""
+    """A sortable column; `url` sorts by it, in reverse if it is the sort column already."""
 
     direction: str
     """A value of `aria-sort`."""
-    address: str
+    url: str
 
 
-def heading(sort: str, first: str, address_of: Callable[[str], str]) -> Heading:
+def heading(sort: str, first: str, url_for: Callable[[str], str]) -> Heading:
     """Return the heading of the column that `first` sorts by; `-` before a name is descending.
 
-    `sort` is the current order, `address_of` returns the URL of another.
+    `sort` is the current order, `url_for` returns the URL of another.
     """
     column = first.removeprefix("-")
     opposite = column if first.startswith("-") else f"-{column}"
     if sort not in (first, opposite):
-        return Heading("none", address_of(first))
+        return Heading("none", url_for(first))
     direction = "descending" if sort.startswith("-") else "ascending"
-    return Heading(direction, address_of(opposite if sort == first else first))
+    return Heading(direction, url_for(opposite if sort == first else first))
 
 
 class UnreadableItemRow(NamedTuple):

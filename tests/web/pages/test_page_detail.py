@@ -69,7 +69,7 @@ def test_a_page_shows_every_part_of_it(as_viewer: Client, far_end: FarEnd) -> No
     assert "5 of 21 fields set" in shown
     assert "pages.example › fleet › regional" in shown
     assert "unheardOf" in shown
-    assert "Custom name" in shown
+    assert "Computed name: Brightwater Foods Group plc" in shown
 
 
 def test_a_page_makes_two_calls_and_few_queries(
@@ -260,7 +260,7 @@ def test_audiences_are_filtered_by_how_they_stand(as_viewer: Client, far_end: Fa
         wire.audience(audienceId="b", effectiveName="Written on", latestVersion=wire.version()),
         wire.audience(audienceId="c", effectiveName="Never live", publishedVersion=None),
     )
-    html = get(as_viewer, "/pages/page_1/?standing=changed", target="audience-results")
+    html = get(as_viewer, "/pages/page_1/?flag=changed", target="audience-results")
     assert "Written on" in html
     assert "Up to date" not in html
     assert "Showing 1 of 1 match" in text(html)

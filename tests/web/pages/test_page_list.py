@@ -325,11 +325,11 @@ def test_pages_are_found_by_how_their_audiences_stand(as_viewer: Client, far_end
     live, draft = wire.live_version(), wire.version()
     record_audiences("page_1", [audience(latestVersion=live, publishedVersion=live)])
     record_audiences("page_2", [audience(latestVersion=draft, publishedVersion=live)])
-    html = get(as_viewer, "/pages/?standing=changed")
+    html = get(as_viewer, "/pages/?flag=changed")
     assert "1 of 3 pages" in text(html)
     assert "Page number 2" in text(html)
     assert "Audiences: Unpublished changes" in text(html)
-    counts = get(as_viewer, "/pages/?q=number", target="f-standing")
+    counts = get(as_viewer, "/pages/?q=number", target="f-flag")
     assert text(counts) == "2 0 1 0"
 
 

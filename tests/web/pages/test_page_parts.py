@@ -47,7 +47,7 @@ def test_actions_come_by_their_index_and_those_without_last(indices: list[float 
 )
 def test_an_address_is_written_as_a_search_engine_does(url: str | None, shown: str) -> None:
     metadata = MetadataRequest(canonical_url=url)
-    assert search_result(metadata, title="Title").address == shown
+    assert search_result(metadata, title="Title").site == shown
 
 
 def test_a_social_card_takes_the_nearest_title() -> None:
@@ -63,10 +63,10 @@ def test_a_curl_line_is_one_word_however_odd_the_id() -> None:
 
 def test_a_heading_turns_round_and_comes_back() -> None:
     first = heading("", "-updated", str)
-    again = heading(first.address, "-updated", str)
-    assert (first.direction, first.address) == ("none", "-updated")
-    assert (again.direction, again.address) == ("descending", "updated")
-    assert heading("updated", "-updated", str).address == "-updated"
+    again = heading(first.url, "-updated", str)
+    assert (first.direction, first.url) == ("none", "-updated")
+    assert (again.direction, again.url) == ("descending", "updated")
+    assert heading("updated", "-updated", str).url == "-updated"
 
 
 NAMES = st.none() | st.sampled_from(["Åse", "brightwater", "Moor", ""])
