@@ -23,7 +23,7 @@ MAX_DRAFT_NAME = 200
 
 
 def save_draft(
-    person_id: int, key: str, typed: Mapping[str, str], *, name: str, operation_key: str
+    user_id: int, key: str, typed: Mapping[str, str], *, name: str, operation_key: str
 ) -> PageDraft | None:
     """Save the fields of a form, replacing its earlier draft.
 
@@ -36,7 +36,7 @@ def save_draft(
     if Operation.objects.filter(operation_key=operation_key, outcome=Outcome.ACCEPTED).exists():
         return None
     draft = PageDraft(
-        person_id=person_id,
+        person_id=user_id,
         key=key,
         operation_key=operation_key,
         name=name.replace("\0", "")[:MAX_DRAFT_NAME],
@@ -50,24 +50,22 @@ def save_draft(
             unique_fields=["person", "key"],
             update_fields=["operation_key", "name", "typed", "saved_at"],
         )
-        _delete_surplus(person_id)
+        _delete_surplus(user_id)
     return draft
 
 
-def list_drafts(person_id: int) -> QuerySet[PageDraft]:
+def list_drafts(user_id: int) -> QuerySet[PageDraft]:
     """Return a user's open drafts, newest first, without their fields."""
     accepted = Operation.objects.filter(outcome=Outcome.ACCEPTED).values("operation_key")
-    mine = PageDraft.objects.filter(
-        person_id=person_id, saved_at__gt=timezone.now() - DRAFT_LIFETIME
-    )
+    mine = PageDraft.objects.filter(person_id=user_id, saved_at__gt=timezone.now() - DRAFT_LIFETIME)
     return mine.exclude(operation_key__in=accepted).defer("typed")
 
 
-def get_draft(person_id: int, key: str) -> PageDraft | None:
+def get_draft(user_id: int, key: str) -> PageDraft | None:
     """Return one draft of a user, with its fields, or None."""
     if "\0" in key:  # PostgreSQL rejects NUL even in a filter.
         return None
-    return list_drafts(person_id).defer(None).filter(key=key).first()
+    return list_drafts(user_id).defer(None).filter(key=key).first()
 
 
 def draft_fields(draft: PageDraft) -> dict[str, str]:
@@ -76,14 +74,14 @@ def draft_fields(draft: PageDraft) -> dict[str, str]:
     return fields
 
 
-def delete_draft(person_id: int, key: str) -> bool:
+def delete_draft(user_id: int, key: str) -> bool:
     """Delete one draft of a user; return whether there was one."""
-    dropped, _ = PageDraft.objects.filter(person_id=person_id, key=key).delete()
-    return bool(dropped)
+    deleted, _ = PageDraft.objects.filter(person_id=user_id, key=key).delete()
+    return bool(deleted)
 
 
-def _delete_surplus(person_id: int) -> None:
-    mine = PageDraft.objects.filter(person_id=person_id)
+def _delete_surplus(user_id: int) -> None:
+    mine = PageDraft.objects.filter(person_id=user_id)
     newest = mine.values_list("pk", flat=True)[:MAX_DRAFTS]
     mine.exclude(pk__in=list(newest)).delete()
     mine.filter(saved_at__lt=timezone.now() - DRAFT_LIFETIME).delete()

@@ -23,24 +23,24 @@ BATCH_SIZE = 500
 
 @dataclass(frozen=True)
 class Prunable:
-    """The numbers of rows to delete or to empty."""
+    """The numbers of rows to delete or clear."""
 
     operations: int
     """Settled, other than publishes, each with its attempts."""
-    answers: int
-    """Bodies of responses to a publish."""
+    response_bodies: int
+    """Of publishes."""
 
 
 def prunable(before: datetime) -> Prunable:
     """Count what `prune` would delete that was settled before this time."""
-    return Prunable(_prunable_operations(before).count(), _prunable_answers(before).count())
+    return Prunable(_prunable_operations(before).count(), _prunable_responses(before).count())
 
 
 def prune(before: datetime) -> Prunable:
     """Delete it, and return how much that was. Safe while the dashboard or another prune runs."""
     return Prunable(
         _in_batches(_prunable_operations(before), lambda rows: rows.delete()),
-        _in_batches(_prunable_answers(before), lambda rows: rows.update(response_body="")),
+        _in_batches(_prunable_responses(before), lambda rows: rows.update(response_body="")),
     )
 
 
@@ -48,12 +48,12 @@ def _prunable_operations(before: datetime) -> QuerySet[Operation]:
     settled = Operation.objects.exclude(outcome__in=OPEN).exclude(
         kind=OperationKind.PUBLISH_VERSION
     )
-    # The operation tells that a draft was sent.
+    # The operation shows that a draft was sent.
     drafts = PageDraft.objects.exclude(operation_key="").values("operation_key")
     return settled.filter(settled_at__lt=before).exclude(operation_key__in=drafts).order_by()
 
 
-def _prunable_answers(before: datetime) -> QuerySet[Attempt]:
+def _prunable_responses(before: datetime) -> QuerySet[Attempt]:
     publishes = Operation.objects.filter(kind=OperationKind.PUBLISH_VERSION).exclude(
         outcome__in=OPEN
     )

@@ -24,42 +24,42 @@ document.addEventListener("htmx:afterSwap", ({ detail }) => {
 // The response to a row command replaces the form without what was typed meanwhile: put that back,
 // into the row's new position, with the focus.
 const TYPED_IN = "input:not([type=hidden]), select, textarea";
-let since = null;
+let typedMeanwhile = null;
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   const form = document.querySelector("form[data-page-form]");
-  const asked = detail.requestConfig?.formData;
-  since = null;
-  if (!form || !asked?.has("rows")) return;
+  const sent = detail.requestConfig?.formData;
+  typedMeanwhile = null;
+  if (!form || !sent?.has("rows")) return;
   const replaced = [...form.elements].filter((each) => detail.target.contains(each) && each.matches(TYPED_IN));
   const focused = replaced.find((each) => each === document.activeElement);
-  since = { command: asked.get("rows"), fields: replaced.filter((each) => differs(each, asked)), focused };
+  typedMeanwhile = { command: sent.get("rows"), fields: replaced.filter((each) => differs(each, sent)), focused };
 });
 document.addEventListener("htmx:afterSwap", ({ detail }) => {
   const form = document.querySelector("form[data-page-form]");
-  if (!since || !form) return;
-  const { command, fields, focused } = since;
-  since = null;
-  for (const field of fields) putBack(field, sameField(form, field, command));
+  if (!typedMeanwhile || !form) return;
+  const { command, fields, focused } = typedMeanwhile;
+  typedMeanwhile = null;
+  for (const field of fields) restore(field, sameField(form, field, command));
   const place = focused && sameField(form, focused, command);
-  if (place) stayAt(place, focused, form);
+  if (place) moveFocus(place, focused, form);
   // When the form's listeners are attached again: save what was put back.
-  const typeAgain = () => form.dispatchEvent(new Event("input", { bubbles: true }));
-  if (fields.length) detail.elt.addEventListener("htmx:afterSettle", typeAgain, { once: true });
+  const saveRestored = () => form.dispatchEvent(new Event("input", { bubbles: true }));
+  if (fields.length) detail.elt.addEventListener("htmx:afterSettle", saveRestored, { once: true });
 });
-function differs(field, asked) {
-  if (!isTicked(field)) return field.value !== asked.get(field.name);
-  return field.checked !== asked.getAll(field.name).includes(field.value);
+function differs(field, sent) {
+  if (!isCheckable(field)) return field.value !== sent.get(field.name);
+  return field.checked !== sent.getAll(field.name).includes(field.value);
 }
-function isTicked(field) {
+function isCheckable(field) {
   return ["checkbox", "radio"].includes(field.type);
 }
-function putBack(field, place) {
+function restore(field, place) {
   if (!place) return;
-  if (isTicked(field)) place.checked = field.checked;
+  if (isCheckable(field)) place.checked = field.checked;
   else place.value = field.value;
   place.closest("details")?.setAttribute("open", "");
 }
-function stayAt(place, focused, form) {
+function moveFocus(place, focused, form) {
   form.querySelector("[data-autofocus]")?.removeAttribute("data-autofocus");
   place.focus({ preventScroll: true });
   if (focused.selectionStart !== null) place.setSelectionRange?.(focused.selectionStart, focused.selectionEnd);
@@ -72,7 +72,7 @@ function sameField(form, field, command) {
   return name && (fields.find(named(name)) ?? fields.find(named(field.name)));
 }
 
-// The name of a field after a command of forms/rows.py; null if its row was removed.
+// The name of a field after a row command; null if its row was removed.
 function nameAfter(name, command) {
   const [verb, path = ""] = command.split(" ");
   const [, list, row] = path.match(/^(.*\.)(\d+)$/) ?? [];
@@ -90,56 +90,56 @@ function rowAfter(was, verb, row) {
 // Input during a request is not in it, so count: the inputs so far, those that each request
 // contains, and those saved. A row command saves the draft too.
 let typed = 0;
-let kept = 0;
-const takenAlong = new WeakMap();
+let saved = 0;
+const typedAtRequest = new WeakMap();
 document.addEventListener("input", ({ target }) => {
   if (formOf(target)) typed += 1;
 });
-document.addEventListener("htmx:beforeRequest", ({ detail }) => takenAlong.set(detail.xhr, typed));
+document.addEventListener("htmx:beforeRequest", ({ detail }) => typedAtRequest.set(detail.xhr, typed));
 document.addEventListener("htmx:afterRequest", ({ detail }) => {
   if (!detail.successful || !(isSave(detail) || detail.requestConfig.target.id === "page-form")) return;
-  kept = Math.max(kept, takenAlong.get(detail.xhr));
-  if (kept === typed) submitHeld();
+  saved = Math.max(saved, typedAtRequest.get(detail.xhr));
+  if (saved === typed) resumeSubmit();
 });
 document.addEventListener("visibilitychange", () => {
   const form = document.querySelector("form[data-page-form]");
-  if (!document.hidden || kept === typed || !form) return;
-  navigator.sendBeacon(document.getElementById("kept").getAttribute("hx-post"), new FormData(form));
+  if (!document.hidden || saved === typed || !form) return;
+  navigator.sendBeacon(document.getElementById("draft-status").getAttribute("hx-post"), new FormData(form));
 });
 function isSave({ requestConfig }) {
-  return requestConfig.elt.id === "kept";
+  return requestConfig.elt.id === "draft-status";
 }
 function save() {
-  htmx.trigger("#kept", "again");
+  htmx.trigger("#draft-status", "again");
 }
 
 // Without a response the browser would replace the form by its own error page: save the draft
 // before submitting, and do not submit if that fails.
-let held = null;
+let pendingSubmit = null;
 document.addEventListener("submit", (event) => {
-  if (!formOf(event.target) || kept === typed) return;
+  if (!formOf(event.target) || saved === typed) return;
   save();
   event.preventDefault();
-  held = { form: event.target, button: event.submitter };
+  pendingSubmit = { form: event.target, button: event.submitter };
 });
-function submitHeld() {
-  if (held?.form.isConnected) held.form.requestSubmit(held.button);
-  held = null;
+function resumeSubmit() {
+  if (pendingSubmit?.form.isConnected) pendingSubmit.form.requestSubmit(pendingSubmit.button);
+  pendingSubmit = null;
 }
 for (const failure of ["htmx:sendError", "htmx:timeout", "htmx:responseError"]) {
   document.addEventListener(failure, ({ detail }) => {
-    if (isSave(detail)) sayNotKept(failure === "htmx:responseError" ? "server error" : "no connection");
+    if (isSave(detail)) showSaveError(failure === "htmx:responseError" ? "server error" : "no connection");
   });
 }
-function sayNotKept(why) {
-  const said = document.createElement("span");
-  said.textContent = `Not saved: ${why}.${held ? " Nothing was sent." : ""}`;
+function showSaveError(reason) {
+  const message = document.createElement("span");
+  message.textContent = `Not saved: ${reason}.${pendingSubmit ? " Nothing was sent." : ""}`;
   // Announce it after a button was pressed, not while typing.
-  if (held) said.setAttribute("role", "alert");
-  document.getElementById("kept")?.replaceChildren(said);
-  held?.button?.removeAttribute("aria-busy");
-  held = null;
+  if (pendingSubmit) message.setAttribute("role", "alert");
+  document.getElementById("draft-status")?.replaceChildren(message);
+  pendingSubmit?.button?.removeAttribute("aria-busy");
+  pendingSubmit = null;
 }
 addEventListener("online", () => {
-  if (kept !== typed && document.getElementById("kept")) save();
+  if (saved !== typed && document.getElementById("draft-status")) save();
 });

@@ -115,7 +115,7 @@ def test_a_whole_page_is_created_though_the_session_ends_in_between(
     write_scripts(page)
     context.clear_cookies(name="sessionid")
     write_metadata(page)
-    expect(page.locator("#kept")).to_contain_text("You’re signed out")
+    expect(page.locator("#draft-status")).to_contain_text("You’re signed out")
     tab_to(page, SUBMIT)
     page.keyboard.press("Enter")
     sign_in_again(page)
@@ -296,7 +296,7 @@ def test_without_a_connection_nothing_is_sent_and_all_that_was_typed_stays(
     page: Page, context: BrowserContext, troubles: list[str]
 ) -> None:
     log_in(page, to=NEW)
-    line = page.locator("#kept")
+    line = page.locator("#draft-status")
     field(page, "name").press_sequentially("Typed on the train")
     expect(line).to_contain_text("Draft saved")
     context.set_offline(True)
@@ -333,9 +333,9 @@ def test_a_save_the_dashboard_fails_at_is_said_and_made_up_for_at_the_next_lette
     log_in(page, to=NEW)
     page.route("**/draft/", lambda route: route.fulfill(status=503), times=1)
     field(page, "name").press_sequentially("Typed")
-    expect(page.locator("#kept")).to_have_text("Not saved: server error.")
+    expect(page.locator("#draft-status")).to_have_text("Not saved: server error.")
     field(page, "name").press_sequentially(" on")
-    expect(page.locator("#kept")).to_contain_text("Draft saved")
+    expect(page.locator("#draft-status")).to_contain_text("Draft saved")
     troubles.clear()
 
 

@@ -85,7 +85,7 @@ def test_nobody_here_is_named_for_what_was_published_again_elsewhere(
         later = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
         service.moves_on("published", queuedAt=later)
     told = [
-        "By paula" in text(get(as_publisher, "audience-detail")),
+        "Published by paula" in text(get(as_publisher, "audience-detail")),
         "Published by paula." in text(get(as_publisher, "version-list")),
         "by paula" in text(shown(as_publisher, EARLIER)),
     ]

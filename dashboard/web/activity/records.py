@@ -18,8 +18,8 @@ class Exchange:
     """One attempt with the response to it."""
 
     attempt: Attempt
-    answer: Any
-    """The response's body: parsed JSON, or the text if it is no JSON; "" without a response."""
+    response: Any
+    """The body: parsed JSON, or the text if it isn't JSON; "" without a response."""
     is_json: bool
 
 
@@ -69,7 +69,7 @@ class Record:
         return self.attempts[-1] if self.attempts else None
 
     @property
-    def people(self) -> list[str]:
+    def actors(self) -> list[str]:
         """The names of who requested it and who retried it, in order; each once."""
         names = [self.operation.actor_name, *(attempt.actor_name for attempt in self.attempts)]
         return list(dict.fromkeys(names))
@@ -100,26 +100,26 @@ class Record:
 
     @property
     def is_keyed(self) -> bool:
-        """Whether it is sent with an idempotency key: publishing alone takes one (spec)."""
+        """Whether it takes an idempotency key: only publishing does (spec)."""
         return self.operation.kind == OperationKind.PUBLISH_VERSION
 
     @property
-    def makes_another(self) -> bool:
+    def may_duplicate(self) -> bool:
         """Whether a retry may create a second object."""
         return self.operation.kind == OperationKind.CREATE_PAGE
 
     @property
-    def may_send_again(self) -> bool:
+    def may_retry(self) -> bool:
         """Whether it may be retried: its outcome is unknown, and a created object was checked."""
         if self.operation.outcome != Outcome.UNKNOWN:
             return False
         checked_at, last = self.operation.checked_at, self.last
         is_checked = checked_at is not None and last is not None and checked_at > last.sent_at
-        return is_checked or not self.makes_another
+        return is_checked or not self.may_duplicate
 
     @property
-    def has_nothing_to_watch(self) -> bool:
-        """Whether it has no effect to watch: it was rejected or not sent."""
+    def has_no_effect(self) -> bool:
+        """Whether it was rejected or not sent."""
         return self.operation.outcome in (Outcome.REJECTED, Outcome.NOT_SENT)
 
     @property

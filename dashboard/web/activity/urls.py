@@ -9,5 +9,5 @@ urlpatterns = [
     path("export.csv", views.operation_export, name="operation-export"),
     path("<id:operation_key>/", views.operation_detail, name="operation-detail"),
     path("<id:operation_key>/check/", views.operation_check, name="operation-check"),
-    path("<id:operation_key>/send-again/", views.operation_send_again, name="operation-send-again"),
+    path("<id:operation_key>/send-again/", views.operation_retry, name="operation-send-again"),
 ]

@@ -57,8 +57,8 @@ def operation_list(request: Request) -> HttpResponse:
         "filters": filters,
         "total": matches.count(),
         "records": [record_of(operation) for operation in rows],
-        "next": rows[-1].operation_key if is_more else "",
-        "older": rest.count() - size if is_more else 0,
+        "next_key": rows[-1].operation_key if is_more else "",
+        "remaining": rest.count() - size if is_more else 0,
         "is_continued": last is not None,
         "kinds": OperationKind.choices,
         "outcomes": Outcome.choices,
@@ -133,20 +133,20 @@ def operation_check(request: Request, operation_key: str) -> HttpResponse:
 
 
 @require_POST
-def operation_send_again(request: Request, operation_key: str) -> HttpResponse:
+def operation_retry(request: Request, operation_key: str) -> HttpResponse:
     """Retry an operation of unknown outcome, with the same key and body."""
     expire_stale_attempts()
     operation = _operation(operation_key, for_request=request)
-    if not record_of(operation).may_send_again:
+    if not record_of(operation).may_retry:
         return _redirect_back(request, operation)
     if operation.kind == OperationKind.PUBLISH_VERSION:
-        return _publish_again(request, operation)
+        return _retry_publish(request, operation)
     if operation.kind == OperationKind.UPDATE_SUBSCRIPTION:
         return _redirect_back(request, resend_update(operation, actor=request.user))
     return _redirect_back(request, resend(operation, actor=request.user))
 
 
-def _publish_again(request: Request, operation: Operation) -> HttpResponse:
+def _retry_publish(request: Request, operation: Operation) -> HttpResponse:
     """Retry a publish; ask for confirmation first if it may undo what went live since."""
     operation, review = review_again(operation)
     shown, typed = request.POST.get("shown", ""), request.POST.get("number", "")

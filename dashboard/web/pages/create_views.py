@@ -51,28 +51,30 @@ def page_create(request: Request) -> HttpResponse:
     """Show the form (new, `?from=` a page or `?draft=`), save it, check it, create the page."""
     if request.method != "POST":
         return _continue_draft(request) if DRAFT_FIELD in request.GET else _show_new(request)
-    if "throw_away" in request.POST:
-        return delete_typed_draft(request)
+    if "discard" in request.POST:
+        return discard_draft(request)
     typed = typed_page(request.POST)
     if "left" in request.POST:
         return _check_field(request, typed)
     if "rows" in request.POST:
         focus = edit_rows(BasicsForm, typed.basics, request.POST["rows"])
-        kept = save_form(ticket_for(request), typed, request.POST)
-        return _show(request, PageForm(typed, submitted=False), focus=focus, kept=kept)
+        draft_result = save_form(ticket_for(request), typed, request.POST)
+        return _show(
+            request, PageForm(typed, submitted=False), focus=focus, draft_result=draft_result
+        )
     return _submit(request, PageForm(typed, submitted=True), typed)
 
 
 def _submit(request: Request, form: PageForm, typed: TypedPage) -> HttpResponse:
     """Check the whole form, and create the page if it is valid."""
-    kept = save_form(ticket_for(request), typed, request.POST)
+    draft_result = save_form(ticket_for(request), typed, request.POST)
     if not form.is_valid():
-        return _show(request, form, status=422, kept=kept)
+        return _show(request, form, status=422, draft_result=draft_result)
     if "check" in request.POST:
-        return _show(request, form, found_nothing=True, kept=kept)
-    if objection := _missing_confirmation(request):
-        form.general_errors.append(objection)
-        return _show(request, form, status=422, kept=kept)
+        return _show(request, form, is_checked=True, draft_result=draft_result)
+    if error := _missing_confirmation(request):
+        form.general_errors.append(error)
+        return _show(request, form, status=422, draft_result=draft_result)
     return _create(request, form)
 
 
@@ -90,7 +92,7 @@ def _continue_draft(request: Request) -> HttpResponse:
         return redirect("page-create")
     form = PageForm(resumed.typed, submitted=False)
     ticket = new_ticket(request.user, resumed.draft.key)
-    return _show(request, form, draft=resumed.draft, ticket=ticket, lost=resumed.lost)
+    return _show(request, form, draft=resumed.draft, ticket=ticket, unresolved=resumed.unresolved)
 
 
 def _check_field(request: Request, typed: TypedPage) -> HttpResponse:
@@ -135,7 +137,7 @@ def _create(request: Request, form: PageForm) -> HttpResponse:
     if result.error and result.operation.outcome != Outcome.UNKNOWN:
         form.add_api_error(result.error)
         return _show(request, form, status=422)
-    return _show(request, form, lost=result.operation, error=result.error, status=502)
+    return _show(request, form, unresolved=result.operation, error=result.error, status=502)
 
 
 def _show_recorded(request: Request, form: PageForm, operation: Operation) -> HttpResponse:
@@ -147,7 +149,7 @@ def _show_recorded(request: Request, form: PageForm, operation: Operation) -> Ht
         case Outcome.REJECTED | Outcome.NOT_SENT:
             return _show(request, form, sent_before=operation, status=409)
         case Outcome.UNKNOWN:
-            return _show(request, form, lost=operation, status=409)
+            return _show(request, form, unresolved=operation, status=409)
     return redirect("operation-detail", operation.operation_key)
 
 
@@ -155,8 +157,8 @@ def _show_key_conflict(request: Request, form: PageForm, operation: Operation) -
     """Show that the key is in use, and the user's own open operation with it. Sends nothing."""
     form.general_errors.append(FormError(KEY_IN_USE))
     is_mine = operation.kind == OperationKind.CREATE_PAGE and operation.actor_id == request.user.pk
-    lost = operation if is_mine and operation.is_open else None
-    return _show(request, form, lost=lost, status=409)
+    unresolved = operation if is_mine and operation.is_open else None
+    return _show(request, form, unresolved=unresolved, status=409)
 
 
 def _redirect_created(request: Request, operation: Operation) -> HttpResponse:
@@ -172,8 +174,10 @@ def _missing_confirmation(request: Request) -> FormError | None:
         return FormError(
             "Not sent: the form had no operation key. It has one now; press Create page to retry."
         )
-    if AFTER_FIELD in request.POST and "looked" not in request.POST:
-        return FormError("Check the newest pages first, then confirm that you did.", "looked")
+    if AFTER_FIELD in request.POST and "checked_newest" not in request.POST:
+        return FormError(
+            "Check the newest pages first, then confirm that you did.", "checked_newest"
+        )
     return None
 
 
@@ -182,7 +186,7 @@ def _show(
     form: PageForm,
     *,
     status: int = 200,
-    lost: Operation | None = None,
+    unresolved: Operation | None = None,
     **extra: Any,
 ) -> HttpResponse:
     form.focus_row(extra.get("focus", ""))
@@ -195,8 +199,8 @@ def _show(
         "brands": list_brands(),
         "operation_key": unused_operation_key(key),
         "ticket": ticket.signed(),
-        "after": lost.operation_key if lost else request.POST.get(AFTER_FIELD, ""),
-        "lost": lost,
+        "after": unresolved.operation_key if unresolved else request.POST.get(AFTER_FIELD, ""),
+        "unresolved": unresolved,
         "search_result": search_result(form.typed_metadata, title=form.typed_name),
         "social_card": social_card(form.typed_metadata, title=form.typed_name),
         **extra,
@@ -213,26 +217,26 @@ def page_draft(request: Request) -> HttpResponse:
     try:
         ticket = read_ticket(request.POST)
     except (RequestDataTooBig, TooManyFieldsSent):
-        context: dict[str, Any] = {"kept": DraftSaveResult(too_long=True)}
+        context: dict[str, Any] = {"draft_result": DraftSaveResult(too_long=True)}
         return render(request, "pages/form/_save_status.html", context)
-    if ticket is None or not User.objects.filter(pk=ticket.person_id, is_active=True).exists():
+    if ticket is None or not User.objects.filter(pk=ticket.user_id, is_active=True).exists():
         # htmx would follow a redirect, and put a whole page in place of one line.
         message = HttpResponse("Not saved: this form has expired or isn’t yours.")
         return message if request.htmx else redirect_to_login(reverse("page-create"))
     typed = typed_page(request.POST)
     form = PageForm(typed, submitted=False)
     context = {
-        "kept": save_form(ticket, typed, request.POST),
-        "is_signed_out": request.user.pk != ticket.person_id,
+        "draft_result": save_form(ticket, typed, request.POST),
+        "is_signed_out": request.user.pk != ticket.user_id,
         "search_result": search_result(form.typed_metadata, title=form.typed_name),
         "social_card": social_card(form.typed_metadata, title=form.typed_name),
     }
     return render(request, "pages/form/draft_saved.html", context)
 
 
-def delete_typed_draft(request: Request) -> HttpResponse:
+def discard_draft(request: Request) -> HttpResponse:
     """Delete a draft at its user's request, and redirect to a new form."""
-    key = request.POST["throw_away"]
+    key = request.POST["discard"]
     if draft := get_draft(request.user.pk, key):
         messages.success(request, f"Discarded draft “{draft.name or 'Unnamed draft'}”.")
         delete_draft(request.user.pk, key)

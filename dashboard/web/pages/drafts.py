@@ -33,15 +33,15 @@ _TICKET_MAX_AGE = timedelta(days=30)
 class Ticket:
     """The user and the key of a draft."""
 
-    person_id: int
+    user_id: int
     key: str
 
     def signed(self) -> str:
         """Return the signed text for the form's hidden field."""
-        return signing.dumps([self.person_id, self.key], salt=_SALT)
+        return signing.dumps([self.user_id, self.key], salt=_SALT)
 
     @property
-    def address(self) -> str:
+    def url(self) -> str:
         """The URL at which the user continues the draft."""
         return f"{reverse('page-create')}?{DRAFT_FIELD}={self.key}"
 
@@ -60,7 +60,7 @@ class DraftInProgress:
 
     draft: PageDraft
     typed: TypedPage
-    lost: Operation | None
+    unresolved: Operation | None
 
 
 def new_ticket(user: User, key: str = "") -> Ticket:
@@ -71,31 +71,31 @@ def new_ticket(user: User, key: str = "") -> Ticket:
 def read_ticket(data: Mapping[str, Any]) -> Ticket | None:
     """Return the ticket of a submitted form, or None if it is invalid or expired."""
     try:
-        person_id, key = signing.loads(
+        user_id, key = signing.loads(
             str(data.get(DRAFT_FIELD, "")), salt=_SALT, max_age=_TICKET_MAX_AGE
         )
     except (signing.BadSignature, ValueError):
         return None
-    return Ticket(person_id, key)
+    return Ticket(user_id, key)
 
 
 def ticket_for(request: Request) -> Ticket:
     """Return the ticket of a submitted form, or a new one if it has none of this user's."""
     ticket = read_ticket(request.POST)
-    is_mine = ticket is not None and ticket.person_id == request.user.pk
+    is_mine = ticket is not None and ticket.user_id == request.user.pk
     return ticket if ticket and is_mine else new_ticket(request.user)
 
 
 def save_form(ticket: Ticket, typed: TypedPage, data: Mapping[str, Any]) -> DraftSaveResult:
     """Save what was typed as a draft; delete the draft if the form is blank."""
     if is_blank(typed):
-        delete_draft(ticket.person_id, ticket.key)
+        delete_draft(ticket.user_id, ticket.key)
         return DraftSaveResult()
     fields = as_submitted(typed) | {AFTER_FIELD: str(data.get(AFTER_FIELD, ""))}
     name = typed.basics.fields.get("name", "")
     try:
         draft = save_draft(
-            ticket.person_id, ticket.key, fields, name=name, operation_key=read_operation_key(data)
+            ticket.user_id, ticket.key, fields, name=name, operation_key=read_operation_key(data)
         )
     except ValueError:
         return DraftSaveResult(too_long=True)
@@ -108,16 +108,16 @@ def save_posted_form(request: HttpRequest) -> Ticket | None:
     Returns its ticket, or None if the request is not such a form.
     """
     ticket = read_ticket(request.POST) if request.method == "POST" else None
-    if ticket is None or not User.objects.filter(pk=ticket.person_id, is_active=True).exists():
+    if ticket is None or not User.objects.filter(pk=ticket.user_id, is_active=True).exists():
         return None
     save_form(ticket, typed_page(request.POST), request.POST)
     return ticket
 
 
 def is_background_request(request: HttpRequest) -> bool:
-    """Return whether the form sent this by itself while a user types: it must not navigate."""
+    """Return whether the form sent this in the background: the response must not navigate."""
     is_htmx = bool(getattr(request, "htmx", None))
-    return is_htmx and ("left" in request.POST or request.POST.get("rows") == "look")
+    return is_htmx and ("left" in request.POST or request.POST.get("rows") == "refresh")
 
 
 def resume(user: User, key: str) -> DraftInProgress | None:
@@ -128,5 +128,7 @@ def resume(user: User, key: str) -> DraftInProgress | None:
     fields = draft_fields(draft)
     keys = (draft.operation_key, fields.get(AFTER_FIELD, ""))
     operations = map(operation_by_key, keys)
-    lost = next((operation for operation in operations if operation and operation.is_open), None)
-    return DraftInProgress(draft, typed_page(fields), lost)
+    unresolved = next(
+        (operation for operation in operations if operation and operation.is_open), None
+    )
+    return DraftInProgress(draft, typed_page(fields), unresolved)

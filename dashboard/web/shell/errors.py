@@ -103,13 +103,13 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
         return incomplete(request)
     if ticket and is_background_request(request):
         return HttpResponse(status=204)
-    if ticket and ticket.person_id == request.user.pk:
+    if ticket and ticket.user_id == request.user.pk:
         messages.warning(
             request, "You signed in anew since this form was drawn. Nothing was sent yet."
         )
-        return _to_page(request, ticket.address)
+        return _to_page(request, ticket.url)
     if ticket and not request.user.is_authenticated:
-        login = redirect_to_login(ticket.address, resolve_url(settings.LOGIN_URL))
+        login = redirect_to_login(ticket.url, resolve_url(settings.LOGIN_URL))
         return _to_page(request, login.url)
     what_to_do = (
         "It was drawn for another person. What was typed is kept as a draft of theirs."

@@ -95,7 +95,7 @@ class LoginRequiredMiddleware(auth_middleware.LoginRequiredMiddleware):
             messages.warning(request, SIGNED_OUT)
         elif request.method == "GET" and htmx:
             messages.info(request, SIGNED_OUT_MEANWHILE)
-        page = ticket.address if ticket else _page_of(request)
+        page = ticket.url if ticket else _page_of(request)
         login = redirect_to_login(page, resolve_url(settings.LOGIN_URL))
         return HttpResponseClientRedirect(login.url) if htmx else login
 

@@ -318,7 +318,7 @@ def test_after_an_unknown_outcome_a_look_comes_before_a_second_try(
     html = as_publisher.post(NEW, second).content.decode()
     assert "Check the newest pages first" in problems(html)
     assert len(bodies(far_end)) == 1
-    assert as_publisher.post(NEW, second | {"looked": "1"}).status_code == 302
+    assert as_publisher.post(NEW, second | {"checked_newest": "1"}).status_code == 302
     assert len(bodies(far_end)) == 2
 
 
@@ -419,7 +419,7 @@ def test_rows_change_places(as_publisher: Client, far_end: FarEnd) -> None:
 def test_a_strange_command_changes_nothing(
     as_publisher: Client, far_end: FarEnd, command: str
 ) -> None:
-    before = values(rows(as_publisher, "look"))
+    before = values(rows(as_publisher, "refresh"))
     after = values(rows(as_publisher, command))
     for name in ("operation_key", "draft", "csrfmiddlewaretoken"):
         del before[name], after[name]
@@ -430,17 +430,17 @@ def test_htmx_gets_the_form_alone_and_the_choices_alone(
     as_publisher: Client, far_end: FarEnd
 ) -> None:
     assert "<h1" not in rows(as_publisher, "add scripts", target="page-form")
-    choices = rows(as_publisher, "look", target="header-action")
+    choices = rows(as_publisher, "refresh", target="header-action")
     assert "Book a call (book)" in choices
     assert "Context" not in choices
-    previews = rows(as_publisher, "look", target="previews")
+    previews = rows(as_publisher, "refresh", target="previews")
     assert "title 4, description 0 characters" in text(previews)
     assert "Brand ID" not in previews
 
 
 def test_a_list_takes_no_more_rows_than_it_can(as_publisher: Client, far_end: FarEnd) -> None:
     full = typed(**{f"scripts.{n}.name": str(n) for n in range(50)})
-    assert "Limit of 50 reached" in text(rows(as_publisher, "look", full))
+    assert "Limit of 50 reached" in text(rows(as_publisher, "refresh", full))
     assert "scripts.50.name" not in values(rows(as_publisher, "add scripts", full))
 
 

@@ -123,7 +123,7 @@ def test_a_draft_gone_on_with_stays_the_same_draft(as_publisher: Client, far_end
 def test_a_draft_can_be_thrown_away(as_publisher: Client, far_end: FarEnd) -> None:
     save(as_publisher, drawn(as_publisher) | {"name": "No use"})
     [link] = offered(as_publisher)
-    response = as_publisher.post(NEW, {"throw_away": link.partition("=")[2]}, follow=True)
+    response = as_publisher.post(NEW, {"discard": link.partition("=")[2]}, follow=True)
     assert "Discarded draft “No use”." in text(response.content.decode())
     assert offered(as_publisher) == []
 
@@ -136,7 +136,7 @@ def test_nobody_is_shown_the_draft_of_another(as_publisher: Client, far_end: Far
     html = other.get(link, follow=True).content.decode()
     assert "Private words" not in html
     assert "Draft not found" in text(html)
-    other.post(NEW, {"throw_away": link.partition("=")[2]})
+    other.post(NEW, {"discard": link.partition("=")[2]})
     assert offered(as_publisher) == [link]
 
 
@@ -174,7 +174,7 @@ def test_a_row_asked_for_by_htmx_after_the_session_ended_leads_to_the_log_in_and
     assert response["HX-Redirect"].startswith("/accounts/login/?next=/pages/new/%3Fdraft%3D")
 
 
-@pytest.mark.parametrize("asks", [{"left": "name"}, {"rows": "look"}])
+@pytest.mark.parametrize("asks", [{"left": "name"}, {"rows": "refresh"}])
 @pytest.mark.parametrize("has_cookie", [True, False])
 def test_what_the_form_asks_by_itself_never_leaves_the_page(
     far_end: FarEnd, paula: User, asks: dict[str, str], has_cookie: bool

@@ -44,7 +44,7 @@ class Command(BaseCommand):
         self.stdout.write(
             f"{verb}, of what was settled before {before:%Y-%m-%d %H:%M} UTC: "
             f"operations with all their attempts: {found.operations}; "
-            f"answers to publishes, which stay on record: {found.answers}."
+            f"answers to publishes, which stay on record: {found.response_bodies}."
         )
 
 

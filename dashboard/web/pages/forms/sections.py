@@ -166,7 +166,7 @@ class BasicsForm(NestedForm):
     def __init__(self, typed: SubmittedData, **options: Any) -> None:
         """Offer the typed actions as header action."""
         super().__init__(typed, **options)
-        self.fields["brand_id"].widget.attrs["list"] = "brands-seen"
+        self.fields["brand_id"].widget.attrs["list"] = "brand-suggestions"
         choice = self.fields["header_action_id"]
         assert isinstance(choice, forms.ChoiceField)  # noqa: S101  # for the type checker
         choice.choices = [("", "None"), *_typed_actions(typed)]
