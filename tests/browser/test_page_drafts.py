@@ -39,7 +39,7 @@ def write_whole(
 
 def choose_once_it_is_looked_at(page: Page) -> None:
     """Ask for the list of the actions typed, as no script makes it, and choose the third."""
-    tab_to(page, "button[name=rows][value=look]", back=True)
+    tab_to(page, "button[name=rows][value=refresh]", back=True)
     page.keyboard.press("Enter")
     page.locator("option[value='act-c']").wait_for(state="attached")
     page.wait_for_load_state()
