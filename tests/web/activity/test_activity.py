@@ -1,4 +1,4 @@
-"""Activity: every operation, what was sent and answered, and what can still be done about it."""
+"""Activity: every operation with its requests, responses, check and retry."""
 
 import csv
 import io
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.django_db
 
 
 def operation(actor: User, key: str, **differs: Any) -> Operation:
-    """Put a publish of version 2 on record, as it was answered."""
+    """Record a publish of version 2 with its result."""
     ending = differs.pop(
         "ending", AttemptResult(Outcome.ACCEPTED, response_body='{"status": "queued"}')
     )
@@ -86,15 +86,13 @@ def keys_in(html: str) -> list[str]:
 # The list
 
 
-def test_it_says_what_was_asked_by_whom_of_what_and_how_it_ended(
-    as_viewer: Client, paula: User
-) -> None:
+def test_a_row_shows_operation_user_target_and_outcome(as_viewer: Client, paula: User) -> None:
     operation(paula, "k1")
     page = text(shown(as_viewer))
     assert "paula Publish version 2 Brightwater Foods Succeeded" in page
 
 
-def test_nothing_on_record_has_a_sentence(as_viewer: Client) -> None:
+def test_an_empty_log_says_so(as_viewer: Client) -> None:
     assert "No operations yet" in text(shown(as_viewer))
 
 
@@ -120,7 +118,7 @@ def test_the_newest_come_first(as_viewer: Client, paula: User) -> None:
         ("target=%00", ["webhook", "page", "publish"]),
     ],
 )
-def test_the_filters_are_in_the_address(
+def test_the_filters_are_in_the_url(
     query: str, keys: list[str], as_viewer: Client, paula: User, ada: User
 ) -> None:
     operation(paula, "publish", at=datetime(2026, 2, 28, 23, 59, tzinfo=UTC))
@@ -142,7 +140,7 @@ def test_the_first_and_the_last_day_are_days_in_every_time_zone(
     assert [line["operation key"] for line in exported(as_viewer, f"?since={since}")] == keys
 
 
-def test_no_match_is_said_with_a_way_back(as_viewer: Client, paula: User) -> None:
+def test_no_match_says_so_with_a_way_back(as_viewer: Client, paula: User) -> None:
     operation(paula, "k1")
     assert "No operations match these filters" in text(shown(as_viewer, "/activity/?actor=nobody"))
 
@@ -163,7 +161,7 @@ def test_the_rest_is_loaded_without_a_gap_or_a_repeat(as_viewer: Client, paula: 
     assert len(set(found)) == 120
 
 
-def test_what_was_loaded_is_in_the_address_and_comes_back(as_viewer: Client, paula: User) -> None:
+def test_loaded_rows_are_in_the_url_and_come_back(as_viewer: Client, paula: User) -> None:
     moment = timezone.now()
     for number in range(320):
         operation(paula, f"k{number:03}", at=moment - timedelta(minutes=number))
@@ -171,8 +169,8 @@ def test_what_was_loaded_is_in_the_address_and_comes_back(as_viewer: Client, pau
     for rows in (100, 150, 200):
         headers = {"HX-Request": "true", "HX-Target": "more"}
         headers["HX-Current-URL"] = f"http://testserver{shown_at}"
-        asked = f"/activity/?kind=publish_version&after={last}"
-        shown_at = as_viewer.get(asked, headers=headers)["HX-Replace-Url"]
+        url = f"/activity/?kind=publish_version&after={last}"
+        shown_at = as_viewer.get(url, headers=headers)["HX-Replace-Url"]
         assert shown_at == f"/activity/?kind=publish_version&show={rows}"
         keys = keys_in(shown(as_viewer, shown_at))
         assert len(keys) == rows
@@ -192,7 +190,9 @@ def test_fifty_rows_cost_no_more_queries_than_one(
         shown(as_viewer)
 
 
-def test_what_a_killed_process_left_is_found_by_looking(as_viewer: Client, paula: User) -> None:
+def test_an_operation_of_a_killed_process_is_shown_as_unknown(
+    as_viewer: Client, paula: User
+) -> None:
     operation(paula, "k1", ending=None)
     assert "In progress" in text(shown(as_viewer))
     Attempt.objects.update(sent_at=timezone.now() - timedelta(minutes=5))
@@ -201,7 +201,7 @@ def test_what_a_killed_process_left_is_found_by_looking(as_viewer: Client, paula
     assert "interrupted: Pressroom was stopped before the response" in detail
 
 
-def test_what_was_interrupted_is_shown_as_unknown_without_a_write(
+def test_an_interrupted_operation_is_shown_as_unknown_without_a_write(
     as_publisher: Client, paula: User, far_end: FarEnd
 ) -> None:
     far_end.fails(httpx.ConnectError)
@@ -222,7 +222,7 @@ def test_what_was_interrupted_is_shown_as_unknown_without_a_write(
     assert Operation.objects.get().outcome == Outcome.SENDING
 
 
-def test_the_next_change_writes_down_that_it_is_unknown(paula: User) -> None:
+def test_the_next_change_records_that_it_is_unknown(paula: User) -> None:
     operation(paula, "k1", ending=None)
     Attempt.objects.update(sent_at=timezone.now() - timedelta(minutes=5))
     new_page(paula, "k2")
@@ -230,9 +230,7 @@ def test_the_next_change_writes_down_that_it_is_unknown(paula: User) -> None:
 
 
 @pytest.mark.parametrize("command", [["prune", "--older-than=30"], ["crawl", "-v0"]])
-def test_a_job_writes_down_that_it_is_unknown(
-    command: list[str], paula: User, far_end: FarEnd
-) -> None:
+def test_a_job_records_that_it_is_unknown(command: list[str], paula: User, far_end: FarEnd) -> None:
     far_end.answers(200, json=wire.envelope())
     operation(paula, "k1", ending=None)
     Attempt.objects.update(sent_at=timezone.now() - timedelta(minutes=5))
@@ -243,7 +241,7 @@ def test_a_job_writes_down_that_it_is_unknown(
 # One
 
 
-def test_one_shows_what_was_sent_and_what_came_back(as_viewer: Client, paula: User) -> None:
+def test_an_operation_shows_its_request_and_response(as_viewer: Client, paula: User) -> None:
     operation(paula, "k1", ending=REFUSED)
     page = text(shown(as_viewer, "/activity/k1/"))
     assert "POST /v0/pages/page_1/audiences/aud_1/versions/ver_2/publish" in page
@@ -261,7 +259,7 @@ def next_part(client: Client, page: str) -> str:
     return shown(client, poll_in(page)["hx-get"], **headers)
 
 
-def test_one_that_is_being_sent_is_followed_until_it_is_settled(
+def test_an_operation_being_sent_is_polled_until_it_is_settled(
     as_viewer: Client, paula: User
 ) -> None:
     sending = operation(paula, "k1", ending=None)
@@ -278,12 +276,12 @@ def test_one_that_is_being_sent_is_followed_until_it_is_settled(
     assert "hx-trigger" not in poll_in(part)
 
 
-def test_one_that_is_settled_is_not_polled(as_viewer: Client, paula: User) -> None:
+def test_a_settled_operation_is_not_polled(as_viewer: Client, paula: User) -> None:
     operation(paula, "k1")
     assert "hx-get" not in poll_in(shown(as_viewer, "/activity/k1/"))
 
 
-def test_one_that_was_interrupted_is_shown_as_unknown_and_polled_no_more(
+def test_an_interrupted_operation_is_shown_as_unknown_and_no_longer_polled(
     as_publisher: Client, paula: User
 ) -> None:
     operation(paula, "k1", ending=None)
@@ -296,7 +294,9 @@ def test_one_that_was_interrupted_is_shown_as_unknown_and_polled_no_more(
     assert "hx-get" not in poll_in(shown(as_publisher, "/activity/k1/"))
 
 
-def test_one_that_stays_sending_is_not_polled_for_ever(as_viewer: Client, paula: User) -> None:
+def test_an_operation_that_stays_sending_is_not_polled_forever(
+    as_viewer: Client, paula: User
+) -> None:
     operation(paula, "k1", ending=None)
     page = shown(as_viewer, "/activity/k1/")
     for _ in range(MAX_POLLS):
@@ -304,7 +304,7 @@ def test_one_that_stays_sending_is_not_polled_for_ever(as_viewer: Client, paula:
     assert "hx-get" not in poll_in(page)
 
 
-def test_a_row_that_opens_gets_its_exchange_alone(as_viewer: Client, paula: User) -> None:
+def test_a_row_that_opens_gets_only_its_exchange(as_viewer: Client, paula: User) -> None:
     operation(paula, "k1")
     headers = {"HX-Request": "true", "HX-Target": "exchange-1"}
     page = shown(as_viewer, "/activity/k1/", **headers)
@@ -313,7 +313,7 @@ def test_a_row_that_opens_gets_its_exchange_alone(as_viewer: Client, paula: User
 
 
 @pytest.mark.parametrize("outcome", [Outcome.NOT_SENT, Outcome.REJECTED])
-def test_a_publish_that_is_over_without_effect_is_retried_and_not_watched(
+def test_a_publish_without_effect_offers_a_retry_and_no_progress(
     outcome: Outcome, as_publisher: Client, paula: User
 ) -> None:
     operation(paula, "k1", ending=AttemptResult(outcome, "Stopped."))
@@ -324,22 +324,24 @@ def test_a_publish_that_is_over_without_effect_is_retried_and_not_watched(
     assert "View publish" not in text(page)
 
 
-def test_who_may_not_publish_is_not_offered_to_retry(as_viewer: Client, paula: User) -> None:
+def test_a_viewer_is_not_offered_to_retry(as_viewer: Client, paula: User) -> None:
     operation(paula, "k1", ending=AttemptResult(Outcome.NOT_SENT, "Stopped."))
     assert "Retry" not in text(shown(as_viewer, "/activity/k1/"))
 
 
-def test_what_was_not_sent_is_not_said_to_be_sent(as_publisher: Client, paula: User) -> None:
+def test_an_operation_that_was_not_sent_is_not_shown_as_sent(
+    as_publisher: Client, paula: User
+) -> None:
     operation(paula, "k1", ending=AttemptResult(Outcome.NOT_SENT, "Stopped."))
     answer = text(shown(as_publisher, "/activity/k1/")).split("Response", 1)[1]
     assert "nothing reached the service" in answer
     assert "sent" not in answer.replace("Not sent", "").replace("Nothing was sent", "").lower()
 
 
-def test_what_the_service_said_is_text(as_viewer: Client, paula: User) -> None:
-    said = "<script>alert(1)</script>"
-    operation(paula, "k1", ending=AttemptResult(Outcome.REJECTED, said, 500, said))
-    assert said not in shown(as_viewer, "/activity/k1/")
+def test_a_message_of_the_service_is_never_markup(as_viewer: Client, paula: User) -> None:
+    message = "<script>alert(1)</script>"
+    operation(paula, "k1", ending=AttemptResult(Outcome.REJECTED, message, 500, message))
+    assert message not in shown(as_viewer, "/activity/k1/")
 
 
 def test_a_webhook_is_shown_before_and_after(as_viewer: Client, ada: User) -> None:
@@ -351,7 +353,7 @@ def test_a_webhook_is_shown_before_and_after(as_viewer: Client, ada: User) -> No
     assert "https://hooks.example/in" in page
 
 
-def test_an_operation_that_is_none_is_not_found(as_viewer: Client) -> None:
+def test_an_unknown_operation_is_not_found(as_viewer: Client) -> None:
     assert as_viewer.get("/activity/none/").status_code == 404
 
 
@@ -385,7 +387,7 @@ def exported(client: Client, query: str = "") -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(answer.getvalue().decode("utf-8-sig"))))
 
 
-def test_the_export_has_all_that_is_filtered_and_runs_nothing(
+def test_the_export_has_all_matches_and_no_formulas(
     as_viewer: Client, paula: User, ada: User
 ) -> None:
     operation(paula, "k1", target=Target("page_1", "aud_1", "ver_2", 2, target_name="=1+1"))
@@ -397,7 +399,7 @@ def test_the_export_has_all_that_is_filtered_and_runs_nothing(
     assert lines[0]["request body"] == '{"operationKey": "k1"}'
 
 
-def test_who_sent_it_again_is_on_record_in_the_list_the_filter_and_the_file(
+def test_the_user_of_a_retry_is_in_the_list_the_filter_and_the_file(
     as_viewer: Client, paula: User
 ) -> None:
     lost = operation(paula, "k1", ending=LOST)
@@ -416,7 +418,7 @@ def test_who_sent_it_again_is_on_record_in_the_list_the_filter_and_the_file(
     assert line["user"] == "paula"
 
 
-def test_who_sent_twice_has_one_line(as_viewer: Client, paula: User) -> None:
+def test_a_user_who_retried_has_one_line(as_viewer: Client, paula: User) -> None:
     attempt = begin_retry(operation(paula, "k1", ending=LOST), actor=paula)
     assert attempt is not None
     assert len(exported(as_viewer, "?actor=paula")) == 1
@@ -443,26 +445,26 @@ def test_a_page_that_is_among_the_newest_was_created(
 
 
 def made(page_id: str, minutes_ago: int) -> dict[str, Any]:
-    """Return a page of the words that `new_page` asks for."""
+    """Return a page with the content that `new_page` requests."""
     words = {"name": "Fleet", "brandId": "brand_1", "pageContext": "Lorries."}
     at = timezone.now() - timedelta(minutes=minutes_ago)
     return wire.page(pageId=page_id, createdAt=at.isoformat(), **words)
 
 
-def test_one_page_of_two_lost_requests_of_the_same_words_settles_neither(
+def test_one_page_of_two_equal_unresolved_requests_settles_neither(
     as_publisher: Client, paula: User, far_end: FarEnd
 ) -> None:
     for key in ("k1", "k2"):
         new_page(paula, key, ending=LOST)
     far_end.answers(200, json=wire.envelope(made("page_new", 0)))
     for key in ("k2", "k1"):
-        said = text(settle(as_publisher, "check", key))
-        assert "with the id page_new, but another request of the same words is open too" in said
+        message = text(settle(as_publisher, "check", key))
+        assert "with the id page_new, but another request of the same words is open too" in message
     assert set(Operation.objects.values_list("outcome", flat=True)) == {Outcome.UNKNOWN}
 
 
 @pytest.mark.parametrize("keys", [("k1", "k2"), ("k2", "k1")])
-def test_two_pages_of_two_lost_requests_are_each_one_s_own(
+def test_two_pages_of_two_unresolved_requests_settle_both(
     keys: tuple[str, str], as_publisher: Client, paula: User, far_end: FarEnd
 ) -> None:
     now = timezone.now()
@@ -501,7 +503,7 @@ def test_another_page_proves_nothing(
     assert Operation.objects.get().outcome == Outcome.UNKNOWN
 
 
-def test_a_page_is_sent_again_only_after_a_look(
+def test_a_page_is_retried_only_after_a_check(
     as_publisher: Client, paula: User, far_end: FarEnd
 ) -> None:
     new_page(paula, "k1", ending=LOST)
@@ -524,7 +526,7 @@ def test_a_page_is_sent_again_only_after_a_look(
         (False, None, Outcome.UNKNOWN),
     ],
 )
-def test_a_webhook_that_became_what_was_asked_for_is_settled(
+def test_a_webhook_with_the_requested_values_is_settled(
     now: bool, before: Any, outcome: Outcome, ada: User, far_end: FarEnd
 ) -> None:
     webhook(ada, "k1", before=before, ending=LOST)
@@ -534,7 +536,7 @@ def test_a_webhook_that_became_what_was_asked_for_is_settled(
     assert Operation.objects.get().outcome == outcome
 
 
-def test_a_webhook_is_sent_again_as_it_was(
+def test_a_webhook_update_is_retried_with_the_same_body(
     as_administrator: Client, ada: User, far_end: FarEnd
 ) -> None:
     webhook(ada, "k1", ending=LOST)
@@ -543,7 +545,7 @@ def test_a_webhook_is_sent_again_as_it_was(
     assert [request.content for request in far_end.sent] == [b"{}", b'{"active":false}']
 
 
-def test_a_look_that_gets_no_answer_says_so(
+def test_a_check_without_a_response_says_so(
     as_administrator: Client, ada: User, far_end: FarEnd
 ) -> None:
     webhook(ada, "k1", ending=LOST)
@@ -551,7 +553,7 @@ def test_a_look_that_gets_no_answer_says_so(
     assert "nothing could be seen. The service did not answer" in settle(as_administrator, "check")
 
 
-def test_what_is_settled_is_not_sent_again(
+def test_a_settled_operation_is_not_retried(
     as_publisher: Client, paula: User, far_end: FarEnd
 ) -> None:
     operation(paula, "k1")
@@ -561,7 +563,7 @@ def test_what_is_settled_is_not_sent_again(
 
 
 @pytest.mark.parametrize("how", ["check", "send-again"])
-def test_who_may_not_do_it_may_not_settle_it(
+def test_only_users_who_may_do_it_may_settle_it(
     how: str, as_viewer: Client, paula: User, ada: User, far_end: FarEnd
 ) -> None:
     operation(paula, "k1", ending=LOST)

@@ -1,4 +1,4 @@
-"""Sending again: what went on since is read first, and not undone unasked."""
+"""Retries: the target is read first, and later changes are not undone."""
 
 import re
 from typing import Any
@@ -43,7 +43,7 @@ def publish(client: Client, version_id: str, **typed: str) -> None:
 
 @pytest.fixture
 def lost(as_publisher: Client, service: PublishingService) -> str:
-    """Publishing version 2 was cut off, with this key; version 3 is live since."""
+    """The key of an interrupted publish of version 2; version 3 has gone live since."""
     service.way = fails(httpx.ReadError, carried_out=False)
     publish(as_publisher, "ver_2")
     service.way = accepts
@@ -53,7 +53,7 @@ def lost(as_publisher: Client, service: PublishingService) -> str:
     return Operation.objects.get(version_id="ver_2").operation_key
 
 
-def test_what_would_replace_a_newer_version_asks_for_its_number(
+def test_a_retry_that_would_replace_a_newer_version_requires_its_number(
     as_publisher: Client, service: PublishingService, lost: str
 ) -> None:
     answer = as_publisher.post(f"/activity/{lost}/send-again/")
@@ -66,7 +66,7 @@ def test_what_would_replace_a_newer_version_asks_for_its_number(
     assert "Live now Version 3" in page
 
 
-def test_the_number_typed_sends_it_with_its_own_key(
+def test_the_typed_number_retries_with_the_same_key(
     as_publisher: Client, service: PublishingService, lost: str
 ) -> None:
     again = f"/activity/{lost}/send-again/"
@@ -80,14 +80,14 @@ def test_the_number_typed_sends_it_with_its_own_key(
     assert service.keys[-1] == lost
 
 
-def test_htmx_is_asked_in_the_dialog(as_publisher: Client, lost: str) -> None:
+def test_htmx_gets_the_confirmation_in_the_dialog(as_publisher: Client, lost: str) -> None:
     answer = as_publisher.post(f"/activity/{lost}/send-again/", {"from": "publish"}, headers=DIALOG)
     page = answer.content.decode()
     assert page.strip().startswith("<dialog")
     assert '<input type="hidden" name="from" value="publish">' in page
 
 
-def test_a_look_that_proves_it_was_done_sends_nothing(
+def test_a_retry_sends_nothing_if_the_publish_proves_done(
     as_publisher: Client, service: PublishingService
 ) -> None:
     service.way = answers(500)
@@ -99,7 +99,7 @@ def test_a_look_that_proves_it_was_done_sends_nothing(
     assert service.keys == [key]
 
 
-def test_nothing_is_sent_again_while_nothing_can_be_read(
+def test_nothing_is_retried_while_nothing_can_be_read(
     as_publisher: Client, far_end: FarEnd, lost: str
 ) -> None:
     far_end.fails(httpx.ConnectError)
@@ -120,85 +120,85 @@ def webhooks(far_end: FarEnd) -> WebhookService:
     return made
 
 
-def switch(client: Client, active: str) -> None:
-    """Press the switch and say yes where it asks."""
+def set_active(client: Client, active: str) -> None:
+    """Press the switch, and confirm."""
     data = {"active": active, "confirmed": "1", "operation_key": str(uuid4())}
     client.post("/webhooks/whs_1/active/", data)
 
 
 @pytest.fixture
 def cut_off(as_administrator: Client, webhooks: WebhookService) -> str:
-    """Switching off was cut off with this key, and never carried out."""
+    """The key of an interrupted update to turn off, which had no effect."""
     webhooks.way = cut(carried_out=False)
-    switch(as_administrator, "off")
+    set_active(as_administrator, "off")
     webhooks.way = webhook_service.accepts
     webhooks.changes.clear()
     return Operation.objects.get().operation_key
 
 
-def sent_again(client: Client, key: str) -> str:
+def resend(client: Client, key: str) -> str:
     return text(client.post(f"/activity/{key}/send-again/", follow=True).content.decode())
 
 
-def test_a_webhook_that_is_as_it_was_gets_the_change_again(
+def test_an_unchanged_webhook_gets_the_update_again(
     as_administrator: Client, webhooks: WebhookService, cut_off: str
 ) -> None:
-    assert "Update webhook: Succeeded." in sent_again(as_administrator, cut_off)
+    assert "Update webhook: Succeeded." in resend(as_administrator, cut_off)
     assert webhooks.changes == [{"active": False}]
 
 
-def test_what_was_changed_there_and_back_since_is_not_undone(
+def test_an_update_changed_back_from_here_is_not_undone(
     as_administrator: Client, webhooks: WebhookService, cut_off: str
 ) -> None:
-    switch(as_administrator, "off")
-    switch(as_administrator, "on")
-    page = sent_again(as_administrator, cut_off)
+    set_active(as_administrator, "off")
+    set_active(as_administrator, "on")
+    page = resend(as_administrator, cut_off)
     assert "not retried: active is now true; a later update changed it too" in page
     assert webhooks.held["active"] is True
 
 
 @pytest.mark.parametrize(
-    ("before", "said"),
+    ("before", "message"),
     [
         ({"url": "https://old.example"}, 'it was "https://old.example"'),
         (None, "its earlier value is unknown"),
     ],
 )
-def test_what_was_changed_at_the_service_since_is_shown_and_not_overwritten(
-    before: Any, said: str, as_administrator: Client, webhooks: WebhookService, cut_off: str
+def test_a_later_change_at_the_service_is_shown_and_not_overwritten(
+    before: Any, message: str, as_administrator: Client, webhooks: WebhookService, cut_off: str
 ) -> None:
     body = {"url": "https://new.example"}
     Operation.objects.update(body_sent=body, before=before)
-    page = sent_again(as_administrator, cut_off)
-    assert f'url is now "https://hooks.example/in"; {said}' in page
+    page = resend(as_administrator, cut_off)
+    assert f'url is now "https://hooks.example/in"; {message}' in page
     assert webhooks.changes == []
 
 
-def test_what_was_changed_there_and_back_outside_is_not_undone(
+def test_an_update_changed_back_elsewhere_is_not_undone(
     as_administrator: Client, webhooks: WebhookService, cut_off: str
 ) -> None:
     webhooks.held |= {"updatedAt": "2026-03-12T15:00:00Z"}
-    page = sent_again(as_administrator, cut_off)
+    page = resend(as_administrator, cut_off)
     assert "not retried: its fields are unchanged, but updatedAt isn’t" in page
     assert "it was changed and changed back" in page
     assert webhooks.changes == []
 
 
-def test_a_service_that_moves_updated_at_when_it_is_read_proves_nothing(
+def test_an_updated_at_that_changes_with_every_read_proves_nothing(
     as_administrator: Client, webhooks: WebhookService, cut_off: str
 ) -> None:
     def moves(of: WebhookService, request: httpx.Request) -> httpx.Response:
         return httpx.Response(200, json=of.held | {"updatedAt": f"2026-03-12T15:0{of.reads}:00Z"})
 
     webhooks.reading = moves
-    assert "Update webhook: Succeeded." in sent_again(as_administrator, cut_off)
+    assert "Update webhook: Succeeded." in resend(as_administrator, cut_off)
 
 
-def test_another_field_that_was_changed_since_is_in_nobody_s_way(
+def test_a_later_change_of_another_field_does_not_prevent_the_retry(
     as_administrator: Client, webhooks: WebhookService, cut_off: str
 ) -> None:
     webhooks.held |= {"url": "https://new.example"}
-    assert "Update webhook: Succeeded." in sent_again(as_administrator, cut_off)
+    assert "Update webhook: Succeeded." in resend(as_administrator, cut_off)
     assert webhooks.held["url"] == "https://new.example"
 
 
@@ -206,12 +206,12 @@ def test_a_webhook_that_cannot_be_read_is_not_changed(
     as_administrator: Client, webhooks: WebhookService, cut_off: str
 ) -> None:
     webhooks.reading = webhook_service.away
-    page = sent_again(as_administrator, cut_off)
+    page = resend(as_administrator, cut_off)
     assert "not retried, as the webhook couldn’t be read." in page
     assert webhooks.changes == []
 
 
-def test_a_change_of_a_webhook_is_offered_without_a_key_and_with_a_way_to_the_form(
+def test_a_retry_of_a_webhook_update_has_no_key_and_links_to_the_form(
     as_administrator: Client, cut_off: str
 ) -> None:
     page = as_administrator.get(f"/activity/{cut_off}/").content.decode()

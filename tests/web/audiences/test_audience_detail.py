@@ -1,4 +1,4 @@
-"""One audience: what it sets for itself, what is in effect, and what is live."""
+"""The audience page: overrides, effective values and the live version."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from tests.web.remembering import know_pages
 pytestmark = pytest.mark.django_db
 
 
-def remember(**differs: Any) -> None:
+def record(**differs: Any) -> None:
     record_audiences("page_1", [Audience.model_validate(wire.audience(**differs))])
 
 
@@ -39,7 +39,7 @@ def test_a_publisher_is_offered_the_latest_version(far_end: FarEnd, as_publisher
 
 @pytest.mark.parametrize("name", ["audience-detail", "version-list", "version-compare"])
 @pytest.mark.parametrize("archived", ["audience", "page"])
-def test_nothing_is_offered_of_what_is_archived_and_it_says_why(
+def test_an_archived_audience_offers_no_publish_and_says_why(
     name: str, archived: str, far_end: FarEnd, as_publisher: Client
 ) -> None:
     know_pages(wire.page(status="archived" if archived == "page" else "published"))
@@ -47,9 +47,9 @@ def test_nothing_is_offered_of_what_is_archived_and_it_says_why(
     serve(far_end, wire.audience(archivedAt=archived_at))
     page = get(as_publisher, name)
     assert "/publish/" not in page
-    said = {"audience": "This audience", "page": "This audience’s page"}[archived]
-    is_said = f"{said} is archived, so it can’t be published." in text(page)
-    assert is_said is (name != "version-compare")
+    message = {"audience": "This audience", "page": "This audience’s page"}[archived]
+    is_shown = f"{message} is archived, so it can’t be published." in text(page)
+    assert is_shown is (name != "version-compare")
 
 
 def test_a_viewer_is_offered_nothing_to_publish(far_end: FarEnd, as_viewer: Client) -> None:
@@ -58,7 +58,7 @@ def test_a_viewer_is_offered_nothing_to_publish(far_end: FarEnd, as_viewer: Clie
 
 
 @pytest.mark.parametrize("status", ["queued", "processing", "pending", "cancelled"])
-def test_a_version_on_its_way_or_cancelled_is_not_offered(
+def test_a_version_in_progress_or_cancelled_is_not_offered(
     status: str, far_end: FarEnd, as_publisher: Client
 ) -> None:
     serve(far_end, wire.audience(latestVersion=wire.version(status=status)))
@@ -74,7 +74,7 @@ def test_a_live_latest_version_is_not_offered(far_end: FarEnd, as_publisher: Cli
     assert "Compare" not in text(page)
 
 
-def test_absent_null_and_empty_overrides_each_have_their_word(
+def test_absent_null_and_empty_overrides_are_distinguished(
     far_end: FarEnd, as_viewer: Client
 ) -> None:
     audience = wire.audience(actionFormInstructionsOverride="", actionFormIdOverride=None)
@@ -85,7 +85,7 @@ def test_absent_null_and_empty_overrides_each_have_their_word(
     assert "actionFormIdOverride —empty" in seen
 
 
-def test_an_override_stands_beside_the_page_s_own_button(
+def test_an_override_is_shown_next_to_the_page_s_actions(
     far_end: FarEnd, as_viewer: Client
 ) -> None:
     button = {"actionId": "act_1", "buttonTitle": "Book", "url": "https://kestrel.example/book"}
@@ -97,7 +97,7 @@ def test_an_override_stands_beside_the_page_s_own_button(
     assert "https://kestrel.example/book" in hrefs
 
 
-def test_an_address_that_could_do_harm_is_no_link(far_end: FarEnd, as_viewer: Client) -> None:
+def test_an_unsafe_url_is_no_link(far_end: FarEnd, as_viewer: Client) -> None:
     serve(far_end, wire.audience(actionUrlOverride="javascript:alert(1)"))
     page = get(as_viewer, "audience-detail")
     assert "javascript:alert(1)" in text(page)
@@ -119,7 +119,7 @@ METADATA = {
         ("nonsense", {"title", "ogTitle", "inventedField"}),
     ],
 )
-def test_metadata_shows_what_is_set_or_what_differs(
+def test_metadata_can_be_narrowed_to_overrides_or_differences(
     chosen: str, names: set[str], far_end: FarEnd, as_viewer: Client
 ) -> None:
     serve(far_end, wire.audience(**METADATA))
@@ -141,7 +141,7 @@ def test_all_21_metadata_fields_and_unknown_ones_can_be_shown(
     assert "twitterImageFileId Not returned Not returned" in part
 
 
-def test_an_audience_of_ids_alone_is_a_whole_page(far_end: FarEnd, as_publisher: Client) -> None:
+def test_an_audience_with_only_an_id_is_shown(far_end: FarEnd, as_publisher: Client) -> None:
     serve(far_end, {"audienceId": "aud_1"})
     seen = text(get(as_publisher, "audience-detail"))
     assert "Unnamed audience" in seen
@@ -172,29 +172,29 @@ def test_the_service_s_text_is_never_markup(far_end: FarEnd, as_viewer: Client) 
     assert evil in text(page)
 
 
-def test_an_audience_that_the_list_lacks_is_shown_as_last_seen(
+def test_an_audience_that_is_not_listed_is_shown_as_last_known(
     far_end: FarEnd, as_viewer: Client
 ) -> None:
-    remember()
+    record()
     serve(far_end, wire.audience(audienceId="aud_2"))
     seen = text(get(as_viewer, "audience-detail"))
     assert "The service didn’t list this audience" in seen
     assert "Version 1 live" in seen
 
 
-def test_an_audience_that_can_t_be_read_is_shown_as_last_seen_with_the_place(
+def test_an_unreadable_audience_is_shown_as_last_known_with_the_path_of_the_error(
     far_end: FarEnd, as_viewer: Client
 ) -> None:
     broken = wire.audience(latestVersion=wire.version(versionNumber="two"))
     serve(far_end, broken)
     assert "items.0.latestVersion.versionNumber" in get(as_viewer, "audience-detail", status=502)
-    remember()
+    record()
     seen = text(get(as_viewer, "audience-detail"))
     assert "items.0.latestVersion.versionNumber" in seen
     assert "didn’t list this audience" not in seen
 
 
-def test_an_audience_nobody_ever_saw_is_not_found(far_end: FarEnd, as_viewer: Client) -> None:
+def test_an_unknown_audience_is_not_found(far_end: FarEnd, as_viewer: Client) -> None:
     serve(far_end)
     assert "none was seen here" in get(as_viewer, "audience-detail", status=404)
 
@@ -207,22 +207,22 @@ def test_an_audience_nobody_ever_saw_is_not_found(far_end: FarEnd, as_viewer: Cl
         {"status_code": 403, "json": {"detail": "No"}},
     ],
 )
-def test_without_a_usable_answer_the_last_known_is_shown_and_publishing_held_back(
+def test_without_a_usable_response_the_last_known_is_shown_and_publishing_is_disabled(
     answer: dict[str, Any], far_end: FarEnd, as_publisher: Client
 ) -> None:
     far_end.answers(**answer)
     assert get(as_publisher, "audience-detail", status=502)
-    remember()
+    record()
     page = get(as_publisher, "audience-detail")
     assert "Showing the last known state" in page
     assert "Publish version 2: unavailable until the service responds" in text(page)
     assert "/publish/" not in page
 
 
-def test_nobody_answering_is_said_so(far_end: FarEnd, as_publisher: Client) -> None:
+def test_a_service_that_does_not_respond_is_reported(far_end: FarEnd, as_publisher: Client) -> None:
     far_end.fails(httpx.ConnectError)
     assert "not answering" in get(as_publisher, "audience-detail", status=504)
-    remember()
+    record()
     assert "Showing the last known state" in get(as_publisher, "audience-detail")
 
 
@@ -237,5 +237,5 @@ def test_one_call_and_few_queries_make_the_page(
     assert len(far_end.sent) == 1
 
 
-def test_nobody_reads_without_logging_in(client: Client) -> None:
+def test_an_audience_requires_signing_in(client: Client) -> None:
     assert get(client, "audience-detail", status=302) == ""

@@ -1,4 +1,4 @@
-"""What a page shows of a version in progress is checked again until it is settled."""
+"""A page polls its versions in progress until they are settled."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -62,7 +62,7 @@ def rows_in(part: str) -> list[str]:
 # The rows of a page's audiences
 
 
-def test_nothing_in_progress_waits_for_what_is_published_from_here(
+def test_with_nothing_in_progress_only_a_publish_on_this_page_triggers_a_poll(
     far_end: FarEnd, as_viewer: Client
 ) -> None:
     serve(far_end, wire.audience())
@@ -92,7 +92,7 @@ def test_one_poll_follows_all_rows_in_progress_until_they_are_settled(
     assert poll_in(part).attributes["hx-trigger"] == IDLE
 
 
-def test_a_publish_that_was_interrupted_is_to_be_checked_and_not_watched(
+def test_an_interrupted_publish_offers_a_check(
     far_end: FarEnd, as_publisher: Client, paula: User
 ) -> None:
     target = Target("page_1", "aud_1", "ver_2")
@@ -112,10 +112,10 @@ def test_a_publish_that_was_interrupted_is_to_be_checked_and_not_watched(
     page = shown(as_publisher)
     assert "Check" in rows_in(page)[-1]
     assert poll_in(page).attributes["hx-trigger"] == IDLE
-    assert Operation.objects.get().outcome == Outcome.SENDING, "shown so, not written"
+    assert Operation.objects.get().outcome == Outcome.SENDING, "shown as unknown, not written"
 
 
-def test_a_row_that_a_filter_no_longer_finds_is_still_followed(
+def test_a_row_that_no_longer_matches_the_filter_is_still_polled(
     far_end: FarEnd, as_viewer: Client
 ) -> None:
     serve(far_end, moving(), wire.audience(audienceId="aud_2"))
@@ -126,7 +126,7 @@ def test_a_row_that_a_filter_no_longer_finds_is_still_followed(
     assert "Up to date" in rows_in(part)[0]
 
 
-def test_a_row_that_was_published_elsewhere_meanwhile_is_found_when_asked(
+def test_a_row_published_elsewhere_is_updated_by_the_next_poll(
     far_end: FarEnd, as_viewer: Client
 ) -> None:
     serve(far_end, wire.audience())
@@ -137,7 +137,7 @@ def test_a_row_that_was_published_elsewhere_meanwhile_is_found_when_asked(
     assert "load delay:" in poll_in(part).attributes["hx-trigger"]
 
 
-def test_an_earlier_version_published_again_is_followed_though_the_list_does_not_name_it(
+def test_a_rollback_is_polled_although_the_list_does_not_name_its_version(
     far_end: FarEnd, as_viewer: Client
 ) -> None:
     older = wire.version(versionId="ver_0", versionNumber=0, status="queued", queuedAt=ago())
@@ -152,7 +152,7 @@ def test_an_earlier_version_published_again_is_followed_though_the_list_does_not
     assert poll_in(part).attributes["hx-trigger"] == IDLE
 
 
-def test_one_that_is_stuck_is_polled_rarely_and_not_for_ever(
+def test_a_stuck_version_is_polled_rarely_and_not_forever(
     far_end: FarEnd, as_viewer: Client
 ) -> None:
     serve(far_end, moving(queuedAt="2026-03-01T09:00:00Z"))
@@ -164,7 +164,7 @@ def test_one_that_is_stuck_is_polled_rarely_and_not_for_ever(
     assert "Auto-refresh stopped." in text(page)
 
 
-def test_a_check_that_fails_says_so_and_goes_on(far_end: FarEnd, as_viewer: Client) -> None:
+def test_a_failed_poll_says_so_and_polling_continues(far_end: FarEnd, as_viewer: Client) -> None:
     serve(far_end, moving())
     page = shown(as_viewer)
     far_end.fails(httpx.ConnectError)
@@ -176,7 +176,7 @@ def test_a_check_that_fails_says_so_and_goes_on(far_end: FarEnd, as_viewer: Clie
 
 
 @pytest.mark.parametrize("rows", ["", "x", "-", "a-b-c.d", "." * 99, "²-²"])
-def test_rows_that_are_none_are_ignored(rows: str, far_end: FarEnd, as_viewer: Client) -> None:
+def test_invalid_rows_are_ignored(rows: str, far_end: FarEnd, as_viewer: Client) -> None:
     serve(far_end, moving())
     part = shown(as_viewer, f"{PAGE}?{urlencode({'rows': rows, 'polls': rows})}", part="row-poll")
     assert rows_in(part) == []
@@ -206,7 +206,7 @@ def test_the_head_follows_a_version_in_progress(
     assert "Version 2 live" in text(part)
     assert "queued" not in text(part)
     assert poll_in(part, "head-poll").attributes["hx-trigger"] == IDLE
-    # The dialog stands over the same page.
+    # The dialog is shown over the same page.
     assert "morph:#published" in part
 
 
@@ -226,7 +226,7 @@ def test_the_head_of_a_conversation_follows_it_too(far_end: FarEnd, as_viewer: C
     assert 'id="head"' not in part
 
 
-# How much waits in the conversation, on the other pages of the audience
+# Pending changes, counted on the other pages of the audience
 
 
 @pytest.mark.parametrize("name", ["audience-detail", "version-list"])
@@ -246,7 +246,7 @@ def test_pending_changes_are_counted_outside_of_the_conversation(
     assert "hx-get" not in part
 
 
-def test_a_conversation_that_can_t_be_read_is_not_counted_and_not_asked_for_again(
+def test_a_conversation_that_can_t_be_read_is_not_counted_and_not_polled(
     far_end: FarEnd, as_viewer: Client
 ) -> None:
     far_end.fails(httpx.ConnectError)
@@ -258,7 +258,7 @@ def test_a_conversation_that_can_t_be_read_is_not_counted_and_not_asked_for_agai
 # Operations in the log
 
 
-def test_an_operation_being_sent_is_followed_in_the_log_until_it_is_settled(
+def test_an_operation_being_sent_is_polled_until_it_is_settled(
     as_viewer: Client, paula: User
 ) -> None:
     target = Target("page_1", "aud_1", "ver_2", 2, target_name="Brightwater Foods")
@@ -284,6 +284,6 @@ def test_a_log_of_what_is_settled_polls_nothing(as_viewer: Client) -> None:
 
 
 @pytest.mark.parametrize("sending", ["", "x", "1.²", "9" * 30, "999999999999"])
-def test_operations_that_are_none_are_ignored(sending: str, as_viewer: Client) -> None:
+def test_invalid_operations_are_ignored(sending: str, as_viewer: Client) -> None:
     at = f"/activity/?{urlencode({'sending': sending})}"
     assert "<summary" not in shown(as_viewer, at, part="operation-poll")

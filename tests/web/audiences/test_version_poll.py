@@ -1,4 +1,4 @@
-"""The history follows a version that is on its way, and is left alone otherwise."""
+"""The history polls while a version is in progress."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -39,14 +39,14 @@ def watch_in(page: str) -> Element | None:
     return next((e for e in elements(page) if e.attributes.get("id") == "watch"), None)
 
 
-def asks_at(page: str) -> str:
+def poll_url(page: str) -> str:
     watch = watch_in(page)
     assert watch
     return watch.attributes.get("hx-get", "")
 
 
 @pytest.mark.parametrize("latest", [wire.version(), wire.version(status="cancelled")])
-def test_nothing_on_its_way_asks_for_nothing(
+def test_nothing_in_progress_is_not_polled(
     latest: dict[str, Any], far_end: FarEnd, as_viewer: Client
 ) -> None:
     serve(far_end, wire.audience(latestVersion=latest))
@@ -56,18 +56,18 @@ def test_nothing_on_its_way_asks_for_nothing(
 
 
 @pytest.mark.parametrize("status", ["pending", "queued", "processing"])
-def test_a_version_on_its_way_is_watched(status: str, far_end: FarEnd, as_viewer: Client) -> None:
+def test_a_version_in_progress_is_polled(status: str, far_end: FarEnd, as_viewer: Client) -> None:
     serve(far_end, wire.audience(latestVersion=queued(status=status)))
     page = shown(as_viewer)
     assert re.search(r"Version 2 is on its way, for 2\d s\. This page follows it\.", text(page))
-    assert asks_at(page)
+    assert poll_url(page)
 
 
 @pytest.mark.parametrize(
     ("waited", "delay"),
     [({"seconds": 1}, "1s"), ({"seconds": 25}, "5s"), ({"minutes": 10}, "10s")],
 )
-def test_the_longer_it_takes_the_less_often_it_is_looked_at(
+def test_the_longer_it_takes_the_less_often_it_is_polled(
     waited: dict[str, float], delay: str, far_end: FarEnd, as_viewer: Client
 ) -> None:
     serve(far_end, wire.audience(latestVersion=queued(queuedAt=ago(**waited))))
@@ -77,32 +77,34 @@ def test_the_longer_it_takes_the_less_often_it_is_looked_at(
 
 
 @pytest.mark.parametrize(("since", "delay"), [(None, "10s"), ("2026-03-01T09:00:00Z", "60s")])
-def test_one_that_is_old_or_undated_is_looked_at_rarely_and_not_for_ever(
+def test_an_old_or_undated_version_is_polled_rarely_and_not_forever(
     since: str | None, delay: str, far_end: FarEnd, as_viewer: Client
 ) -> None:
     serve(far_end, wire.audience(latestVersion=queued(queuedAt=since)))
     page = shown(as_viewer)
     for _ in range(MAX_POLLS):
         assert f"load delay:{delay}, again" in page
-        page = shown(as_viewer, asks_at(page).replace("&amp;", "&"), **PART)
+        page = shown(as_viewer, poll_url(page).replace("&amp;", "&"), **PART)
     assert "load delay" not in page
     assert "This page has stopped looking by itself" in text(page)
 
 
-def test_a_look_that_finds_nothing_new_brings_no_list(far_end: FarEnd, as_viewer: Client) -> None:
+def test_a_poll_without_changes_returns_no_list(far_end: FarEnd, as_viewer: Client) -> None:
     serve(far_end, wire.audience(latestVersion=queued()))
-    at = asks_at(shown(as_viewer))
+    at = poll_url(shown(as_viewer))
     far_end.sent.clear()
     part = shown(as_viewer, at, **PART)
-    assert asks_at(part) == at
+    assert poll_url(part) == at
     assert "Updated " in text(part)
     assert "<ol" not in part
     assert len(far_end.sent) == 1
 
 
-def test_a_change_brings_the_list_and_is_announced_once(far_end: FarEnd, as_viewer: Client) -> None:
+def test_a_change_returns_the_list_and_is_announced_once(
+    far_end: FarEnd, as_viewer: Client
+) -> None:
     serve(far_end, wire.audience(latestVersion=queued()))
-    at = asks_at(shown(as_viewer))
+    at = poll_url(shown(as_viewer))
     serve(far_end, wire.audience(latestVersion=queued(status="processing")))
     part = shown(as_viewer, at, **PART)
     assert "Version 2: processing." in text(part)
@@ -110,13 +112,13 @@ def test_a_change_brings_the_list_and_is_announced_once(far_end: FarEnd, as_view
         "row-ver_2",
         "row-ver_1",
     ]
-    again = shown(as_viewer, asks_at(part), **PART)
+    again = shown(as_viewer, poll_url(part), **PART)
     assert "watch-announcement" not in again
 
 
-def test_the_end_is_said_and_asks_no_more(far_end: FarEnd, as_viewer: Client) -> None:
+def test_the_end_is_announced_and_polling_stops(far_end: FarEnd, as_viewer: Client) -> None:
     serve(far_end, wire.audience(latestVersion=queued()))
-    at = asks_at(shown(as_viewer))
+    at = poll_url(shown(as_viewer))
     live = wire.live_version(versionId="ver_2", versionNumber=2)
     serve(far_end, wire.audience(latestVersion=live, publishedVersion=live))
     part = shown(as_viewer, at, **PART)
@@ -126,16 +128,14 @@ def test_the_end_is_said_and_asks_no_more(far_end: FarEnd, as_viewer: Client) ->
 
 def test_what_is_chosen_stays_chosen(far_end: FarEnd, as_viewer: Client) -> None:
     serve(far_end, wire.audience(latestVersion=queued()))
-    at = asks_at(shown(as_viewer))
+    at = poll_url(shown(as_viewer))
     serve(far_end, wire.audience(latestVersion=queued(status="processing")))
     part = shown(as_viewer, f"{at}&from=ver_2&to=ver_1", **PART)
     chosen = [e.attributes for e in elements(part, "input") if "checked" in e.attributes]
     assert [(one["name"], one["value"]) for one in chosen] == [("from", "ver_2"), ("to", "ver_1")]
 
 
-def test_an_earlier_version_asked_for_from_here_is_watched_until_it_is_live(
-    far_end: FarEnd, as_viewer: Client
-) -> None:
+def test_a_rollback_is_polled_until_it_is_live(far_end: FarEnd, as_viewer: Client) -> None:
     """The service shows only the latest and the live version."""
     older = wire.version(
         versionId="ver_0", versionNumber=0, status="queued", queuedAt=ago(seconds=5)
@@ -146,24 +146,26 @@ def test_an_earlier_version_asked_for_from_here_is_watched_until_it_is_live(
     assert "Version 0 is on its way" in text(page)
     live = wire.live_version(versionId="ver_0", versionNumber=0)
     serve(far_end, wire.audience(publishedVersion=live))
-    part = shown(as_viewer, asks_at(page), **PART)
+    part = shown(as_viewer, poll_url(page), **PART)
     assert "load delay" not in part
     assert "Version 0 is live now." in text(part)
 
 
-def test_a_look_that_fails_is_said_and_goes_on(far_end: FarEnd, as_viewer: Client) -> None:
+def test_a_failed_poll_is_reported_and_polling_continues(
+    far_end: FarEnd, as_viewer: Client
+) -> None:
     serve(far_end, wire.audience(latestVersion=queued()))
-    at = asks_at(shown(as_viewer))
+    at = poll_url(shown(as_viewer))
     far_end.fails(httpx.ConnectError)
     part = shown(as_viewer, at, **PART)
     assert "The last look failed." in text(part)
-    assert asks_at(part)
+    assert poll_url(part)
 
 
-def test_a_look_costs_few_queries(
+def test_a_poll_makes_few_queries(
     far_end: FarEnd, as_viewer: Client, django_assert_max_num_queries: Any
 ) -> None:
     serve(far_end, wire.audience(latestVersion=queued()))
-    at = asks_at(shown(as_viewer))
+    at = poll_url(shown(as_viewer))
     with django_assert_max_num_queries(12):
         shown(as_viewer, at, **PART)

@@ -1,6 +1,6 @@
-"""Bad input to "Create page": a clear error, nothing lost, nothing sent or stored that was refused.
+"""Bad input to "Create page": a clear error, nothing lost, nothing rejected sent or stored.
 
-What is bad for the receiver is in test_receiver.py.
+Bad input to the receiver is in test_receiver.py.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from dashboard.ledger.models import Operation, PageDraft
 from tests.far_end import FarEnd
 from tests.web.html import elements, text
 from tests.web.pages.test_page_create import NEW, WHOLE, bodies, creates, problems, typed, values
-from tests.web.pages.test_page_drafts import HTMX, drawn, offered
+from tests.web.pages.test_page_drafts import HTMX, form_fields, offered
 
 START = "Start with https://"
 NULL = "Null characters are not allowed."
@@ -65,15 +65,17 @@ BAD = [
 
 
 @pytest.mark.parametrize(("field", "bad", "words"), BAD)
-def test_it_is_said_and_nothing_is_lost_or_stored(
+def test_bad_input_is_reported_and_nothing_is_lost_or_stored(
     as_publisher: Client, far_end: FarEnd, field: str, bad: str, words: str
 ) -> None:
     creates(far_end)
-    html = as_publisher.post(NEW, drawn(as_publisher) | typed() | {field: bad}).content.decode()
+    html = as_publisher.post(
+        NEW, form_fields(as_publisher) | typed() | {field: bad}
+    ).content.decode()
     assert words in problems(html)
-    kept = values(html)
-    others = {name: WHOLE[name] for name in WHOLE if name in kept and name != field}
-    assert {name: kept[name] for name in others} == others
+    found = values(html)
+    others = {name: WHOLE[name] for name in WHOLE if name in found and name != field}
+    assert {name: found[name] for name in others} == others
     assert bodies(far_end) == []
     assert Operation.objects.count() == 0
 
@@ -86,7 +88,7 @@ def left(client: Client, field: str, form: dict[str, str]) -> str:
 
 @pytest.mark.same_on_any_database
 @pytest.mark.parametrize(("field", "bad", "words"), [row for row in BAD if len(row[1]) < 100])
-def test_it_is_said_when_the_field_is_left_and_of_no_other(
+def test_the_error_of_a_field_appears_when_it_is_left_and_no_other(
     as_publisher: Client, far_end: FarEnd, field: str, bad: str, words: str
 ) -> None:
     html = left(as_publisher, field, typed(**{field: bad}) | {"metadata.author": "\0"})
@@ -97,9 +99,7 @@ def test_it_is_said_when_the_field_is_left_and_of_no_other(
 
 @pytest.mark.same_on_any_database
 @pytest.mark.parametrize("field", ["name", "actions.0.url", "metadata.ogUrl", LOGO])
-def test_a_field_that_is_in_order_is_told_nothing(
-    as_publisher: Client, far_end: FarEnd, field: str
-) -> None:
+def test_a_valid_field_has_no_error(as_publisher: Client, far_end: FarEnd, field: str) -> None:
     html = left(as_publisher, field, typed(**{"actions.0.purpose": "\0"}))
     assert text(html) == ""
     assert "hidden" in elements(html, "p")[0].attributes
@@ -107,14 +107,14 @@ def test_a_field_that_is_in_order_is_told_nothing(
 
 @pytest.mark.same_on_any_database
 @pytest.mark.parametrize("field", ["", "nothing", "actions.9.url", "actions", "\0", "a" * 9_000])
-def test_a_field_that_is_not_there_has_no_answer(
+def test_an_unknown_field_gets_an_empty_response(
     as_publisher: Client, far_end: FarEnd, field: str
 ) -> None:
     response = as_publisher.post(NEW, typed(left=field), headers=HTMX)
     assert (response.status_code, response.content) == (204, b"")
 
 
-def test_a_row_in_which_nothing_is_yet_keeps_its_place_while_another_is_left(
+def test_a_blank_row_keeps_its_place_while_another_is_left(
     as_publisher: Client, far_end: FarEnd
 ) -> None:
     form = typed(**{"scripts.0.name": "", "scripts.0.content": "", "scripts.1.content": "\0"})
@@ -128,21 +128,21 @@ def test_a_thousand_rows_are_too_many_and_all_of_them_are_there(
     as_publisher: Client, far_end: FarEnd
 ) -> None:
     many = {f"scripts.{n}.name": f"Script {n}" for n in range(1_000)}
-    html = as_publisher.post(NEW, drawn(as_publisher) | typed(**many)).content.decode()
+    html = as_publisher.post(NEW, form_fields(as_publisher) | typed(**many)).content.decode()
     assert "Scripts: 1,000 rows; the limit is 50." in problems(html)
     assert values(html)["scripts.999.name"] == "Script 999"
     assert len(offered(as_publisher)) == 1
     assert bodies(far_end) == []
 
 
-def test_too_many_rows_within_a_row_are_said_too(as_publisher: Client, far_end: FarEnd) -> None:
+def test_too_many_nested_rows_are_reported_too(as_publisher: Client, far_end: FarEnd) -> None:
     many = {f"footerLinks.0.links.{n}.text": f"Link {n}" for n in range(51)}
     html = as_publisher.post(NEW, typed(**many)).content.decode()
     assert "Links: 51 rows; the limit is 50." in problems(html)
     assert 'href="#footerLinks.0"' in html
 
 
-def test_two_actions_of_one_id_are_told_apart_first(as_publisher: Client, far_end: FarEnd) -> None:
+def test_two_actions_can_t_share_an_id(as_publisher: Client, far_end: FarEnd) -> None:
     twice = {"actions.1.actionId": "book", "actions.1.buttonTitle": "Another"}
     html = as_publisher.post(NEW, typed(**twice)).content.decode()
     assert "Action 2, Action ID: Action 1 already uses this ID." in problems(html)
@@ -158,7 +158,7 @@ TOO_MUCH: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("much", TOO_MUCH, ids=["megabytes", "fields"])
 @pytest.mark.parametrize("checks", [True, False])
-def test_a_form_too_large_to_be_read_is_refused_in_a_sentence(
+def test_a_form_too_large_to_be_read_is_rejected_with_the_reason(
     far_end: FarEnd, paula: Any, much: dict[str, str], checks: bool
 ) -> None:
     client = Client(enforce_csrf_checks=checks)
@@ -173,10 +173,10 @@ def test_a_form_too_large_to_be_read_is_refused_in_a_sentence(
 
 
 @pytest.mark.parametrize("much", TOO_MUCH, ids=["megabytes", "fields"])
-def test_a_draft_too_large_to_be_read_is_said_quietly(
+def test_a_draft_too_large_to_be_read_is_reported_in_its_status(
     as_publisher: Client, far_end: FarEnd, much: dict[str, str]
 ) -> None:
-    body = urlencode(drawn(as_publisher) | WHOLE | much)
+    body = urlencode(form_fields(as_publisher) | WHOLE | much)
     response = as_publisher.post("/pages/new/draft/", body, content_type=FORM, headers=HTMX)
     assert response.status_code == 200
     assert "Too long to save as a draft" in text(response.content.decode())
@@ -184,7 +184,7 @@ def test_a_draft_too_large_to_be_read_is_said_quietly(
 
 
 @pytest.mark.parametrize("address", [f"{NEW}?draft=%00", f"{NEW}?draft=", f"{NEW}?draft=x%2Fy"])
-def test_a_draft_of_a_strange_key_is_not_there(
+def test_a_draft_with_an_invalid_key_is_not_found(
     as_publisher: Client, far_end: FarEnd, address: str
 ) -> None:
     html = as_publisher.get(address, follow=True).content.decode()

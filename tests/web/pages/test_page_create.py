@@ -1,4 +1,4 @@
-"""Creating a page: nothing typed is lost, nothing is sent twice, and the service's words win."""
+"""Create a page: no input is lost, nothing is sent twice, and the service's errors are shown."""
 
 import json
 from typing import Any
@@ -190,7 +190,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("differs", "words", "field"), WRONG)
-def test_what_is_wrong_is_said_at_its_field_and_nothing_is_sent(
+def test_errors_appear_at_their_fields_and_nothing_is_sent(
     as_publisher: Client, far_end: FarEnd, differs: dict[str, str], words: str, field: str
 ) -> None:
     response = as_publisher.post(NEW, typed(**differs))
@@ -205,10 +205,10 @@ def test_what_is_wrong_is_said_at_its_field_and_nothing_is_sent(
 
 def test_everything_typed_is_there_after_an_error(as_publisher: Client, far_end: FarEnd) -> None:
     html = as_publisher.post(NEW, typed(name="")).content.decode()
-    kept = values(html)
+    found = values(html)
     for name, value in WHOLE.items():
-        if name in kept and name != "name":
-            assert kept[name] == value
+        if name in found and name != "name":
+            assert found[name] == value
     assert "Speak plainly." in html
     assert "count()" in html
     assert '<option value="book" selected>Book a call (book)</option>' in html
@@ -217,7 +217,7 @@ def test_everything_typed_is_there_after_an_error(as_publisher: Client, far_end:
 @pytest.mark.parametrize(
     "path", ["actions.0.url", "actions[0].url", "/actions/0/url", "body.actions.0.url"]
 )
-def test_the_services_own_words_stand_at_the_field_it_names(
+def test_the_service_s_messages_appear_at_the_fields_it_names(
     as_publisher: Client, far_end: FarEnd, path: str
 ) -> None:
     far_end.answers(422, json={"errors": [{"path": path, "message": "No such host"}]})
@@ -232,7 +232,7 @@ def test_the_services_own_words_stand_at_the_field_it_names(
     assert field.attributes["aria-invalid"] == "true"
 
 
-def test_words_about_no_field_are_in_the_summary(as_publisher: Client, far_end: FarEnd) -> None:
+def test_messages_about_no_field_are_in_the_summary(as_publisher: Client, far_end: FarEnd) -> None:
     errors = [{"path": "tenant", "message": "is closed"}, {"path": "", "message": "Not today"}]
     far_end.answers(422, json={"errors": errors})
     html = as_publisher.post(NEW, typed()).content.decode()
@@ -241,7 +241,7 @@ def test_words_about_no_field_are_in_the_summary(as_publisher: Client, far_end: 
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 413, 429])
-def test_a_refusal_keeps_the_form_and_can_be_sent_anew(
+def test_a_rejected_form_stays_filled_and_can_be_sent_again(
     as_publisher: Client, far_end: FarEnd, status: int
 ) -> None:
     far_end.answers(status, json={"detail": "Because"})
@@ -255,7 +255,7 @@ def test_a_refusal_keeps_the_form_and_can_be_sent_anew(
     assert again["Location"] == "/pages/page_new/"
 
 
-def test_a_refused_form_sent_by_reload_sends_nothing(as_publisher: Client, far_end: FarEnd) -> None:
+def test_reloading_a_rejected_form_sends_nothing(as_publisher: Client, far_end: FarEnd) -> None:
     far_end.answers(409, json={"detail": "Because"})
     form = typed()
     as_publisher.post(NEW, form)
@@ -281,7 +281,7 @@ def test_the_key_of_another_operation_creates_nothing(
     assert [body["name"] for body in bodies(far_end)] == ["Spring outbound", "Autumn outbound"]
 
 
-def test_other_words_under_the_key_of_a_lost_page_are_sent_only_after_a_look(
+def test_a_changed_form_with_the_key_of_an_unresolved_page_is_sent_only_after_a_check(
     as_publisher: Client, far_end: FarEnd
 ) -> None:
     far_end.fails(httpx.ReadError)
@@ -305,16 +305,16 @@ LOST = [
 
 
 @pytest.mark.parametrize("lose", LOST)
-def test_after_an_unknown_outcome_a_look_comes_before_a_second_try(
+def test_after_an_unknown_outcome_a_check_comes_before_a_retry(
     as_publisher: Client, far_end: FarEnd, lose: Any
 ) -> None:
     lose(far_end)
     html = as_publisher.post(NEW, typed()).content.decode()
     assert "Outcome unknown: the page may already exist" in text(html)
     assert Operation.objects.get().outcome == Outcome.UNKNOWN
-    kept = values(html)
+    found = values(html)
     creates(far_end)
-    second = WHOLE | {"operation_key": kept["operation_key"], "after": kept["after"]}
+    second = WHOLE | {"operation_key": found["operation_key"], "after": found["after"]}
     html = as_publisher.post(NEW, second).content.decode()
     assert "Check the newest pages first" in problems(html)
     assert len(bodies(far_end)) == 1
@@ -322,7 +322,7 @@ def test_after_an_unknown_outcome_a_look_comes_before_a_second_try(
     assert len(bodies(far_end)) == 2
 
 
-def test_the_page_that_another_request_made_settles_no_lost_one(
+def test_a_page_created_by_another_request_settles_no_unresolved_one(
     as_publisher: Client, far_end: FarEnd
 ) -> None:
     far_end.fails(httpx.ReadError)
@@ -350,7 +350,9 @@ def test_a_reload_after_an_unknown_outcome_sends_nothing(
     assert len(bodies(far_end)) == 1
 
 
-def test_what_was_never_sent_is_said_and_kept(as_publisher: Client, far_end: FarEnd) -> None:
+def test_a_request_that_was_never_sent_is_reported_and_recorded(
+    as_publisher: Client, far_end: FarEnd
+) -> None:
     far_end.fails(httpx.ConnectError)
     html = as_publisher.post(NEW, typed()).content.decode()
     assert "could not be reached" in problems(html)
@@ -376,13 +378,13 @@ def rows(client: Client, command: str, form: dict[str, str] | None = None, targe
     return response.content.decode()
 
 
-def test_a_row_more_keeps_what_was_typed_and_shows_no_error(
+def test_adding_a_row_preserves_the_input_and_shows_no_error(
     as_publisher: Client, far_end: FarEnd
 ) -> None:
     html = rows(as_publisher, "add actions", typed(name=""))
-    kept = values(html)
-    assert kept["actions.0.url"] == WHOLE["actions.0.url"]
-    assert kept["actions.1.url"] == ""
+    found = values(html)
+    assert found["actions.0.url"] == WHOLE["actions.0.url"]
+    assert found["actions.1.url"] == ""
     assert 'class="problems"' not in html
     focused = [
         tag.attributes.get("id") for tag in elements(html) if "data-autofocus" in tag.attributes
@@ -390,7 +392,7 @@ def test_a_row_more_keeps_what_was_typed_and_shows_no_error(
     assert focused == ["actions.1.buttonTitle"]
 
 
-def test_rows_within_rows_come_and_go(as_publisher: Client, far_end: FarEnd) -> None:
+def test_nested_rows_can_be_added_and_removed(as_publisher: Client, far_end: FarEnd) -> None:
     more = values(rows(as_publisher, "add actionCardWidgets.0.logos"))
     assert more["actionCardWidgets.0.logos.1.image.altText"] == ""
     assert more["actionCardWidgets.0.logos.0.image.altText"] == "Nordlys"
@@ -401,8 +403,8 @@ def test_rows_within_rows_come_and_go(as_publisher: Client, far_end: FarEnd) -> 
 
 def test_rows_change_places(as_publisher: Client, far_end: FarEnd) -> None:
     two = typed(**{"actions.4.url": "https://b.example", "actions.4.buttonTitle": "Second"})
-    kept = values(rows(as_publisher, "up actions.1", two))
-    assert (kept["actions.0.buttonTitle"], kept["actions.1.buttonTitle"]) == (
+    found = values(rows(as_publisher, "up actions.1", two))
+    assert (found["actions.0.buttonTitle"], found["actions.1.buttonTitle"]) == (
         "Second",
         "Book a call",
     )
@@ -416,7 +418,7 @@ def test_rows_change_places(as_publisher: Client, far_end: FarEnd) -> None:
         "remove actions.99999999999",
     ],
 )
-def test_a_strange_command_changes_nothing(
+def test_an_unknown_command_changes_nothing(
     as_publisher: Client, far_end: FarEnd, command: str
 ) -> None:
     before = values(rows(as_publisher, "refresh"))
@@ -426,9 +428,7 @@ def test_a_strange_command_changes_nothing(
     assert after == before
 
 
-def test_htmx_gets_the_form_alone_and_the_choices_alone(
-    as_publisher: Client, far_end: FarEnd
-) -> None:
+def test_htmx_gets_only_the_form_or_only_the_options(as_publisher: Client, far_end: FarEnd) -> None:
     assert "<h1" not in rows(as_publisher, "add scripts", target="page-form")
     choices = rows(as_publisher, "refresh", target="header-action")
     assert "Book a call (book)" in choices
@@ -438,7 +438,7 @@ def test_htmx_gets_the_form_alone_and_the_choices_alone(
     assert "Brand ID" not in previews
 
 
-def test_a_list_takes_no_more_rows_than_it_can(as_publisher: Client, far_end: FarEnd) -> None:
+def test_a_list_has_a_limit_of_rows(as_publisher: Client, far_end: FarEnd) -> None:
     full = typed(**{f"scripts.{n}.name": str(n) for n in range(50)})
     assert "Limit of 50 reached" in text(rows(as_publisher, "refresh", full))
     assert "scripts.50.name" not in values(rows(as_publisher, "add scripts", full))
@@ -450,7 +450,7 @@ def test_checking_sends_nothing(as_publisher: Client, far_end: FarEnd) -> None:
     assert far_end.sent == []
 
 
-def test_a_page_can_be_begun_from_another(as_publisher: Client, far_end: FarEnd) -> None:
+def test_a_page_can_be_duplicated(as_publisher: Client, far_end: FarEnd) -> None:
     page = wire.page(
         actions=[{"actionIndex": 0, "actionId": "a", "buttonTitle": "Go", "url": "https://a.b"}],
         actionCardWidgets=[{"type": "x", "logos": [{"image": {"altText": "Alt"}}, {}]}],
@@ -461,30 +461,30 @@ def test_a_page_can_be_begun_from_another(as_publisher: Client, far_end: FarEnd)
     )
     far_end.answers(200, json=page)
     html = as_publisher.get(f"{NEW}?from=page_1").content.decode()
-    kept = values(html)
-    assert kept["name"] == "Fleet telematics"
-    assert kept["actionCardWidgets.0.logos.0.image.altText"] == "Alt"
-    assert kept["metadata.keywords"] == "a, b"
+    found = values(html)
+    assert found["name"] == "Fleet telematics"
+    assert found["actionCardWidgets.0.logos.0.image.altText"] == "Alt"
+    assert found["metadata.keywords"] == "a, b"
     assert '<option value="a" selected>Go (a)</option>' in html
     creates(far_end)
     far_end.sent.clear()
     checked = [t.attributes for t in elements(html, "input") if "checked" in t.attributes]
     boxes = {box["name"]: box.get("value", "on") for box in checked}
     areas = {"pageContext": "For regional carriers.", "scripts.0.content": "x()"}
-    response = as_publisher.post(NEW, kept | boxes | areas | {"headerActionId": "a"})
+    response = as_publisher.post(NEW, found | boxes | areas | {"headerActionId": "a"})
     assert response["Location"] == "/pages/page_new/"
     sent = bodies(far_end)[0]
     assert sent["pageType"] == "outbound"
     assert sent["scripts"][0] == {"name": "S", "description": "", "content": "x()", "enabled": True}
 
 
-def test_a_page_to_begin_from_that_is_not_there_is_said(
+def test_a_page_that_does_not_exist_can_t_be_duplicated(
     as_publisher: Client, far_end: FarEnd
 ) -> None:
     assert as_publisher.get(f"{NEW}?from=gone").status_code == 404
 
 
-def test_a_form_filled_from_what_was_last_known_says_so(
+def test_a_form_filled_from_the_last_known_page_says_so(
     as_publisher: Client, far_end: FarEnd
 ) -> None:
     record_page(Page.model_validate(wire.page()))
@@ -494,14 +494,14 @@ def test_a_form_filled_from_what_was_last_known_says_so(
     assert values(html)["name"] == "Fleet telematics"
 
 
-def test_who_may_only_look_is_refused(as_viewer: Client, far_end: FarEnd) -> None:
+def test_a_viewer_is_rejected(as_viewer: Client, far_end: FarEnd) -> None:
     for answer in (as_viewer.get(NEW), as_viewer.post(NEW, typed())):
         assert answer.status_code == 403
         assert "The group Publishers may." in text(answer.content.decode())
     assert far_end.sent == []
 
 
-def test_two_people_with_forms_of_their_own_make_two_pages(
+def test_two_users_with_their_own_forms_create_two_pages(
     as_publisher: Client, far_end: FarEnd, django_user_model: type[User]
 ) -> None:
     creates(far_end)

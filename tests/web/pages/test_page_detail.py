@@ -1,4 +1,4 @@
-"""One page: everything the service sent of it, and its audiences with what each offers next."""
+"""The page detail: every field returned, and the audiences with their next actions."""
 
 import json
 from typing import Any
@@ -58,7 +58,7 @@ def get(client: Client, address: str = "/pages/page_1/", target: str = "") -> st
     return response.content.decode()
 
 
-def test_a_page_shows_every_part_of_it(as_viewer: Client, far_end: FarEnd) -> None:
+def test_a_page_shows_every_section(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answer = serving(FULL, wire.audience())
     html = get(as_viewer)
     shown = text(html)
@@ -90,13 +90,13 @@ def test_a_page_makes_two_calls_and_few_queries(
 PART = {"HX-Request": "true", "HX-Target": "audience-results"}
 
 
-def test_the_audiences_alone_are_one_call(as_viewer: Client, far_end: FarEnd) -> None:
+def test_the_audiences_partial_makes_one_call(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answer = serving(FULL, wire.audience())
     assert "Brightwater Foods" in get(as_viewer, target="audience-results")
     assert [request.url.path for request in far_end.sent] == ["/v0/pages/page_1/audiences"]
 
 
-def test_the_audiences_of_a_page_that_is_not_there_are_not_there(
+def test_the_audiences_of_a_page_that_does_not_exist_are_not_found(
     as_viewer: Client, far_end: FarEnd
 ) -> None:
     far_end.answers(404, json={"detail": "There is no such page."})
@@ -105,25 +105,27 @@ def test_the_audiences_of_a_page_that_is_not_there_are_not_there(
     assert "There is no such page." in text(response.content.decode())
 
 
-def test_the_audiences_alone_say_that_they_did_not_load(as_viewer: Client, far_end: FarEnd) -> None:
+def test_the_audiences_partial_says_that_they_could_not_load(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
     far_end.answer = lambda request: httpx.Response(
         500 if request.url.path.endswith("/audiences") else 200, json=FULL
     )
     assert "Couldn’t load the audiences" in text(get(as_viewer, target="audience-results"))
 
 
-def test_the_audiences_alone_are_last_known_where_the_service_fails(
+def test_the_audiences_partial_shows_the_last_known_if_the_service_fails(
     as_publisher: Client, far_end: FarEnd
 ) -> None:
     far_end.fails(httpx.ConnectError)
     assert as_publisher.get("/pages/page_1/", headers=PART).status_code in (502, 504)
-    remember()
+    record()
     html = get(as_publisher, target="audience-results")
     assert "Brightwater Foods" in html
     assert "unavailable until the service responds" in text(html)
 
 
-def test_nothing_a_page_holds_becomes_markup_or_a_live_link(
+def test_no_text_of_a_page_becomes_markup_or_an_unsafe_link(
     as_viewer: Client, far_end: FarEnd
 ) -> None:
     far_end.answer = serving(FULL, wire.audience(effectiveName="<img src=x>"))
@@ -136,14 +138,14 @@ def test_nothing_a_page_holds_becomes_markup_or_a_live_link(
     assert "<b>bold</b>" not in html
 
 
-def test_a_colour_that_is_none_is_not_drawn(as_viewer: Client, far_end: FarEnd) -> None:
+def test_an_invalid_color_is_not_rendered(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answer = serving(wire.page(metadata={"themeColor": "url(https://evil)"}))
     html = get(as_viewer)
     assert "url(https://evil)" in text(html)
     assert elements(html, "rect") == []
 
 
-def test_null_absent_and_empty_have_each_their_word(as_viewer: Client, far_end: FarEnd) -> None:
+def test_null_absent_and_empty_are_distinguished(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answer = serving(wire.page(metadata={"title": None, "author": ""}))
     html = get(as_viewer)
     assert '<dt>title</dt><dd class="none">null</dd>' in html.replace("\n", "").replace("  ", "")
@@ -151,9 +153,7 @@ def test_null_absent_and_empty_have_each_their_word(as_viewer: Client, far_end: 
     assert "0 of 21 fields set" in text(html)
 
 
-def test_a_page_with_the_least_the_spec_asks_for_is_shown(
-    as_viewer: Client, far_end: FarEnd
-) -> None:
+def test_a_page_with_the_minimum_of_the_spec_is_shown(as_viewer: Client, far_end: FarEnd) -> None:
     page = wire.page(
         actions=[{}],
         actionCardWidgets=[{}],
@@ -174,7 +174,9 @@ def test_a_page_with_the_least_the_spec_asks_for_is_shown(
     assert "Unnamed audience" in shown
 
 
-def test_an_unreadable_audience_costs_itself(as_viewer: Client, far_end: FarEnd) -> None:
+def test_an_unreadable_audience_does_not_hide_the_others(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
     broken = wire.audience(latestVersion={"status": "draft"})
     far_end.answer = serving(wire.page(), broken, wire.audience())
     shown = text(get(as_viewer))
@@ -182,9 +184,7 @@ def test_an_unreadable_audience_costs_itself(as_viewer: Client, far_end: FarEnd)
     assert "Brightwater Foods" in shown
 
 
-def test_a_cut_list_of_audiences_says_that_the_rest_cannot_be_read(
-    as_viewer: Client, far_end: FarEnd
-) -> None:
+def test_an_incomplete_list_of_audiences_says_so(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answer = serving(wire.page(), wire.audience(), hasMore=True, totalCount=120)
     assert "1 of 120 audiences loaded; the API can’t return the rest" in text(get(as_viewer))
 
@@ -194,7 +194,7 @@ def test_a_page_without_audiences_says_so(as_viewer: Client, far_end: FarEnd) ->
     assert "No audiences yet" in text(get(as_viewer))
 
 
-def test_audiences_are_filtered_sorted_and_shown_in_parts(
+def test_audiences_are_filtered_sorted_and_shown_in_steps(
     as_viewer: Client, far_end: FarEnd
 ) -> None:
     many = [
@@ -226,9 +226,7 @@ def test_audiences_are_filtered_whatever_the_accents(as_viewer: Client, far_end:
     assert "Showing 1 of 1 match" in text(get(as_viewer, "/pages/page_1/?q=kuhl"))
 
 
-def test_ten_audiences_at_first_leave_the_rest_of_the_page_near(
-    as_viewer: Client, far_end: FarEnd
-) -> None:
+def test_ten_audiences_are_shown_at_first(as_viewer: Client, far_end: FarEnd) -> None:
     many = [wire.audience(audienceId=f"aud_{n}") for n in range(34)]
     far_end.answer = serving(wire.page(audiencesCount=34), *many)
     html = get(as_viewer)
@@ -240,7 +238,7 @@ def test_ten_audiences_at_first_leave_the_rest_of_the_page_near(
     assert "Showing 34 of 34 audiences" in text(get(as_viewer, "/pages/page_1/?show=60"))
 
 
-def test_the_parts_of_a_page_are_linked_above_its_audiences(
+def test_the_sections_of_a_page_are_linked_above_its_audiences(
     as_viewer: Client, far_end: FarEnd
 ) -> None:
     far_end.answer = serving(wire.page(), wire.audience())
@@ -252,7 +250,7 @@ def test_the_parts_of_a_page_are_linked_above_its_audiences(
     assert all(f'id="{part}"' in html for part in parts)
 
 
-def test_audiences_are_filtered_by_how_they_stand(as_viewer: Client, far_end: FarEnd) -> None:
+def test_audiences_are_filtered_by_their_flags(as_viewer: Client, far_end: FarEnd) -> None:
     live = wire.live_version()
     far_end.answer = serving(
         wire.page(),
@@ -284,7 +282,7 @@ def steps(html: str) -> list[str]:
     return [part.split("</td>")[0] for part in html.split('<td role="cell" class="actions">')[1:]]
 
 
-def test_each_audience_offers_what_can_be_done_next(as_publisher: Client, far_end: FarEnd) -> None:
+def test_each_audience_offers_its_next_action(as_publisher: Client, far_end: FarEnd) -> None:
     live = wire.live_version()
     rows = [
         wire.audience(),
@@ -316,7 +314,7 @@ def test_what_is_archived_is_not_offered_to_publish(
     assert text(step) == "—Nothing to publish"
 
 
-def test_who_may_only_look_is_offered_no_publish(as_viewer: Client, far_end: FarEnd) -> None:
+def test_a_viewer_is_not_offered_to_publish(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answer = serving(wire.page(), wire.audience())
     html = get(as_viewer)
     assert "/publish/" not in html
@@ -326,7 +324,7 @@ def test_who_may_only_look_is_offered_no_publish(as_viewer: Client, far_end: Far
 @pytest.mark.parametrize(
     ("outcome", "words"), [(Outcome.UNKNOWN, "Check"), (Outcome.REJECTED, "Retry")]
 )
-def test_a_publish_that_went_wrong_is_seen_at_its_audience(
+def test_a_failed_publish_appears_at_its_audience(
     as_publisher: Client, paula: User, far_end: FarEnd, outcome: Outcome, words: str
 ) -> None:
     target = Target(page_id="page_1", audience_id="aud_1", version_id="ver_2")
@@ -339,7 +337,7 @@ def test_a_publish_that_went_wrong_is_seen_at_its_audience(
     assert words in steps(get(as_publisher))[0]
 
 
-def test_of_an_audience_that_stays_the_same_each_sees_what_is_so_for_them_now(
+def test_an_unchanged_audience_offers_each_user_their_own_action(
     as_publisher: Client, as_viewer: Client, paula: User, far_end: FarEnd
 ) -> None:
     far_end.answer = serving(wire.page(), wire.audience())
@@ -353,7 +351,7 @@ def test_of_an_audience_that_stays_the_same_each_sees_what_is_so_for_them_now(
     assert "Not available" in steps(get(as_viewer))[0]
 
 
-def remember() -> None:
+def record() -> None:
     recording.record_page(Page.model_validate(wire.page()))
     recording.record_audiences("page_1", [Audience.model_validate(wire.audience())])
 
@@ -373,7 +371,7 @@ def test_when_the_service_fails_the_last_known_is_shown_and_publishing_is_off(
 ) -> None:
     failure(far_end)
     assert as_publisher.get("/pages/page_1/").status_code in (502, 504)
-    remember()
+    record()
     html = get(as_publisher)
     assert "Showing the last known state" in text(html)
     assert "Brightwater Foods" in html
@@ -397,14 +395,14 @@ def test_audiences_that_do_not_load_leave_the_page_readable(
     assert "Carriers" in shown
 
 
-def test_a_page_that_is_not_there_is_said(as_viewer: Client, far_end: FarEnd) -> None:
+def test_a_page_that_does_not_exist_is_not_found(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answers(404, json={"detail": "There is no such page."})
     response = as_viewer.get("/pages/gone/")
     assert response.status_code == 404
     assert "There is no such page." in text(response.content.decode())
 
 
-def test_an_id_of_any_characters_is_asked_for_as_it_is(as_viewer: Client, far_end: FarEnd) -> None:
+def test_an_id_of_any_characters_is_requested_unchanged(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answer = serving(wire.page(pageId="a/b ?"))
     html = get(as_viewer, "/pages/a%252Fb%2520%253F/")
     assert far_end.sent[0].url.raw_path == b"/v0/pages/a%2Fb%20%3F"
@@ -412,7 +410,7 @@ def test_an_id_of_any_characters_is_asked_for_as_it_is(as_viewer: Client, far_en
     assert "far-end-key" not in html
 
 
-def test_every_part_of_a_group_of_links_and_of_a_logo_is_shown(
+def test_every_field_of_a_link_group_and_a_logo_is_shown(
     as_viewer: Client, far_end: FarEnd
 ) -> None:
     page = wire.page(
@@ -456,7 +454,7 @@ def test_every_part_of_a_group_of_links_and_of_a_logo_is_shown(
     assert not elements(html, "img")
 
 
-def test_the_json_can_be_copied_as_it_was_sent(as_viewer: Client, far_end: FarEnd) -> None:
+def test_the_json_can_be_copied_as_returned(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answers(200, json=wire.page(unheard='"of" <b>'))
     html = as_viewer.get("/pages/page_1/").content.decode()
     copied = [
@@ -470,7 +468,7 @@ def test_the_json_can_be_copied_as_it_was_sent(as_viewer: Client, far_end: FarEn
     ("url", "opens"),
     [("https://i.example/og.png", True), ("javascript:alert(1)", False), (None, False)],
 )
-def test_a_picture_is_fetched_by_nobody_but_who_opens_it(
+def test_an_image_is_linked_and_never_loaded(
     as_viewer: Client, far_end: FarEnd, url: str | None, opens: bool
 ) -> None:
     far_end.answers(200, json=wire.page(metadata={"ogImageUrl": url}))
@@ -479,7 +477,7 @@ def test_a_picture_is_fetched_by_nobody_but_who_opens_it(
     assert not [t for t in elements(html) if t.attributes.get("src", "").startswith("http")]
 
 
-def test_a_look_that_takes_long_does_not_undo_what_another_saw_meanwhile(
+def test_a_slow_request_does_not_overwrite_what_a_later_one_recorded(
     as_viewer: Client, far_end: FarEnd
 ) -> None:
     now = serving(FULL | {"name": "New"}, wire.audience(effectiveName="New audience"))

@@ -1,4 +1,4 @@
-"""Drafts: what is typed into "Create page" is there afterwards, for that person alone."""
+"""Drafts: input to "Create page" is saved, for its user alone."""
 
 import json
 import re
@@ -22,10 +22,10 @@ KEEP = "/pages/new/draft/"
 HTMX = {"HX-Request": "true"}
 
 
-def drawn(client: Client, address: str = NEW) -> dict[str, str]:
+def form_fields(client: Client, address: str = NEW) -> dict[str, str]:
     """Return the hidden fields of a rendered form: its key and its ticket."""
-    kept = values(client.get(address).content.decode())
-    return {name: kept[name] for name in ("operation_key", "draft")}
+    found = values(client.get(address).content.decode())
+    return {name: found[name] for name in ("operation_key", "draft")}
 
 
 def save(client: Client, form: dict[str, str]) -> str:
@@ -41,62 +41,60 @@ def offered(client: Client) -> list[str]:
     return [link for link in links if link.startswith(f"{NEW}?draft=")]
 
 
-def test_what_is_typed_is_offered_on_return_and_all_of_it_is_there(
-    as_publisher: Client, far_end: FarEnd
-) -> None:
+def test_a_draft_is_offered_later_and_complete(as_publisher: Client, far_end: FarEnd) -> None:
     assert re.match(
-        r"Draft saved \d\d:\d\d:\d\d\.", save(as_publisher, drawn(as_publisher) | WHOLE)
+        r"Draft saved \d\d:\d\d:\d\d\.", save(as_publisher, form_fields(as_publisher) | WHOLE)
     )
     [link] = offered(as_publisher)
     html = as_publisher.get(link).content.decode()
-    kept = values(html)
-    assert {name: kept[name] for name in WHOLE if name in kept} == {
-        name: value for name, value in WHOLE.items() if name in kept
+    found = values(html)
+    assert {name: found[name] for name in WHOLE if name in found} == {
+        name: value for name, value in WHOLE.items() if name in found
     }
     assert "Speak plainly." in html
     assert '<option value="book" selected>Book a call (book)</option>' in html
     assert "This is your draft from" in text(html)
 
 
-def test_a_save_says_how_a_link_may_look(as_publisher: Client, far_end: FarEnd) -> None:
-    said = save(as_publisher, drawn(as_publisher) | WHOLE)
-    assert "title 4, description 0 characters" in said
+def test_a_save_returns_the_previews_of_a_link(as_publisher: Client, far_end: FarEnd) -> None:
+    message = save(as_publisher, form_fields(as_publisher) | WHOLE)
+    assert "title 4, description 0 characters" in message
 
 
-def test_a_draft_that_is_used_is_gone(as_publisher: Client, far_end: FarEnd) -> None:
+def test_a_draft_is_deleted_once_its_page_is_created(as_publisher: Client, far_end: FarEnd) -> None:
     creates(far_end)
-    form = drawn(as_publisher) | WHOLE
+    form = form_fields(as_publisher) | WHOLE
     save(as_publisher, form)
     as_publisher.post(NEW, form)
     assert offered(as_publisher) == []
 
 
-def test_a_save_that_comes_after_its_page_was_created_keeps_nothing(
+def test_a_save_after_the_page_was_created_stores_nothing(
     as_publisher: Client, far_end: FarEnd
 ) -> None:
     creates(far_end)
-    form = drawn(as_publisher) | WHOLE
+    form = form_fields(as_publisher) | WHOLE
     as_publisher.post(NEW, form)
     assert "Draft saved" not in save(as_publisher, form)
     assert offered(as_publisher) == []
 
 
 @pytest.mark.parametrize("press", [{"rows": "add scripts"}, {"check": "1"}, {"name": ""}, {}])
-def test_every_button_keeps_what_was_typed(
+def test_every_button_saves_the_draft(
     as_publisher: Client, far_end: FarEnd, press: dict[str, str]
 ) -> None:
     far_end.fails(httpx.ConnectError)
-    as_publisher.post(NEW, drawn(as_publisher) | WHOLE | press)
+    as_publisher.post(NEW, form_fields(as_publisher) | WHOLE | press)
     [link] = offered(as_publisher)
-    kept = values(as_publisher.get(link).content.decode())
-    assert kept["actions.0.url"] == WHOLE["actions.0.url"]
-    assert ("scripts.1.name" in kept) is ("rows" in press)
+    found = values(as_publisher.get(link).content.decode())
+    assert found["actions.0.url"] == WHOLE["actions.0.url"]
+    assert ("scripts.1.name" in found) is ("rows" in press)
 
 
 def test_a_form_in_which_nothing_was_typed_leaves_no_draft(
     as_publisher: Client, far_end: FarEnd
 ) -> None:
-    form = drawn(as_publisher) | {"pageType": "outbound", "brandId": "brand_1"}
+    form = form_fields(as_publisher) | {"pageType": "outbound", "brandId": "brand_1"}
     save(as_publisher, form | {"name": "Half"})
     save(as_publisher, form | {"name": " ", "actions.0.url": ""})
     assert offered(as_publisher) == []
@@ -104,7 +102,7 @@ def test_a_form_in_which_nothing_was_typed_leaves_no_draft(
 
 def test_two_forms_open_at_once_are_two_drafts(as_publisher: Client, far_end: FarEnd) -> None:
     creates(far_end)
-    first, second = drawn(as_publisher), drawn(as_publisher)
+    first, second = form_fields(as_publisher), form_fields(as_publisher)
     save(as_publisher, first | WHOLE)
     save(as_publisher, second | {"name": "The other"})
     as_publisher.post(NEW, first | WHOLE)
@@ -112,24 +110,24 @@ def test_two_forms_open_at_once_are_two_drafts(as_publisher: Client, far_end: Fa
     assert values(as_publisher.get(link).content.decode())["name"] == "The other"
 
 
-def test_a_draft_gone_on_with_stays_the_same_draft(as_publisher: Client, far_end: FarEnd) -> None:
-    save(as_publisher, drawn(as_publisher) | {"name": "First words"})
+def test_a_resumed_draft_stays_the_same_draft(as_publisher: Client, far_end: FarEnd) -> None:
+    save(as_publisher, form_fields(as_publisher) | {"name": "First words"})
     [link] = offered(as_publisher)
-    save(as_publisher, drawn(as_publisher, link) | {"name": "More words"})
+    save(as_publisher, form_fields(as_publisher, link) | {"name": "More words"})
     assert offered(as_publisher) == [link]
     assert values(as_publisher.get(link).content.decode())["name"] == "More words"
 
 
-def test_a_draft_can_be_thrown_away(as_publisher: Client, far_end: FarEnd) -> None:
-    save(as_publisher, drawn(as_publisher) | {"name": "No use"})
+def test_a_draft_can_be_discarded(as_publisher: Client, far_end: FarEnd) -> None:
+    save(as_publisher, form_fields(as_publisher) | {"name": "No use"})
     [link] = offered(as_publisher)
     response = as_publisher.post(NEW, {"discard": link.partition("=")[2]}, follow=True)
     assert "Discarded draft “No use”." in text(response.content.decode())
     assert offered(as_publisher) == []
 
 
-def test_nobody_is_shown_the_draft_of_another(as_publisher: Client, far_end: FarEnd) -> None:
-    save(as_publisher, drawn(as_publisher) | {"name": "Private words"})
+def test_no_user_sees_the_draft_of_another(as_publisher: Client, far_end: FarEnd) -> None:
+    save(as_publisher, form_fields(as_publisher) | {"name": "Private words"})
     [link] = offered(as_publisher)
     other = logged_in(person("pierre", "Publishers"))
     assert offered(other) == []
@@ -140,10 +138,10 @@ def test_nobody_is_shown_the_draft_of_another(as_publisher: Client, far_end: Far
     assert offered(as_publisher) == [link]
 
 
-def test_a_form_sent_after_the_session_ended_is_there_after_the_log_in(
+def test_a_form_sent_after_the_session_ended_is_resumed_after_signing_in(
     as_publisher: Client, far_end: FarEnd, paula: User
 ) -> None:
-    form = drawn(as_publisher) | WHOLE
+    form = form_fields(as_publisher) | WHOLE
     as_publisher.logout()
     response = as_publisher.post(NEW, form)
     assert response["Location"].startswith("/accounts/login/?next=/pages/new/%3Fdraft%3D")
@@ -153,22 +151,22 @@ def test_a_form_sent_after_the_session_ended_is_there_after_the_log_in(
     assert bodies(far_end) == []
 
 
-def test_what_is_typed_on_after_the_session_ended_is_kept_and_said(
+def test_input_after_the_session_ended_is_saved_and_the_user_is_informed(
     as_publisher: Client, far_end: FarEnd, paula: User
 ) -> None:
-    form = drawn(as_publisher)
+    form = form_fields(as_publisher)
     as_publisher.logout()
-    said = save(as_publisher, form | {"name": "Typed signed out"})
-    assert "You’re signed out. Sign in in another tab" in said
+    message = save(as_publisher, form | {"name": "Typed signed out"})
+    assert "You’re signed out. Sign in in another tab" in message
     as_publisher.force_login(paula)
     [link] = offered(as_publisher)
     assert values(as_publisher.get(link).content.decode())["name"] == "Typed signed out"
 
 
-def test_a_row_asked_for_by_htmx_after_the_session_ended_leads_to_the_log_in_and_back(
+def test_adding_a_row_by_htmx_after_the_session_ended_redirects_to_sign_in_and_back(
     as_publisher: Client, far_end: FarEnd
 ) -> None:
-    form = drawn(as_publisher) | WHOLE | {"rows": "add actions"}
+    form = form_fields(as_publisher) | WHOLE | {"rows": "add actions"}
     as_publisher.logout()
     response = as_publisher.post(NEW, form, headers=HTMX | {"HX-Target": "page-form"})
     assert response["HX-Redirect"].startswith("/accounts/login/?next=/pages/new/%3Fdraft%3D")
@@ -176,11 +174,11 @@ def test_a_row_asked_for_by_htmx_after_the_session_ended_leads_to_the_log_in_and
 
 @pytest.mark.parametrize("asks", [{"left": "name"}, {"rows": "refresh"}])
 @pytest.mark.parametrize("has_cookie", [True, False])
-def test_what_the_form_asks_by_itself_never_leaves_the_page(
+def test_background_requests_of_the_form_never_navigate(
     far_end: FarEnd, paula: User, asks: dict[str, str], has_cookie: bool
 ) -> None:
     client = checking(paula)
-    form = drawn(client) | WHOLE | asks
+    form = form_fields(client) | WHOLE | asks
     client.logout()
     if has_cookie:
         form |= {
@@ -199,21 +197,21 @@ def checking(user: User) -> Client:
     return client
 
 
-def test_a_form_from_before_a_second_log_in_is_not_sent_and_not_lost(
+def test_a_form_from_an_earlier_session_is_not_sent_and_not_lost(
     far_end: FarEnd, paula: User
 ) -> None:
     client = checking(paula)
-    response = client.post(NEW, drawn(client) | WHOLE | {"csrfmiddlewaretoken": "x" * 64})
+    response = client.post(NEW, form_fields(client) | WHOLE | {"csrfmiddlewaretoken": "x" * 64})
     html = client.get(response["Location"]).content.decode()
     assert "You signed in anew since this form was drawn" in text(html)
     assert values(html)["actions.0.url"] == WHOLE["actions.0.url"]
     assert bodies(far_end) == []
 
 
-def test_a_form_of_another_person_is_kept_for_that_person_and_sent_by_nobody(
+def test_a_form_of_another_user_is_saved_for_that_user_and_not_sent(
     as_publisher: Client, far_end: FarEnd
 ) -> None:
-    form = drawn(as_publisher) | WHOLE
+    form = form_fields(as_publisher) | WHOLE
     other = checking(person("pierre", "Publishers"))
     response = other.post(NEW, form)
     assert response.status_code == 403
@@ -223,26 +221,24 @@ def test_a_form_of_another_person_is_kept_for_that_person_and_sent_by_nobody(
 
 
 @pytest.mark.parametrize("ticket", ["", "nonsense", "WzEsImEiXQ:1:x", "\0"])
-def test_a_ticket_that_is_none_of_ours_keeps_nothing(
-    client: Client, paula: User, ticket: str
-) -> None:
+def test_an_invalid_ticket_saves_nothing(client: Client, paula: User, ticket: str) -> None:
     assert "Not saved" in save(client, WHOLE | {"draft": ticket})
     assert client.post(NEW, WHOLE | {"draft": ticket})["Location"].endswith("next=/")
     assert PageDraft.objects.count() == 0
 
 
-def test_the_words_of_somebody_who_left_are_not_kept(
+def test_the_draft_of_an_inactive_user_is_not_saved(
     as_publisher: Client, far_end: FarEnd, paula: User
 ) -> None:
-    form = drawn(as_publisher) | WHOLE
+    form = form_fields(as_publisher) | WHOLE
     User.objects.filter(pk=paula.pk).update(is_active=False)
     assert "Not saved" in save(as_publisher, form)
     assert PageDraft.objects.count() == 0
 
 
-def test_odd_text_comes_back_as_it_was(as_publisher: Client, far_end: FarEnd) -> None:
+def test_unusual_text_is_saved_unchanged(as_publisher: Client, far_end: FarEnd) -> None:
     odd = "a\0b\u202e\U0001f600\u2028<script>"
-    save(as_publisher, drawn(as_publisher) | {"name": odd, "tenantId": "x"})
+    save(as_publisher, form_fields(as_publisher) | {"name": odd, "tenantId": "x"})
     draft = PageDraft.objects.get()
     assert json.loads(draft.typed)["name"] == odd
     assert "tenantId" not in json.loads(draft.typed)
@@ -251,33 +247,33 @@ def test_odd_text_comes_back_as_it_was(as_publisher: Client, far_end: FarEnd) ->
     assert "<script>" not in as_publisher.get(NEW).content.decode().replace('<script src="', "")
 
 
-def test_what_is_too_long_to_keep_is_said_and_what_was_kept_stays(
+def test_a_draft_that_is_too_long_is_reported_and_the_earlier_one_stays(
     as_publisher: Client, far_end: FarEnd
 ) -> None:
-    form = drawn(as_publisher)
+    form = form_fields(as_publisher)
     save(as_publisher, form | {"name": "Short"})
-    said = save(as_publisher, form | {"pageContext": "x" * 1_000_001})
-    assert "Too long to save as a draft" in said
-    assert "An earlier draft is unchanged." in said
+    message = save(as_publisher, form | {"pageContext": "x" * 1_000_001})
+    assert "Too long to save as a draft" in message
+    assert "An earlier draft is unchanged." in message
     assert len(offered(as_publisher)) == 1
 
 
-def test_a_person_has_ten_drafts_at_most_and_the_oldest_makes_room(
+def test_a_user_has_at_most_ten_drafts_and_the_oldest_is_deleted(
     as_publisher: Client, far_end: FarEnd
 ) -> None:
     for number in range(12):
-        save(as_publisher, drawn(as_publisher) | {"name": f"Draft {number}"})
+        save(as_publisher, form_fields(as_publisher) | {"name": f"Draft {number}"})
     assert len(offered(as_publisher)) == 10
     html = text(as_publisher.get(NEW).content.decode())
     assert "Draft 11" in html
     assert "Draft 1 " not in html
 
 
-def test_a_draft_of_long_ago_is_forgotten(as_publisher: Client, far_end: FarEnd) -> None:
-    save(as_publisher, drawn(as_publisher) | {"name": "Old"})
+def test_an_old_draft_is_deleted(as_publisher: Client, far_end: FarEnd) -> None:
+    save(as_publisher, form_fields(as_publisher) | {"name": "Old"})
     PageDraft.objects.update(saved_at=timezone.now() - timedelta(days=91))
     assert offered(as_publisher) == []
-    save(as_publisher, drawn(as_publisher) | {"name": "New"})
+    save(as_publisher, form_fields(as_publisher) | {"name": "New"})
     assert [draft.name for draft in PageDraft.objects.all()] == ["New"]
 
 
@@ -285,11 +281,11 @@ def lose(far_end: FarEnd) -> None:
     far_end.fails(httpx.ReadTimeout)
 
 
-def test_a_draft_whose_page_may_exist_asks_for_a_look_first(
+def test_a_draft_whose_page_may_exist_requires_a_check_first(
     as_publisher: Client, far_end: FarEnd
 ) -> None:
     lose(far_end)
-    as_publisher.post(NEW, drawn(as_publisher) | WHOLE)
+    as_publisher.post(NEW, form_fields(as_publisher) | WHOLE)
     [link] = offered(as_publisher)
     html = as_publisher.get(link).content.decode()
     assert "Outcome unknown: the page may already exist" in text(html)
@@ -299,9 +295,11 @@ def test_a_draft_whose_page_may_exist_asks_for_a_look_first(
     assert len(bodies(far_end)) == 1
 
 
-def test_a_look_that_is_owed_is_owed_after_typing_on(as_publisher: Client, far_end: FarEnd) -> None:
+def test_a_required_check_stays_required_after_more_input(
+    as_publisher: Client, far_end: FarEnd
+) -> None:
     lose(far_end)
-    html = as_publisher.post(NEW, drawn(as_publisher) | WHOLE).content.decode()
+    html = as_publisher.post(NEW, form_fields(as_publisher) | WHOLE).content.decode()
     save(as_publisher, WHOLE | values(html))
     [link] = offered(as_publisher)
     assert "the page may already exist" in text(as_publisher.get(link).content.decode())
@@ -309,25 +307,25 @@ def test_a_look_that_is_owed_is_owed_after_typing_on(as_publisher: Client, far_e
 
 def test_a_draft_whose_page_was_found_is_not_offered(as_publisher: Client, far_end: FarEnd) -> None:
     lose(far_end)
-    as_publisher.post(NEW, drawn(as_publisher) | WHOLE)
+    as_publisher.post(NEW, form_fields(as_publisher) | WHOLE)
     Operation.objects.update(outcome=Outcome.ACCEPTED)
     assert offered(as_publisher) == []
 
 
 def test_the_same_draft_in_two_tabs_is_created_once(as_publisher: Client, far_end: FarEnd) -> None:
     creates(far_end)
-    save(as_publisher, drawn(as_publisher) | WHOLE)
+    save(as_publisher, form_fields(as_publisher) | WHOLE)
     [link] = offered(as_publisher)
-    first, second = drawn(as_publisher, link), drawn(as_publisher, link)
+    first, second = form_fields(as_publisher, link), form_fields(as_publisher, link)
     for tab in (first, second):
         as_publisher.post(NEW, tab | WHOLE)
     assert len(bodies(far_end)) == 1
 
 
-def test_a_save_asks_the_service_nothing_and_the_database_little(
+def test_a_save_makes_no_call_and_few_queries(
     as_publisher: Client, far_end: FarEnd, django_assert_max_num_queries: Any
 ) -> None:
-    form = drawn(as_publisher) | WHOLE
+    form = form_fields(as_publisher) | WHOLE
     with django_assert_max_num_queries(10):
         save(as_publisher, form)
     assert far_end.sent == []

@@ -1,4 +1,4 @@
-"""Pages as a file: all that match, in the order of the list, and how much of the whole that is."""
+"""The CSV export of pages: all matches in the order of the list, and the coverage."""
 
 import csv
 import io
@@ -9,7 +9,7 @@ from django.test import Client
 from tests import wire
 from tests.far_end import FarEnd
 from tests.web.html import elements, text
-from tests.web.pages.test_page_list import dated, get, numbered, remember
+from tests.web.pages.test_page_list import dated, get, numbered, record
 
 
 def lines_of(client: Client, address: str) -> list[list[str]]:
@@ -29,10 +29,10 @@ def export_link(html: str) -> str:
     return next(link for link in links if link.startswith("/pages/export.csv"))
 
 
-def test_all_that_match_are_in_the_file_in_the_order_of_the_list(
+def test_the_file_has_all_matches_in_the_order_of_the_list(
     as_viewer: Client, far_end: FarEnd
 ) -> None:
-    remember(
+    record(
         *(numbered(n, status="draft", audiencesCount=n) for n in range(120)),
         wire.page(pageId="other"),
     )
@@ -41,10 +41,10 @@ def test_all_that_match_are_in_the_file_in_the_order_of_the_list(
     assert far_end.sent == []
 
 
-def test_a_line_holds_what_was_seen_of_a_page_and_when(as_viewer: Client, far_end: FarEnd) -> None:
+def test_a_line_has_the_last_known_page_and_its_time(as_viewer: Client, far_end: FarEnd) -> None:
     page = wire.page(name="=1+1", updatedAt="2026-11-09T10:00:00Z", archivedAt=None)
     del page["pageType"]
-    remember(page)
+    record(page)
     [line] = lines_of(as_viewer, "/pages/export.csv")
     assert line[3] == "'=1+1"
     assert line[5] == ""
@@ -53,10 +53,10 @@ def test_a_line_holds_what_was_seen_of_a_page_and_when(as_viewer: Client, far_en
     assert line[12].startswith("20")
 
 
-def test_a_file_ends_with_how_many_pages_were_never_seen(
+def test_the_file_ends_with_the_number_of_pages_not_loaded(
     as_viewer: Client, far_end: FarEnd
 ) -> None:
-    remember(numbered(1), numbered(2), total=60)
+    record(numbered(1), numbered(2), total=60)
     assert lines_of(as_viewer, "/pages/export.csv?q=number+2")[1:] == [
         ["Not included: 58 of 60 pages, not loaded yet."]
     ]
@@ -71,29 +71,29 @@ def test_a_file_ends_with_how_many_pages_were_never_seen(
         ("/pages/?sort=name", 2, "Export 2 as CSV"),
     ],
 )
-def test_the_button_says_how_many_of_how_many(
+def test_the_button_shows_the_coverage(
     as_viewer: Client, far_end: FarEnd, address: str, total: int, label: str
 ) -> None:
-    remember(numbered(1), numbered(2), total=total)
+    record(numbered(1), numbered(2), total=total)
     html = get(as_viewer, address)
     assert label in text(html)
     assert export_link(html) == address.replace("/pages/", "/pages/export.csv")
 
 
-def test_the_button_follows_a_search_as_it_is_typed(as_viewer: Client, far_end: FarEnd) -> None:
-    remember(dated(1, 2), dated(2, 3))
+def test_the_button_is_updated_with_a_search(as_viewer: Client, far_end: FarEnd) -> None:
+    record(dated(1, 2), dated(2, 3))
     html = get(as_viewer, "/pages/?q=number+2", target="results")
     assert 'id="page-export" hx-swap-oob="innerHTML"' in html
     assert export_link(html) == "/pages/export.csv?q=number+2"
     assert "Export 1 as CSV" in text(html)
 
 
-def test_nothing_found_offers_no_file(as_viewer: Client, far_end: FarEnd) -> None:
-    remember(numbered(1))
+def test_no_matches_offer_no_file(as_viewer: Client, far_end: FarEnd) -> None:
+    record(numbered(1))
     assert "/pages/export.csv" not in get(as_viewer, "/pages/?q=zebra")
 
 
-def test_who_is_not_signed_in_gets_no_file(client: Client) -> None:
+def test_a_file_requires_signing_in(client: Client) -> None:
     response = client.get("/pages/export.csv")
     assert response.status_code == 302
     assert response["Location"].startswith("/accounts/login/")

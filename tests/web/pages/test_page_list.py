@@ -1,4 +1,4 @@
-"""The list of pages: live, searched in what was seen, and when the service is not there."""
+"""The page list: live, searched in the ledger, and without the service."""
 
 import re
 from typing import Any
@@ -21,7 +21,7 @@ from tests.far_end import Answer, FarEnd
 from tests.web.html import elements, text
 
 
-def remember(*items: dict[str, Any], total: int | None = None) -> None:
+def record(*items: dict[str, Any], total: int | None = None) -> None:
     envelope = wire.envelope(*items, totalCount=len(items) if total is None else total)
     record_pages(ListEnvelope[PageItem].model_validate(envelope))
 
@@ -38,8 +38,8 @@ def part_of(total: int) -> Answer:
     """Return the responses of a service with `total` pages, whose cursors are start numbers."""
 
     def answer(request: httpx.Request) -> httpx.Response:
-        asked = parse_qs(request.url.query.decode())
-        start, limit = int(asked.get("cursor", ["0"])[0]), int(asked["limit"][0])
+        params = parse_qs(request.url.query.decode())
+        start, limit = int(params.get("cursor", ["0"])[0]), int(params["limit"][0])
         items = [numbered(number) for number in range(start, min(start + limit, total))]
         end = start + len(items)
         more = {"nextCursor": str(end)} if end < total else {}
@@ -56,9 +56,7 @@ def get(client: Client, address: str, target: str = "") -> str:
     return response.content.decode()
 
 
-def test_the_list_shows_each_page_as_the_service_gives_it(
-    as_viewer: Client, far_end: FarEnd
-) -> None:
+def test_the_list_shows_each_page_as_returned(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answers(200, json=wire.envelope(wire.page()))
     html = get(as_viewer, "/pages/")
     assert "Fleet telematics Every truck on one map" in text(html)
@@ -79,7 +77,7 @@ def dated(number: int, day: int) -> dict[str, Any]:
     return numbered(number, updatedAt=f"2026-11-{day:02}T10:00:00Z")
 
 
-def test_a_list_known_in_full_begins_with_the_page_updated_last(
+def test_a_complete_list_starts_with_the_most_recently_updated_page(
     as_viewer: Client, far_end: FarEnd
 ) -> None:
     far_end.answers(200, json=wire.envelope(dated(1, 3), dated(2, 9), dated(3, 6)))
@@ -90,7 +88,9 @@ def test_a_list_known_in_full_begins_with_the_page_updated_last(
     assert "last known" not in text(html)
 
 
-def test_what_one_call_lacks_of_a_list_is_read_at_once(as_viewer: Client, far_end: FarEnd) -> None:
+def test_a_list_that_one_more_call_completes_is_completed_at_once(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
     far_end.answer = part_of(120)
     assert "most recently updated first" in get(as_viewer, "/pages/")
     assert [request.url.params["limit"] for request in far_end.sent] == ["50", "200"]
@@ -100,7 +100,7 @@ def test_what_one_call_lacks_of_a_list_is_read_at_once(as_viewer: Client, far_en
     assert "50 of 120 pages" in text(html)
 
 
-def test_a_list_known_in_part_stays_in_the_order_of_the_service(
+def test_an_incomplete_list_stays_in_the_order_of_the_service(
     as_viewer: Client, far_end: FarEnd
 ) -> None:
     far_end.answers(
@@ -117,15 +117,13 @@ def test_a_list_known_in_part_stays_in_the_order_of_the_service(
     assert len(far_end.sent) == 1
 
 
-def test_a_page_that_is_listed_no_longer_is_not_among_those_that_are(
-    as_viewer: Client, far_end: FarEnd
-) -> None:
-    remember(numbered(7))
+def test_a_page_that_is_no_longer_listed_is_not_shown(as_viewer: Client, far_end: FarEnd) -> None:
+    record(numbered(7))
     far_end.answers(200, json=wire.envelope(dated(1, 3), dated(2, 9)))
     assert names_in(get(as_viewer, "/pages/")) == ["page_1", "page_2"]
 
 
-def test_more_of_a_sorted_list_goes_on_in_its_order(as_viewer: Client, far_end: FarEnd) -> None:
+def test_loading_more_continues_in_the_same_order(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answers(200, json=wire.envelope(*(dated(n, n % 28 + 1) for n in range(70))))
     html = get(as_viewer, "/pages/")
     more = next(e for e in elements(html, "a") if e.attributes.get("id") == "load-more")
@@ -143,7 +141,7 @@ def sorted_column(html: str) -> str | None:
     return found[1] if found else None
 
 
-def test_load_more_goes_on_where_the_part_before_ended(as_viewer: Client, far_end: FarEnd) -> None:
+def test_load_more_continues_after_the_last_row(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answer = part_of(620)
     html = get(as_viewer, "/pages/")
     assert "50 of 620 pages" in text(html)
@@ -174,7 +172,7 @@ def names_in(html: str) -> list[str]:
         ("/pages/?cursor=10&after=10", "/pages/?cursor=60&after=60", 10),
     ],
 )
-def test_what_was_loaded_is_there_on_the_way_back(
+def test_loaded_rows_are_there_on_the_way_back(
     as_viewer: Client, far_end: FarEnd, shown: str, more: str, first: int
 ) -> None:
     far_end.answer = part_of(620)
@@ -183,10 +181,8 @@ def test_what_was_loaded_is_there_on_the_way_back(
     assert len(far_end.sent) == 2
 
 
-def test_matches_that_were_loaded_are_there_on_the_way_back(
-    as_viewer: Client, far_end: FarEnd
-) -> None:
-    remember(*[numbered(number) for number in range(70)])
+def test_loaded_matches_are_there_on_the_way_back(as_viewer: Client, far_end: FarEnd) -> None:
+    record(*[numbered(number) for number in range(70)])
     address = load_more(
         as_viewer, "/pages/?q=number&sort=name", "/pages/?q=number&sort=name&after=50"
     )
@@ -195,27 +191,27 @@ def test_matches_that_were_loaded_are_there_on_the_way_back(
     assert far_end.sent == []
 
 
-def test_of_more_than_an_address_shows_the_last_part_is_there_and_says_so(
+def test_beyond_the_limit_of_a_url_only_the_added_rows_are_shown(
     as_viewer: Client, far_end: FarEnd
 ) -> None:
-    remember(*[numbered(number) for number in range(260)])
+    record(*[numbered(number) for number in range(260)])
     address = load_more(as_viewer, "/pages/?q=number&show=200", "/pages/?q=number&after=200")
     assert address == "/pages/?q=number&after=200"
     assert "201 to 250 of 260 matches" in text(get(as_viewer, address))
 
 
 @pytest.mark.parametrize(
-    ("show", "asked"), [("100", "100"), ("9", "50"), ("x", "50"), ("999999", "200")]
+    ("show", "limit"), [("100", "100"), ("9", "50"), ("x", "50"), ("999999", "200")]
 )
-def test_no_address_shows_more_than_two_hundred_rows(
-    as_viewer: Client, far_end: FarEnd, show: str, asked: str
+def test_no_url_shows_more_than_two_hundred_rows(
+    as_viewer: Client, far_end: FarEnd, show: str, limit: str
 ) -> None:
     far_end.answer = part_of(620)
     get(as_viewer, f"/pages/?show={show}")
-    assert far_end.sent[0].url.params["limit"] == asked
+    assert far_end.sent[0].url.params["limit"] == limit
 
 
-def test_a_service_that_gives_no_more_than_a_part_at_once_starts_again_and_says_so(
+def test_a_rejected_limit_starts_the_list_over_and_says_so(
     as_viewer: Client, far_end: FarEnd
 ) -> None:
     def answer(request: httpx.Request) -> httpx.Response:
@@ -230,9 +226,7 @@ def test_a_service_that_gives_no_more_than_a_part_at_once_starts_again_and_says_
         assert "50 of 620 pages" in text(html)
 
 
-def test_a_part_by_itself_is_a_page_that_says_where_it_is(
-    as_viewer: Client, far_end: FarEnd
-) -> None:
+def test_a_window_of_the_list_shows_its_range(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answer = part_of(620)
     html = get(as_viewer, "/pages/?cursor=50&after=50")
     assert "51 to 100 of 620 pages" in text(html)
@@ -241,7 +235,7 @@ def test_a_part_by_itself_is_a_page_that_says_where_it_is(
 
 @pytest.mark.parametrize("status", [400, 404, 410, 422])
 @pytest.mark.parametrize("target", ["", "rows"])
-def test_a_refused_cursor_starts_again_and_says_so(
+def test_a_rejected_cursor_starts_the_list_over_and_says_so(
     as_viewer: Client, far_end: FarEnd, status: int, target: str
 ) -> None:
     def answer(request: httpx.Request) -> httpx.Response:
@@ -258,12 +252,12 @@ def test_a_refused_cursor_starts_again_and_says_so(
     assert response.get("HX-Retarget") == ("#results" if target else None)
 
 
-def test_more_without_a_cursor_is_said(as_viewer: Client, far_end: FarEnd) -> None:
+def test_more_pages_without_a_cursor_are_reported(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answers(200, json=wire.envelope(wire.page(), hasMore=True, totalCount=9))
     assert "returned no cursor to load them" in get(as_viewer, "/pages/")
 
 
-def test_an_odd_service_costs_words_and_not_the_list(as_viewer: Client, far_end: FarEnd) -> None:
+def test_unexpected_values_do_not_break_the_list(as_viewer: Client, far_end: FarEnd) -> None:
     bare = wire.page(pageId="a/b ?#", name="Bare", title="", extra={"x": 1}, headerActionId=None)
     del bare["pageType"], bare["status"], bare["footerLinks"]
     strange = wire.page(pageId="..", pageType="hologram", status="evaporated", updatedAt="soon")
@@ -278,15 +272,13 @@ def test_an_odd_service_costs_words_and_not_the_list(as_viewer: Client, far_end:
     assert "3 of 3 pages" in text(html)
 
 
-def test_no_pages_at_all_is_said(as_viewer: Client, far_end: FarEnd) -> None:
+def test_an_empty_list_says_so(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answers(200, json=wire.envelope())
     assert "The service returned no pages" in get(as_viewer, "/pages/")
 
 
-def test_a_search_is_answered_from_what_was_seen_without_a_call(
-    as_viewer: Client, far_end: FarEnd
-) -> None:
-    remember(wire.page(), numbered(2, status="draft"), total=240)
+def test_a_search_uses_the_ledger_and_makes_no_call(as_viewer: Client, far_end: FarEnd) -> None:
+    record(wire.page(), numbered(2, status="draft"), total=240)
     html = get(as_viewer, "/pages/?q=number")
     assert "Page number 2" in html
     assert "Fleet telematics" not in html
@@ -295,15 +287,15 @@ def test_a_search_is_answered_from_what_was_seen_without_a_call(
     assert far_end.sent == []
 
 
-def test_nothing_found_is_final_only_when_all_is_known(as_viewer: Client, far_end: FarEnd) -> None:
-    remember(wire.page(), total=240)
+def test_no_match_is_final_only_if_all_pages_are_loaded(as_viewer: Client, far_end: FarEnd) -> None:
+    record(wire.page(), total=240)
     assert "239 pages not loaded yet" in get(as_viewer, "/pages/?q=zebra")
-    remember(wire.page(), total=1)
+    record(wire.page(), total=1)
     assert "Check the spelling or remove a filter." in get(as_viewer, "/pages/?q=zebra")
 
 
-def test_filters_are_counted_and_can_be_taken_away(as_viewer: Client, far_end: FarEnd) -> None:
-    remember(wire.page(), numbered(2, status="draft"), numbered(3, status="odd"))
+def test_filters_have_counts_and_can_be_removed(as_viewer: Client, far_end: FarEnd) -> None:
+    record(wire.page(), numbered(2, status="draft"), numbered(3, status="odd"))
     html = get(as_viewer, "/pages/?status=draft&status=odd&type=outbound")
     boxes = [
         box for box in elements(html, "input") if box.attributes.get("name") in {"status", "type"}
@@ -320,8 +312,10 @@ def test_filters_are_counted_and_can_be_taken_away(as_viewer: Client, far_end: F
     assert "2 of 3 pages" in text(html)
 
 
-def test_pages_are_found_by_how_their_audiences_stand(as_viewer: Client, far_end: FarEnd) -> None:
-    remember(numbered(1), numbered(2), numbered(3))
+def test_pages_are_filtered_by_the_flags_of_their_audiences(
+    as_viewer: Client, far_end: FarEnd
+) -> None:
+    record(numbered(1), numbered(2), numbered(3))
     live, draft = wire.live_version(), wire.version()
     record_audiences("page_1", [audience(latestVersion=live, publishedVersion=live)])
     record_audiences("page_2", [audience(latestVersion=draft, publishedVersion=live)])
@@ -333,10 +327,10 @@ def test_pages_are_found_by_how_their_audiences_stand(as_viewer: Client, far_end
     assert text(counts) == "2 0 1 0"
 
 
-def test_typing_brings_the_results_their_counts_and_a_clean_address(
+def test_typing_returns_the_results_their_counts_and_a_clean_url(
     as_viewer: Client, far_end: FarEnd
 ) -> None:
-    remember(wire.page(), numbered(2, status="draft"))
+    record(wire.page(), numbered(2, status="draft"))
     response = as_viewer.get(
         "/pages/?q=number&sort=", headers={"HX-Request": "true", "HX-Target": "results"}
     )
@@ -347,8 +341,8 @@ def test_typing_brings_the_results_their_counts_and_a_clean_address(
     assert "HX-Target" in response["Vary"]
 
 
-def test_a_sort_turns_round_when_chosen_twice(as_viewer: Client, far_end: FarEnd) -> None:
-    remember(numbered(1, audiencesCount=3), numbered(2, audiencesCount=7))
+def test_sorting_twice_by_a_column_reverses_the_order(as_viewer: Client, far_end: FarEnd) -> None:
+    record(numbered(1, audiencesCount=3), numbered(2, audiencesCount=7))
     html = get(as_viewer, "/pages/?sort=-audiences")
     assert html.index("Page number 2") < html.index("Page number 1")
     headings = {
@@ -363,7 +357,7 @@ def test_pages_are_sorted_by_type_and_status_those_without_one_last(
 ) -> None:
     bare = numbered(3)
     del bare["pageType"], bare["status"]
-    remember(
+    record(
         numbered(1, pageType="outbound", status="draft"),
         bare,
         numbered(2, pageType="custom", status="published"),
@@ -378,8 +372,8 @@ def test_pages_are_sorted_by_type_and_status_those_without_one_last(
     assert far_end.sent == []
 
 
-def test_many_matches_come_in_parts(as_viewer: Client, far_end: FarEnd) -> None:
-    remember(*[numbered(number) for number in range(70)])
+def test_many_matches_are_loaded_in_steps(as_viewer: Client, far_end: FarEnd) -> None:
+    record(*[numbered(number) for number in range(70)])
     html = get(as_viewer, "/pages/?q=number&sort=name")
     assert html.count("<tr") == 51
     address = next(e.attributes["href"] for e in elements(html, "a") if e.attributes.get("id"))
@@ -387,13 +381,13 @@ def test_many_matches_come_in_parts(as_viewer: Client, far_end: FarEnd) -> None:
 
 
 @pytest.mark.parametrize("sort", ["", "name", "-updated", "-audiences"])
-def test_a_walk_through_many_matches_meets_each_once(
+def test_loading_all_matches_returns_each_once(
     sort: str, as_viewer: Client, far_end: FarEnd
 ) -> None:
-    """However they are read: the first parts are few of what matches, the last ones are not."""
-    # Others stand between them in every order.
+    """The first rows are few of the matches, the last ones many: the queries differ."""
+    # Other pages are between them in every order.
     for part in range(0, 600, 200):
-        remember(
+        record(
             *(
                 numbered(
                     number,
@@ -413,7 +407,7 @@ def test_a_walk_through_many_matches_meets_each_once(
     assert sorted(met) == sorted(f"/pages/page_{number}/" for number in range(1, 600, 2))
 
 
-def test_reading_the_rest_asks_part_after_part_until_all_is_known(
+def test_loading_the_rest_continues_until_all_pages_are_known(
     as_viewer: Client, far_end: FarEnd
 ) -> None:
     def answer(request: httpx.Request) -> httpx.Response:
@@ -432,10 +426,10 @@ def test_reading_the_rest_asks_part_after_part_until_all_is_known(
             f"/pages/{address}", headers={"HX-Request": "true", "HX-Target": "coverage"}
         )
         parts.append(text(response.content.decode()))
-        asking_on = [e for e in elements(response.content.decode()) if "hx-trigger" in e.attributes]
-        if not asking_on:
+        polling = [e for e in elements(response.content.decode()) if "hx-trigger" in e.attributes]
+        if not polling:
             break
-        address = asking_on[0].attributes["hx-get"]
+        address = polling[0].attributes["hx-get"]
     assert "Loaded 200 of 450 pages" in parts[0]
     assert "Loaded 400 of 450 pages" in parts[1]
     assert "1 of 450 pages" in parts[2]
@@ -443,14 +437,14 @@ def test_reading_the_rest_asks_part_after_part_until_all_is_known(
     assert len(far_end.sent) == 3
 
 
-def test_reading_the_rest_works_by_links_alone(as_viewer: Client, far_end: FarEnd) -> None:
+def test_loading_the_rest_works_without_scripts(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answer = part_of(120)
     response = as_viewer.get("/pages/?q=number&read=0", follow=True)
     assert response.redirect_chain == [("/pages/?q=number", 302)]
     assert "120 of 120 pages" in text(response.content.decode())
 
 
-def test_reading_that_fails_half_way_says_so_and_can_go_on(
+def test_loading_that_fails_halfway_says_so_and_can_continue(
     as_viewer: Client, far_end: FarEnd
 ) -> None:
     far_end.fails(httpx.ReadTimeout)
@@ -460,9 +454,7 @@ def test_reading_that_fails_half_way_says_so_and_can_go_on(
     assert "hx-trigger" not in html
 
 
-def test_a_service_that_repeats_its_cursor_is_not_asked_for_ever(
-    as_viewer: Client, far_end: FarEnd
-) -> None:
+def test_a_repeated_cursor_ends_the_loading(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answers(200, json=wire.envelope(wire.page(), hasMore=True, nextCursor="abc"))
     html = get(as_viewer, "/pages/?q=x&read=200&cursor=abc", target="coverage")
     assert "hx-trigger" not in html
@@ -481,7 +473,7 @@ FAILURES = [
 def test_when_the_service_fails_the_last_known_is_shown_as_such(
     as_publisher: Client, far_end: FarEnd, failure: Any
 ) -> None:
-    remember(wire.page())
+    record(wire.page())
     failure(far_end)
     html = get(as_publisher, "/pages/")
     assert "Showing the last known state" in text(html)
@@ -491,7 +483,7 @@ def test_when_the_service_fails_the_last_known_is_shown_as_such(
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-def test_when_the_service_fails_and_nothing_is_known_a_page_says_what_to_do(
+def test_if_the_service_fails_and_nothing_is_known_an_error_page_is_shown(
     as_viewer: Client, far_end: FarEnd, failure: Any
 ) -> None:
     failure(far_end)
@@ -514,7 +506,7 @@ def publish(actor: User, version_id: str, outcome: Outcome) -> None:
     end(attempt, AttemptResult(outcome))
 
 
-def test_a_publish_that_failed_is_seen_at_its_page_until_another_goes_well(
+def test_a_failed_publish_appears_at_its_page_until_another_succeeds(
     as_viewer: Client, vera: User, far_end: FarEnd
 ) -> None:
     far_end.answers(200, json=wire.envelope(wire.page()))
@@ -526,12 +518,12 @@ def test_a_publish_that_failed_is_seen_at_its_page_until_another_goes_well(
     assert "Publish" not in text(get(as_viewer, "/pages/")).replace("Published", "")
 
 
-def test_who_may_only_look_is_offered_no_create(as_viewer: Client, far_end: FarEnd) -> None:
+def test_a_viewer_is_not_offered_to_create(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answers(200, json=wire.envelope(wire.page()))
     assert "Create page" not in get(as_viewer, "/pages/")
 
 
-def test_what_others_wrote_is_text(as_viewer: Client, far_end: FarEnd) -> None:
+def test_text_of_the_service_is_never_markup(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answers(200, json=wire.envelope(wire.page(name="<script>x</script>", title="<b>")))
     html = get(as_viewer, "/pages/?")
     assert "<script>x" not in html
@@ -541,7 +533,7 @@ def test_what_others_wrote_is_text(as_viewer: Client, far_end: FarEnd) -> None:
 @pytest.mark.parametrize(
     "address", ["?q=%00&status=%00", "?after=-1&cursor=", "?sort=drop&after=1e9", "?read=x"]
 )
-def test_a_strange_address_is_a_list_all_the_same(
+def test_invalid_parameters_still_show_a_list(
     as_viewer: Client, far_end: FarEnd, address: str
 ) -> None:
     far_end.answers(200, json=wire.envelope(wire.page()))

@@ -1,4 +1,4 @@
-"""Parts of a page, and rows of its audiences: the decisions, by themselves."""
+"""Functions of the page detail and of the audience table."""
 
 import pytest
 from hypothesis import given
@@ -45,23 +45,23 @@ def test_actions_come_by_their_index_and_those_without_last(indices: list[float 
         (None, ""),
     ],
 )
-def test_an_address_is_written_as_a_search_engine_does(url: str | None, shown: str) -> None:
+def test_a_url_is_formatted_as_a_search_engine_does(url: str | None, shown: str) -> None:
     metadata = MetadataRequest(canonical_url=url)
     assert search_result(metadata, title="Title").site == shown
 
 
-def test_a_social_card_takes_the_nearest_title() -> None:
+def test_a_social_card_uses_the_most_specific_title() -> None:
     titles = [{"title": "m"}, {"title": "m", "twitterTitle": "t"}, {"title": "m", "ogTitle": "o"}]
     metadata = [None, *map(MetadataRequest.model_validate, titles)]
     assert [social_card(one, title="p").title for one in metadata] == ["p", "m", "t", "o"]
 
 
-def test_a_curl_line_is_one_word_however_odd_the_id() -> None:
+def test_a_curl_command_quotes_any_id() -> None:
     line = curl_line("https://service.example/", "pages", "a'; rm -rf /")
     assert line.endswith(" https://service.example/v0/pages/a%27%3B%20rm%20-rf%20%2F")
 
 
-def test_a_heading_turns_round_and_comes_back() -> None:
+def test_a_heading_reverses_the_order_and_back() -> None:
     first = heading("", "-updated", str)
     again = heading(first.url, "-updated", str)
     assert (first.direction, first.url) == ("none", "-updated")

@@ -1,4 +1,4 @@
-"""Rows of a form that come and go: nothing that was typed is lost on the way."""
+"""Adding, moving and removing rows of a form: no input is lost."""
 
 from copy import deepcopy
 
@@ -42,13 +42,13 @@ def submitted(form: NestedForm) -> dict[str, str]:
 
 
 @given(TYPED)
-def test_a_form_that_goes_round_comes_back_the_same(typed: SubmittedData) -> None:
+def test_a_submitted_form_is_parsed_back_unchanged(typed: SubmittedData) -> None:
     form = BasicsForm(typed, submitted=False)
     assert read_typed(BasicsForm, submitted(form)) == typed
 
 
 @given(TYPED)
-def test_what_is_kept_of_a_form_is_what_was_typed(typed: SubmittedData) -> None:
+def test_the_data_of_a_form_is_parsed_back_unchanged(typed: SubmittedData) -> None:
     assert read_typed(BasicsForm, as_data(BasicsForm, typed)) == typed
 
 
@@ -77,9 +77,9 @@ def test_no_command_fails(typed: SubmittedData, command: str) -> None:
 
 
 @given(TYPED)
-def test_only_rows_in_which_nothing_is_typed_are_dropped(typed: SubmittedData) -> None:
-    kept = without_blank_rows(BasicsForm, typed)
-    assert kept.fields == typed.fields
-    assert without_blank_rows(BasicsForm, kept) == kept
+def test_only_blank_rows_are_dropped(typed: SubmittedData) -> None:
+    rest = without_blank_rows(BasicsForm, typed)
+    assert rest.fields == typed.fields
+    assert without_blank_rows(BasicsForm, rest) == rest
     written = [row for row in typed.rows["actions"] if any(map(str.strip, row.fields.values()))]
-    assert kept.rows["actions"] == written
+    assert rest.rows["actions"] == written

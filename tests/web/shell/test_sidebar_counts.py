@@ -11,7 +11,7 @@ from dashboard.ledger.models.operations import Outcome
 from tests import wire
 from tests.far_end import FarEnd
 from tests.web.html import text
-from tests.web.pages.test_page_list import get, numbered, publish, remember
+from tests.web.pages.test_page_list import get, numbered, publish, record
 
 pytestmark = pytest.mark.django_db
 
@@ -25,7 +25,7 @@ def side_of(client: Client, address: str = "/activity/") -> str:
 
 def test_pages_are_counted_as_the_service_counts_them(as_viewer: Client, far_end: FarEnd) -> None:
     assert side_of(as_viewer) == "Overview Pages People Webhooks Activity"
-    remember(numbered(1), total=1204)
+    record(numbered(1), total=1204)
     assert side_of(as_viewer) == "Overview Pages 1,204 People Webhooks Activity"
 
 
@@ -43,7 +43,7 @@ def test_operations_that_need_attention_are_counted_until_they_are_settled(
 def test_the_counts_are_cached_across_pages(
     as_viewer: Client, far_end: FarEnd, django_assert_max_num_queries: Any
 ) -> None:
-    remember(numbered(1), total=1204)
+    record(numbered(1), total=1204)
     far_end.answers(200, json=wire.envelope())
     assert "1,204" in side_of(as_viewer, "/people/")
     with django_assert_max_num_queries(4):  # the session, the user, two of their rights
@@ -51,6 +51,6 @@ def test_the_counts_are_cached_across_pages(
 
 
 def test_anonymous_visitors_see_no_counts(client: Client, far_end: FarEnd) -> None:
-    remember(numbered(1), total=1204)
+    record(numbered(1), total=1204)
     for address in ("/accounts/login/", "/no/such/page/"):
         assert "1,204" not in client.get(address, follow=True).content.decode()
