@@ -20,7 +20,7 @@ EMPTY = {
     "/find/?q=fleet": "No pages loaded yet.",
     "/service/watch/": "No deviations",
     "/accounts/settings/": "Nothing pinned.",
-    "/pages/": "The service lists none.",
+    "/pages/": "The service returned no pages.",
 }
 """What each page says; the last one asks for the pages."""
 

@@ -246,7 +246,7 @@ def test_sending_again_what_a_newer_version_has_replaced_asks_for_the_number(
     assert barriers(page) == []
     assert len(service.keys) == 1
     dialog(page).get_by_label("Type 2 to send again").fill("2")
-    press(page, "Retry with the same key")
+    press(page, "Send again, same key")
     expect(headline(page)).to_contain_text("Publishing version")
     assert len(service.keys) == 2
     assert len(set(service.keys)) == 1
