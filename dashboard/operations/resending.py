@@ -1,7 +1,7 @@
-"""Resend operations of unknown outcome, after reading their target again.
+"""Retry operations of unknown outcome, after reading their target again.
 
-A lost attempt may have been carried out since, and the target may have changed. So the operation is
-settled if the target proves its outcome, and reasons against a repeat are reported before sending.
+An attempt without a response may have taken effect since, and the target may have changed. So the
+operation is settled if the target proves its outcome, and reasons against a retry are reported.
 """
 
 import json

@@ -79,7 +79,7 @@ class MetadataRow:
 
 
 def field_of(model: WireModel | None, name: str) -> Field:
-    """Return a field as sent, with null, empty and absent told apart."""
+    """Return a field as sent, with null, empty and absent distinguished."""
     if model is None or name not in model.model_fields_set | (model.model_extra or {}).keys():
         return Field(Sent.ABSENT)
     value = getattr(model, name)

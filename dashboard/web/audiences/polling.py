@@ -19,7 +19,7 @@ class VersionPoll:
 
     version: AudienceVersion | None
     lasted: timedelta | None
-    """How long it has been in progress; None if no date says so."""
+    """How long it has been in progress; None without a date."""
     wait_s: int | None
     """Seconds until the next poll; None if nothing is in progress, or for too long."""
     state: str

@@ -139,7 +139,7 @@ class AudienceRowContext:
     is_in_progress: bool
     """Whether a publish of its latest version is in progress."""
     in_progress_since: datetime | None
-    """None if no date says so."""
+    """None without a date."""
     may_publish: bool
     is_disabled: bool
     """Whether publishing is disabled until the service responds."""

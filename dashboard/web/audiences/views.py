@@ -90,7 +90,7 @@ def _page(page_id: str, *, may_fetch: bool) -> PageItem | None:
     try:
         return read_page(page_id).value if may_fetch else None
     except APIError:
-        return None  # the template says so; the audience itself can be shown
+        return None  # The template reports it; the audience itself can be shown.
 
 
 def _published_by(head: AudienceHead) -> Operation | None:

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from dashboard.client.calls import path
@@ -19,12 +19,6 @@ class PageBody:
     page: PageItem
     curl: str
     """The request for it as a shell command."""
-    sent: str = field(init=False)
-    """The page as JSON."""
-
-    def __post_init__(self) -> None:
-        sent = self.page.model_dump_json(by_alias=True, exclude_unset=True)
-        object.__setattr__(self, "sent", sent)
 
     @property
     def actions(self) -> list[Action]:
@@ -78,15 +72,15 @@ def language_of(script: Script) -> str:
     return "html" if (script.content or "").lstrip().startswith("<") else "javascript"
 
 
-def curl_line(service_url: str, *segments: str) -> str:
-    """Return a GET request as a shell command, without the key."""
+def curl_command(service_url: str, *segments: str) -> str:
+    """Return a GET request as a shell command, without the API key."""
     url = shlex.quote(service_url.rstrip("/") + path(*segments))
     return f'curl -H "x-api-key: $API_KEY" {url}'
 
 
 @dataclass(frozen=True)
 class LinkPreview:
-    """How a link to a page may look elsewhere, judged from its metadata."""
+    """A preview of a link to a page, derived from its metadata."""
 
     site: str
     """The site's name or a breadcrumb of the URL."""

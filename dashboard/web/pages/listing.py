@@ -1,7 +1,7 @@
 """Query, rows and pagination of the page list.
 
 The service's list takes no filters and promises no order (spec, List pages), so filters and
-sorting run on the ledger, and the page says how much of the list the ledger has.
+sorting run on the ledger, and the page shows the coverage of the ledger.
 """
 
 from dataclasses import dataclass, field, replace
@@ -63,7 +63,7 @@ class ListWindow:
 
     @property
     def is_default(self) -> bool:
-        """Whether it is the default window: a service that refuses it refuses the list."""
+        """Whether it is the default window: a service that rejects it rejects the list."""
         return not self.cursor and self.size == PAGE_SIZE
 
 
@@ -190,7 +190,7 @@ class PageRows:
     sort: str = ""
     """One of PAGE_SORTS; empty in the service's own order."""
     last_seen: int = 0
-    """The number of rows not read now, but shown as last seen."""
+    """The number of rows that show the last known state."""
 
     @property
     def shown(self) -> int:
@@ -303,15 +303,15 @@ def read_window(window: ListWindow) -> tuple[ReadResult[PageRows], PageCounts]:
     Once all pages are known, the list gets the ledger's default order, as the spec promises none.
     Until then it has the service's order, in which its cursors continue.
 
-    Raises APIError if no page was ever seen, or if the service refuses the cursor or the limit.
+    Raises APIError if no page was ever seen, or if the service rejects the cursor or the limit.
     """
     query = PageQuery(sort=DEFAULT_PAGE_SORT)
     try:
         found = read_pages(cursor=window.cursor or None, limit=window.size)
     except APIError as error:
         tally, coverage = count_all_pages()
-        is_refused = isinstance(error, InvalidRequestError | NotFoundError)
-        if coverage.as_of is None or (is_refused and not window.is_default):
+        is_rejected = isinstance(error, InvalidRequestError | NotFoundError)
+        if coverage.as_of is None or (is_rejected and not window.is_default):
             raise
         rows = ledger_rows(query, window, total=coverage.known)
         return ReadResult(rows, coverage.as_of, error), (tally, coverage)
@@ -336,19 +336,19 @@ class LoadProgress:
     done: int
     total: int | None
     cursor: str
-    """Where to continue; empty at the start and at the end."""
+    """The cursor of the next batch; empty at the start and at the end."""
     error: APIError | None = None
 
     @property
     def has_more(self) -> bool:
-        """Whether the next part can be fetched at once."""
+        """Whether the next batch can be fetched at once."""
         return bool(self.cursor) and self.error is None
 
 
 def load_next_batch(cursor: str, *, done: int) -> LoadProgress:
-    """Fetch and record the next part of the whole list.
+    """Fetch and record the next batch of the whole list.
 
-    Loading ends if the service says so, or if a part is empty or repeats its own cursor.
+    Loading ends if there is no more, or if a batch is empty or repeats its own cursor.
     """
     try:
         found = read_pages(cursor=cursor or None, limit=READ_SIZE)

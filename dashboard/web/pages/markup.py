@@ -6,7 +6,7 @@ from dashboard.web.ui.markup import STATUSES
 
 
 def page_status(value: str) -> str:
-    """Return the label of a page's status; an unknown one keeps its own name."""
+    """Return the label of a page's status; an unknown one has its own name."""
     label, _, _ = STATUSES.get(value, (value, "", ""))
     return "Unknown" if value == "none" else label
 

@@ -31,7 +31,7 @@ class MetadataField:
 
     @property
     def is_link(self) -> bool:
-        """Whether its name says that it is a URL."""
+        """Whether its value is a URL, judged from its name."""
         return self.name in LINKS
 
     @property

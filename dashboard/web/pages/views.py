@@ -32,7 +32,7 @@ from dashboard.web.audiences.table import (
     last_outcomes,
 )
 from dashboard.web.pages import export
-from dashboard.web.pages.detail import PageBody, curl_line
+from dashboard.web.pages.detail import PageBody, curl_command
 from dashboard.web.pages.filters import PageFilters, flag_options
 from dashboard.web.pages.listing import (
     ListWindow,
@@ -87,7 +87,7 @@ def page_export(request: Request) -> StreamingHttpResponse:
 
 
 def _load_next_batch(request: Request, query: PageQuery) -> HttpResponse:
-    """Load one more part of the whole list; the browser repeats this until all are loaded."""
+    """Load one more batch of the whole list; the browser repeats this until all are loaded."""
     progress = load_next_batch(
         request.GET.get("cursor", ""), done=int_param(request.GET.get("read", ""))
     )
@@ -169,8 +169,8 @@ def _show_all_results(request: Request, context: dict[str, Any]) -> HttpResponse
 def page_detail(request: Request, page_id: str) -> HttpResponse:
     """Show one page, and its audiences by `?q= status= flag= sort= show=`.
 
-    The partial of the audiences fetches the page only if the service does not list them: the page
-    then tells whether it exists. While a version is in progress, the browser polls the partial
+    The partial of the audiences fetches the page only if the service does not list them, to find
+    out whether the page exists. While a version is in progress, the browser polls the partial
     "row-poll"; `?rows=` is the state of the rows it shows.
     """
     if wants_partial(request, ("row-poll",)):
@@ -208,7 +208,7 @@ def _page_context(request: Request, reading: ReadResult[PageItem]) -> dict[str, 
         "here": "pages",
         "reading": reading,
         "page": page,
-        "body": PageBody(page, curl_line(service, "pages", page.page_id)),
+        "body": PageBody(page, curl_command(service, "pages", page.page_id)),
     }
 
 

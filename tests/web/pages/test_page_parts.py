@@ -11,7 +11,7 @@ from dashboard.contract.pages import PageItem
 from dashboard.web.audiences.table import AudienceQuery, AudienceView, audience_table
 from dashboard.web.pages.detail import (
     actions_in_order,
-    curl_line,
+    curl_command,
     paragraphs,
     search_result,
     social_card,
@@ -57,7 +57,7 @@ def test_a_social_card_uses_the_most_specific_title() -> None:
 
 
 def test_a_curl_command_quotes_any_id() -> None:
-    line = curl_line("https://service.example/", "pages", "a'; rm -rf /")
+    line = curl_command("https://service.example/", "pages", "a'; rm -rf /")
     assert line.endswith(" https://service.example/v0/pages/a%27%3B%20rm%20-rf%20%2F")
 
 
