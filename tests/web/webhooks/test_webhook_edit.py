@@ -189,8 +189,8 @@ def test_a_change_is_on_record_with_the_values_before(editor: Client) -> None:
     assert (operation.subscription_id, operation.target_name) == ("whs_1", "CRM")
     assert operation.before["url"] == "https://hooks.example/in"
     record = text(editor.get(reverse("operation-detail", args=[operation.operation_key])).text)
-    assert "https://hooks.example/in" in record.split("Before and after")[1]
-    assert NEW in record.split("Before and after")[1]
+    assert "https://hooks.example/in" in record.split("Requested changes")[1]
+    assert NEW in record.split("Requested changes")[1]
 
 
 def test_saving_reads_once_and_writes_once(editor: Client, service: WebhookService) -> None:

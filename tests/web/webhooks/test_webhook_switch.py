@@ -148,7 +148,7 @@ def test_a_press_is_on_record_with_how_it_stood_before(operator: Client) -> None
     operation = Operation.objects.get()
     assert (operation.body_sent, operation.before["active"]) == ({"active": False}, True)
     page = operator.get(reverse("operation-detail", args=[operation.operation_key]))
-    row = text(page.text).split("Asked for")[-1]
+    row = text(page.text).split("Requested changes")[1]
     assert "active on off" in " ".join(row.split())
 
 
