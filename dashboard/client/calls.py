@@ -22,12 +22,12 @@ class Call:
 
     @property
     def is_read(self) -> bool:
-        """Whether it changes nothing: a GET, or the empty PATCH that reads a subscription."""
+        """Whether the call is a GET, or the empty PATCH that reads a subscription."""
         return self.method == "GET" or (self.method == "PATCH" and not self.body)
 
 
 def path(*segments: str) -> str:
-    """Return the path of these segments, each one percent-encoded with nothing held safe.
+    """Return the path of these segments, each fully percent-encoded.
 
     Identifiers may be any text (spec), so `/`, `?`, `#`, `%` and `..` must arrive as they are.
     """

@@ -34,7 +34,7 @@ class Pages(Resource):
     def list(
         self, *, cursor: str | None = None, limit: int | None = None
     ) -> ListEnvelope[PageItem]:
-        """Return one page of the list; its order and the bounds of `limit` are not shown."""
+        """Return one page of the list. The spec gives neither order nor maximum."""
         call = Call(
             operation="List pages",
             method="GET",
@@ -44,7 +44,7 @@ class Pages(Resource):
         return self._session.send(call, model=ListEnvelope[PageItem], use_cache=True)
 
     def create(self, page: PageRequest) -> Page:
-        """Create a page and return it. Never sent twice: a lost response may have made a page."""
+        """Create a page and return it. Never retried: the page may exist if a response was lost."""
         # The spec requires pageType and gives it a default, so the default is always sent.
         body = {"pageType": page.page_type} | page.to_wire()
         call = Call(operation="Create page", method="POST", path=path("pages"), body=body)
@@ -69,7 +69,7 @@ class Audiences(Resource):
     def publish(
         self, page_id: str, audience_id: str, version_id: str, *, operation_key: str | None = None
     ) -> AudienceVersion:
-        """Publish a version and return it as it then is. Never sent twice.
+        """Publish a version and return its new state. Never retried.
 
         `operation_key` is 1 to 128 characters (spec), or pydantic's ValidationError is raised
         and nothing sent; what the service makes of it is not shown.
@@ -99,7 +99,7 @@ class People(Resource):
     """Operations 7 and 8: list people, search people. Never cached: they are personal data."""
 
     def list(self, *, cursor: str | None = None, limit: int | None = None) -> ListEnvelope[Person]:
-        """Return one page of the list; its order and the bounds of `limit` are not shown."""
+        """Return one page of the list. The spec gives neither order nor maximum."""
         call = Call(
             operation="List people",
             method="GET",
@@ -111,7 +111,7 @@ class People(Resource):
     def search(
         self, *, query: str, cursor: str | None = None, limit: int | None = None
     ) -> ListEnvelope[Person]:
-        """Return one page of the matches; what counts as a match is the service's to say."""
+        """Return one page of the matches; the service decides what matches."""
         call = Call(
             operation="Search people",
             method="GET",
@@ -139,7 +139,7 @@ class WebhookSubscriptions(Resource):
 
 
 class PublishingClient:
-    """Calls the service. One is made for a process, after any fork, and shared by its threads.
+    """Client of the service: one per process, created after any fork, shared by its threads.
 
     `timeout_s` bounds a call as a whole, its retries and waits included. `transport` takes the
     network's place (tests, the embedded API). `on_call` gets the report of each call once, after

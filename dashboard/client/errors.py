@@ -1,18 +1,18 @@
-"""The error tree: each leaf asks for a different response from the user.
+"""The error tree: each leaf needs a different reaction from the user.
 
 APIError                      `str(error)` is one sentence for the user
-├── NoAnswerError             no response came
-│   ├── ConnectError          the request never left: try again, nothing happened
-│   │   └── BadAddressError   the URL is invalid: no fault of the service's, and no silence
-│   └── ResponseLostError     it may have arrived: read before sending again
-├── InvalidResponseError      a response that can't be read; names the path
-└── StatusError               a response outside 2xx; carries the service's own words
-    ├── AuthenticationError   401, 403: an administrator must look at the service key
-    ├── NotFoundError         404, 410: it is not there, or not any more
-    ├── ConflictError         409: something else came first; read again
-    ├── InvalidRequestError   other 4xx: correct what was typed; `problems` names the fields
+├── NoResponseError           no response was received
+│   ├── ConnectError          the request was not sent: retry, nothing happened
+│   │   └── InvalidURLError   the URL is invalid: not a failure of the service
+│   └── ResponseLostError     the request may have arrived: check before retrying
+├── InvalidResponseError      a response that can't be parsed; names the path
+└── StatusError               a response outside 2xx, with the service's own message
+    ├── AuthenticationError   401, 403: an administrator must check the API key
+    ├── NotFoundError         404, 410: it does not exist, or no longer
+    ├── ConflictError         409: another change came first; reload
+    ├── InvalidRequestError   other 4xx: correct the input; `problems` names the fields
     ├── RateLimitedError      429: wait `retry_after_s`
-    └── ServerError           5xx, and statuses that make no sense here: the service's fault
+    └── ServerError           5xx, and unexpected statuses: a failure of the service
 """
 
 from enum import StrEnum
@@ -21,12 +21,12 @@ from pydantic import BaseModel
 
 
 class Executed(StrEnum):
-    """Whether the service may have run the request: what decides the outcome of a write."""
+    """Whether the service may have executed the request. Decides the outcome of a write."""
 
     NO = "no"
-    """It never left, or the service rejected it."""
+    """It was not sent, or the service rejected it."""
     MAYBE = "maybe"
-    """It may have been carried out."""
+    """It may have been executed."""
 
 
 class FieldProblem(BaseModel):
@@ -37,44 +37,44 @@ class FieldProblem(BaseModel):
 
 
 class APIError(Exception):
-    """A call without a usable response. `executed` matters for writes alone."""
+    """A call without a usable response. `executed` only matters for writes."""
 
     executed = Executed.MAYBE
 
 
-class NoAnswerError(APIError):
-    """No response came. `is_passing` if a retry may get one: a connection failed.
+class NoResponseError(APIError):
+    """No response was received. `is_transient` if a retry may help: a connection failed.
 
-    A timeout is not passing: the user has waited for it once.
+    A timeout is not transient: the user has already waited for it once.
     """
 
-    def __init__(self, sentence: str, *, is_passing: bool = False) -> None:
+    def __init__(self, sentence: str, *, is_transient: bool = False) -> None:
         super().__init__(sentence)
-        self.is_passing = is_passing
+        self.is_transient = is_transient
 
 
-class ConnectError(NoAnswerError):
+class ConnectError(NoResponseError):
     """No connection could be made, so nothing was sent."""
 
     executed = Executed.NO
 
 
-class BadAddressError(ConnectError):
+class InvalidURLError(ConnectError):
     """The URL is invalid, so nothing was sent: SERVICE_URL is wrong, or an id too long."""
 
 
-class ResponseLostError(NoAnswerError):
-    """The request was on its way when the connection failed or the time limit passed."""
+class ResponseLostError(NoResponseError):
+    """The request was in flight when the connection failed or the time limit passed."""
 
 
 class InvalidResponseError(APIError):
-    """The response is not what the spec says, not JSON, or too large.
+    """The response violates the spec, is not JSON, or is too large.
 
-    `path` is where, such as `items.3.status`; `status_code` the response's; `body` its head.
+    `path` is the place, such as `items.3.status`; `body` is the beginning of the body.
     """
 
     def __init__(self, problem: str, *, path: str, status_code: int, body: str = "") -> None:
-        super().__init__(f"The service's answer can't be read: {path}: {problem}.")
+        super().__init__(f"The service's response can't be read: {path}: {problem}.")
         self.path = path
         self.problem = problem
         self.status_code = status_code
@@ -84,8 +84,8 @@ class InvalidResponseError(APIError):
 class StatusError(APIError):
     """A response outside 2xx. The spec shows no error body.
 
-    `message` is the service's own sentence, or the status' name; `body` the head of the raw text;
-    `retry_after_s` how many seconds the service asks us to wait, or None.
+    `message` is the service's own, or the name of the status; `body` the beginning of the raw text;
+    `retry_after_s` the seconds to wait before a retry, or None.
     """
 
     executed = Executed.NO
@@ -99,9 +99,9 @@ class StatusError(APIError):
         problems: tuple[FieldProblem, ...] = (),
         retry_after_s: float | None = None,
     ) -> None:
-        # Other sentences follow this one; the service's own may have no end.
+        # Other sentences follow this one; the service's own may lack a period.
         stop = "" if message.endswith((".", "!", "?", "…")) else "."
-        super().__init__(f"The service answered {status_code}: {message}{stop}")
+        super().__init__(f"The service returned {status_code}: {message}{stop}")
         self.status_code = status_code
         self.message = message
         self.body = body
@@ -110,26 +110,26 @@ class StatusError(APIError):
 
 
 class AuthenticationError(StatusError):
-    """The service refused our API key."""
+    """The service rejected our API key."""
 
 
 class NotFoundError(StatusError):
-    """The service knows no such thing, or no longer."""
+    """The object does not exist at the service, or no longer."""
 
 
 class ConflictError(StatusError):
-    """The request contradicts what the service has."""
+    """The request conflicts with the current state at the service."""
 
 
 class InvalidRequestError(StatusError):
-    """The service did not accept the request; `problems` names the fields, if it did."""
+    """The service rejected the request; `problems` names the fields, if the service does."""
 
 
 class RateLimitedError(StatusError):
-    """Too many requests: wait `retry_after_s`, if the service gave it."""
+    """Too many requests: wait `retry_after_s`, if the service sent it."""
 
 
 class ServerError(StatusError):
-    """The service failed, or answered a status that makes no sense here."""
+    """The service failed, or returned an unexpected status."""
 
     executed = Executed.MAYBE

@@ -12,22 +12,22 @@ from dashboard.client.errors import (
     APIError,
     AuthenticationError,
     InvalidResponseError,
-    NoAnswerError,
+    NoResponseError,
     StatusError,
 )
 from dashboard.contract.wire import WireModel
 
 _logger = logging.getLogger("dashboard.client")
-_NO_RESPONSE = "%(method)s %(path)s no answer %(upstream_ms).0f ms: %(error)s"
+_NO_RESPONSE = "%(method)s %(path)s no response %(upstream_ms).0f ms: %(error)s"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CallReport:
-    """How a call went, its retries included.
+    """The result of a call, including its retries.
 
-    `operation` is the spec's name for it ("List pages"), `path` is as sent, without the query:
-    it may hold a person's name. `started_at` is in UTC. `status_code`
-    is None if no response came; `attempts` counts from 1.
+    `operation` is the spec's name for it ("List pages"); `path` is as sent, without the query,
+    which may contain a person's name. `started_at` is in UTC. `status_code` is None if no response
+    was received; `attempts` counts from 1.
     """
 
     operation: str
@@ -39,7 +39,7 @@ class CallReport:
     error: APIError | None
     attempts: int
     response: WireModel | None = None
-    """The response, if it could be read. It may be other people's data: never to be stored."""
+    """The response, if it could be parsed. Never store it: it may contain personal data."""
 
 
 class CallInProgress:
@@ -88,7 +88,7 @@ class Reporter:
         self._report(in_progress.report())
 
     def _report(self, report: CallReport) -> None:
-        # A path holds only what percent-encoding leaves, so no line break can forge a log line.
+        # Paths are percent-encoded, so no line break can forge a log line.
         facts: dict[str, object] = {
             "operation": report.operation,
             "method": report.method,
@@ -98,16 +98,16 @@ class Reporter:
             "attempts": report.attempts,
         }
         level, line = logging.INFO, "%(method)s %(path)s %(status)s %(upstream_ms).0f ms"
-        if isinstance(report.error, NoAnswerError):
-            # Its words are our own: what a response says is not for the log.
+        if isinstance(report.error, NoResponseError):
+            # The message is our own; messages of the service are not logged.
             facts["error"] = str(report.error)
             level, line = logging.WARNING, _NO_RESPONSE
         elif isinstance(report.error, AuthenticationError):
-            level, line = logging.WARNING, f"{line}: the service refused our key"
+            level, line = logging.WARNING, f"{line}: the service rejected our key"
         _logger.log(level, line, facts, extra={"facts": facts})
         if self._on_call is None:
             return
         try:
             self._on_call(report)
         except Exception:
-            _logger.exception("The listener to calls failed on %s", report.operation)
+            _logger.exception("The call listener failed on %s", report.operation)

@@ -10,13 +10,13 @@ ValueT = TypeVar("ValueT")
 
 
 class ByteBoundedCache(Generic[KeyT, InputT, ValueT]):
-    """The value computed from the last input of each key, up to a number of bytes. Thread-safe.
+    """Caches the value computed from the last input of each key, up to a size. Thread-safe.
 
     An input is compared with the previous one by equality: hashing a long text is slower.
     """
 
     def __init__(self, max_bytes: int, *, size_of: Callable[[InputT, ValueT], int]) -> None:
-        """`size_of` estimates the bytes of an entry; above `max_bytes` the oldest ones go."""
+        """`size_of` estimates the bytes of an entry; above `max_bytes` the oldest are evicted."""
         self._max_bytes = max_bytes
         self._size_of = size_of
         self._entries: dict[KeyT, tuple[InputT, ValueT, int]] = {}
@@ -37,7 +37,7 @@ class ByteBoundedCache(Generic[KeyT, InputT, ValueT]):
     def get_or_compute(
         self, key: KeyT, source: InputT, compute: Callable[[InputT], ValueT]
     ) -> ValueT:
-        """Return `compute(source)`: the very same value while this key's source is equal."""
+        """Return `compute(source)`, the same object as long as this key's source is equal."""
         entry = self._entries.get(key)
         if entry is not None and entry[0] == source:
             return entry[1]

@@ -20,27 +20,27 @@ from dashboard.contract.envelope import UnreadableItem, problem_path
 from dashboard.contract.wire import WireModel
 
 MAX_BODY_BYTES = 32 * 1024 * 1024
-"""Of a response, decompressed. Source: our choice (DESIGN.md)."""
+"""Maximum size of a decompressed response. Source: our choice (DESIGN.md)."""
 MAX_ERROR_BODY_BYTES = 4 * 1024 * 1024
-"""Of a response outside 2xx: a sentence, and each field that was not accepted."""
+"""Maximum size of a response outside 2xx: a message, and each rejected field."""
 BODY_HEAD = 2_000
 """Characters of a body stored with an error."""
 WHOLE_RESPONSE = problem_path(())
 MAX_DEPTH = 100
-"""Levels of nesting: what shows the response later is recursive too."""
+"""Levels of nesting. The code that shows the response is recursive too."""
 MAX_DIGITS = 308
-"""Of a whole number: a longer one is beyond a float, and beyond 4300 Python reads none."""
+"""Digits of an integer: longer ones exceed a float, and Python parses at most 4300."""
 TOO_DEEP = "nested too deeply"
 
 _ENCODINGS = {"", "identity", "gzip", "deflate"}
-"""What we accept, one at a time: compression inside compression grows a thousandfold twice."""
+"""Accepted encodings, one at a time: nested compression multiplies the size twice."""
 _CONTAINERS = (dict, list)
 """Named: to write this union where a thousand values are checked takes as long as the checks."""
 _PATH_OF_NEST = 4
-"""Steps that are named of the path to a deep nest: `items.3.metadata.robots`."""
+"""Steps shown of the path to a deeply nested value: `items.3.metadata.robots`."""
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _ESCAPED_UNSTORABLE = re.compile(r"\\u(?:0000|d[89a-f])", re.IGNORECASE)
-"""What can still be unstorable in a text that `decode_text` returned."""
+"""Escapes that can still be unstorable in a text returned by `decode_text`."""
 
 ModelT = TypeVar("ModelT", bound=WireModel)
 Path = tuple[int | str, ...]
@@ -57,13 +57,13 @@ def read_body(response: httpx.Response) -> bytes:
         if len(body) <= MAX_BODY_BYTES:
             return body
     except httpx.DecodingError:
-        problem = "its compression can't be undone"
+        problem = "it can't be decompressed"
     # Raised outside the handler: httpx's exception holds the request, and that the API key.
     raise InvalidResponseError(problem, path=WHOLE_RESPONSE, status_code=response.status_code)
 
 
 def read_error_body(response: httpx.Response) -> bytes:
-    """Return what arrives of a body; the status counts, whatever becomes of the rest."""
+    """Return the part of a body that arrives; the status counts even if the rest is lost."""
     body = bytearray()
     with suppress(httpx.TransportError, httpx.DecodingError):
         for chunk in _chunks(response, MAX_ERROR_BODY_BYTES):
@@ -75,7 +75,7 @@ def _chunks(response: httpx.Response, max_bytes: int) -> Iterator[bytes]:
     """Yield the decompressed body, and stop once it is larger than `max_bytes`."""
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in _ENCODINGS:
-        raise httpx.DecodingError("an encoding that was not asked for")
+        raise httpx.DecodingError("an unexpected encoding")
     size = 0
     for chunk in response.iter_bytes():
         yield chunk
@@ -85,7 +85,7 @@ def _chunks(response: httpx.Response, max_bytes: int) -> Iterator[bytes]:
 
 
 def decode_text(body: bytes) -> str:
-    """Return a body as text; NUL and what is not UTF-8 become U+FFFD, which databases store."""
+    """Return a body as text; NUL and invalid UTF-8 become U+FFFD, which databases store."""
     # Decoded text holds no surrogate; searching for NUL alone is ten times as fast.
     return body.decode("utf-8-sig", errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
 
@@ -124,11 +124,11 @@ def parse_json(text: str) -> Any:
 
 
 class _JsonLimitError(ValueError):
-    """The text is JSON, and something in it can't be stored or shown."""
+    """The text is JSON, but a value in it can't be stored or shown."""
 
 
 class _UnreadableNumber(str):
-    """A number that is not finite, or too long to be shown, as it was written."""
+    """A number that is not finite or too long to show, as in the response."""
 
     __slots__ = ()
 
@@ -138,7 +138,7 @@ def _refuse(digits: str) -> NoReturn:
 
 
 def _number_problem(digits: str) -> str:
-    return f"{digits[:20]} is a number beyond reading"
+    return f"{digits[:20]} is an unreadable number"
 
 
 def _load(text: str, *, on_bad_number: Callable[[str], Any]) -> Any:
@@ -162,7 +162,7 @@ def _load(text: str, *, on_bad_number: Callable[[str], Any]) -> Any:
 
 
 def _is_deeper(value: Any, levels: int) -> bool:
-    """Tell whether a JSON value has more than so many levels of lists and objects."""
+    """Return whether a JSON value has too many levels of lists and objects."""
     level = [value] if isinstance(value, _CONTAINERS) else []
     for _ in range(levels):
         if not level:
@@ -177,7 +177,7 @@ def _is_deeper(value: Any, levels: int) -> bool:
 
 
 def _parse_items(text: str) -> Any:
-    """Return what `parse_json` does, with an UnreadableItem for each item above the limits.
+    """Parse like `parse_json`, with an UnreadableItem for each item above the limits.
 
     Raises ValueError as `parse_json` does, for what is outside the items of a list.
     """
@@ -209,7 +209,7 @@ def _readable(item: Any, index: int) -> Any:
 
 
 def _limit_problems(value: Any, *path: int | str) -> Iterator[tuple[Path, str]]:
-    """Yield the path of each value above the limits, and the reason; of a nest, where it begins."""
+    """Yield the path of each value above the limits, and the reason."""
     if isinstance(value, _UnreadableNumber):
         yield path, _number_problem(value)
     elif isinstance(value, _CONTAINERS) and len(path) >= MAX_DEPTH:

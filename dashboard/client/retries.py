@@ -1,10 +1,10 @@
-"""When to call again: pure decisions. Source: our choice; the spec shows no rate limits."""
+"""When to retry a call: pure decisions. Source: our choice; the spec shows no rate limits."""
 
 import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from dashboard.client.errors import APIError, NoAnswerError, StatusError
+from dashboard.client.errors import APIError, NoResponseError, StatusError
 
 MAX_ATTEMPTS = 3
 FIRST_DELAY_S = 0.2
@@ -15,11 +15,11 @@ _RETRIED_WITH_RETRY_AFTER = {429, 503}
 def wait_before_retry_s(
     error: APIError, *, method: str, attempt: int, remaining_s: float, jitter: float
 ) -> float | None:
-    """Return how many seconds to wait before calling again, or None to give up.
+    """Return the seconds to wait before a retry, or None to give up.
 
-    Only a GET is ever sent twice: a write may have been carried out though no response came.
-    `attempt` counts from 1; the wait doubles from 0.2 s and `jitter` (0 to 1) takes up to half of
-    it away. A Retry-After is waited in full, or, where it is beyond `remaining_s`, not at all.
+    Only a GET is ever retried: a write may have been executed even if no response was received.
+    `attempt` counts from 1; the wait doubles from 0.2 s and `jitter` (0 to 1) reduces it by up to
+    half. A Retry-After is honored in full, or, if it exceeds `remaining_s`, there is no retry.
     """
     if method != "GET" or attempt >= MAX_ATTEMPTS or not _is_retried(error):
         return None
@@ -46,8 +46,8 @@ def read_retry_after_s(value: str | None, *, now: datetime) -> float | None:
 
 
 def _is_retried(error: APIError) -> bool:
-    if isinstance(error, NoAnswerError):
-        return error.is_passing
+    if isinstance(error, NoResponseError):
+        return error.is_transient
     if not isinstance(error, StatusError):
         return False
     may_wait = error.retry_after_s is not None and error.status_code in _RETRIED_WITH_RETRY_AFTER

@@ -31,12 +31,12 @@ from dashboard.client.transport_errors import CONNECT_TIMEOUT_S, invalid_url_err
 from dashboard.contract.wire import WireModel
 
 CACHE_BYTES = 12 * 1024 * 1024
-"""Of responses and what was parsed from them. Part of the 32 MB that a process caches."""
+"""Size of cached responses and their parsed values. Part of the 32 MB cached per process."""
 MAX_CACHED_BODY_BYTES = 200_000
 PARSED_SIZE_FACTOR = 6
-"""How many times as large a body is with all that was parsed from it."""
+"""Size of a body with its parsed values, relative to the body alone."""
 MIN_REDACTED_KEY = 8
-"""Characters. A shorter API key is a word that may well be in a response by chance."""
+"""Characters. A shorter API key may occur in a response by chance."""
 
 ParsedResponseCache = ByteBoundedCache[tuple[object, ...], bytes, WireModel]
 
@@ -45,7 +45,7 @@ _started_at: ContextVar[float | None] = ContextVar("started_at", default=None)
 
 @contextmanager
 def deadline_counted_from(moment: float) -> Iterator[None]:
-    """Count the time limit of calls in the block from `moment`, on `time.monotonic()`'s clock."""
+    """Measure the time limit of calls in the block from `moment` (`time.monotonic()`)."""
     token = _started_at.set(moment)
     try:
         yield
@@ -54,12 +54,12 @@ def deadline_counted_from(moment: float) -> Iterator[None]:
 
 
 def no_guard(call: Call) -> AbstractContextManager[None]:
-    """Let every call through."""
+    """Allow every call."""
     return nullcontext()
 
 
 class Session:
-    """Holds the connections and the API key. Threads may share it; processes may not."""
+    """Has the connections and the API key. Share it between threads, not processes."""
 
     def __init__(
         self,
@@ -196,12 +196,12 @@ class Session:
         )
 
     def _redact(self, body: bytes) -> bytes:
-        """Return the body without our key: some services repeat the one they refuse."""
+        """Return the body without our key: some services repeat a rejected one."""
         for spelling in self._redacted:
             body = body.replace(spelling, b"[API key]")
         return body
 
 
 def _drop_location(response: httpx.Response) -> None:
-    """Drop the Location header: httpx parses it though it follows none, and fails on a bad one."""
+    """Drop the Location header: httpx parses it even without redirects, and fails if invalid."""
     response.headers.pop("location", None)

@@ -26,7 +26,7 @@ _BY_STATUS: dict[int, type[StatusError]] = {
     401: AuthenticationError,
     403: AuthenticationError,
     404: NotFoundError,
-    # A request that timed out at the service may be half carried out.
+    # A request that timed out at the service may be partly executed.
     408: ServerError,
     409: ConflictError,
     410: NotFoundError,
@@ -91,4 +91,4 @@ def _status_name(status_code: int) -> str:
     try:
         return HTTPStatus(status_code).phrase
     except ValueError:
-        return "a status without a name"
+        return "Unknown status"

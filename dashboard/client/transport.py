@@ -24,15 +24,15 @@ KEEPALIVE_S = 4.0
 
 _CHUNK = 16 * 1024
 _WITHOUT_BODY = (204, 304)
-"""Statuses without a body in HTTP. One that is sent all the same stays unread."""
+"""Statuses without a body in HTTP. If one is sent anyway, it is not read."""
 
 _deadline: ContextVar[float] = ContextVar("deadline")
-"""The moment of `time.monotonic()` at which the call of this thread is over."""
+"""When the call of this thread times out, on `time.monotonic()`'s clock."""
 
 
 @contextmanager
 def within_deadline(deadline: float) -> Iterator[None]:
-    """Let no connection be read or written after `deadline`, on `time.monotonic()`'s clock."""
+    """Forbid reads and writes of connections after `deadline`, on `time.monotonic()`'s clock."""
     token = _deadline.set(deadline)
     try:
         yield
@@ -41,7 +41,7 @@ def within_deadline(deadline: float) -> Iterator[None]:
 
 
 def proxy_for(service: httpx.URL) -> httpx.Proxy | None:
-    """Return the proxy that the environment names for this URL, unless NO_PROXY excepts it."""
+    """Return the proxy that the environment names for this URL, unless NO_PROXY excludes it."""
     proxies = getproxies()
     url = proxies.get(service.scheme) or proxies.get("all")
     if not url or proxy_bypass(f"{service.host}:{service.port}" if service.port else service.host):
@@ -50,10 +50,10 @@ def proxy_for(service: httpx.URL) -> httpx.Proxy | None:
 
 
 class PooledTransport(httpx.BaseTransport):
-    """Reads share connections. A write has one of its own.
+    """Reads share connections; each write has its own.
 
-    A connection that was used before may be closed by the service at the very moment it is used
-    again; a read is then sent once more, but of a write nobody could say whether it arrived.
+    The service may close a reused connection at the moment it is used again: a read is retried
+    then, but it would be unknown whether a write arrived.
     """
 
     def __init__(self, *, proxy: httpx.Proxy | None = None) -> None:
@@ -74,7 +74,7 @@ class PooledTransport(httpx.BaseTransport):
                     extensions=request.extensions,
                 )
             )
-        # What is left unread would be taken for the response to the next call.
+        # Unread data would be mistaken for the response to the next call.
         is_reusable = is_read and response.status not in _WITHOUT_BODY
         release = partial(self._idle.put, connection) if is_reusable else connection.close
         return httpx.Response(
@@ -90,7 +90,7 @@ class PooledTransport(httpx.BaseTransport):
 
 
 class _IdleConnections:
-    """Connections that no call uses now; the one used last is the next to be used.
+    """Connections that are not in use; the last one used is reused first.
 
     Not httpcore's pool, which scans all its connections under one lock whenever a call begins or
     ends: at a hundred parallel calls that takes longer than rendering the page.

@@ -65,7 +65,7 @@ def _read_one_by_one(items: list[Any], adapter: TypeAdapter[Any]) -> dict[str, l
 
 def problem_path(location: tuple[int | str, ...]) -> str:
     """Return a validation error's location as a path, such as `items.3.status`."""
-    return ".".join(str(part) for part in location) or "(the whole answer)"
+    return ".".join(str(part) for part in location) or "(the whole response)"
 
 
 def _unreadable(index: int, item: Any, failure: ValidationError) -> UnreadableItem:

@@ -99,7 +99,7 @@ def _publish(
 def _lost_response(target: Target, version: AudienceVersion, queued: datetime) -> PastOperation:
     """Return a publish that was executed, but whose response was lost; a check can settle it."""
     lost = attempt_result_for(
-        ResponseLostError(f"The service did not answer within {TIME_LIMIT_S:g} s.")
+        ResponseLostError(f"The service didn't respond within {TIME_LIMIT_S:g} s.")
     )
     draft = {"status": VersionStatus.DRAFT.value, "queued_at": None, "published_at": None}
     before = compared_fields(version.model_copy(update=draft))
@@ -242,12 +242,8 @@ _NO_ADDRESS = InvalidRequestError(
     )
 )
 _ERRORS: tuple[APIError, ...] = (
-    ConnectError(
-        "The service could not be reached: service.kestrel.example refused the connection."
-    ),
-    ConnectError(
-        "The service could not be reached: the name service.kestrel.example is not known."
-    ),
+    ConnectError("Couldn't reach the service: service.kestrel.example refused the connection."),
+    ConnectError("Couldn't reach the service: the name service.kestrel.example is not known."),
     AuthenticationError(**_problem(401, "Unauthorized", "The API key is missing or not known.")),
     RateLimitedError(
         **_problem(429, "Too Many Requests", "Too many requests: wait 20 seconds."),

@@ -9,10 +9,10 @@ from django.conf import settings
 
 from dashboard.client import (
     APIError,
-    BadAddressError,
     CallReport,
     InvalidResponseError,
-    NoAnswerError,
+    InvalidURLError,
+    NoResponseError,
     ServerError,
 )
 
@@ -64,9 +64,9 @@ def call_outcome(error: APIError | None) -> str:
     match error:
         case None:
             return "answered"
-        case BadAddressError():
+        case InvalidURLError():
             return "not_sent"
-        case NoAnswerError():
+        case NoResponseError():
             return "no_answer"
         case InvalidResponseError():
             return "unreadable"

@@ -148,7 +148,7 @@ def _publish(operation: Operation, *, key: str | None) -> AudienceVersion:
     ids = (operation.page_id, operation.audience_id, operation.version_id)
     version = publishing_client().audiences.publish(*ids, operation_key=key)
     if version.version_id != operation.version_id:
-        problem = f"the service answered for another version, {version.version_id}"
+        problem = f"the response is for another version, {version.version_id}"
         body = version.model_dump_json(by_alias=True, exclude_unset=True)
         raise InvalidResponseError(problem, path="versionId", status_code=200, body=body)
     return version

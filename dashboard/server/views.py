@@ -71,7 +71,7 @@ def ready(request: HttpRequest) -> JsonResponse:
     body = {
         "ready": is_ready,
         "checks": {name: "ok" if fine else "failed" for name, fine in checks.items()},
-        "service": health_word(health_now()) if cache else "not asked yet",
+        "service": health_word(health_now()) if cache else "not checked yet",
     }
     return JsonResponse(body, status=200 if is_ready else 503)
 

@@ -16,7 +16,7 @@ from typing import Any
 from django.conf import settings
 from django.core.cache import cache
 
-from dashboard.client import APIError, BadAddressError, Call, ConnectError, NoAnswerError
+from dashboard.client import APIError, Call, ConnectError, InvalidURLError, NoResponseError
 from dashboard.observability.metrics import count_held_back
 
 FAILURE_THRESHOLD = 3
@@ -52,13 +52,13 @@ class CircuitState:
         return replace(state, retry_at=now + pause)
 
 
-def waiting_times_s(began: Iterable[float], *, answered: float, now: float) -> list[float]:
+def waiting_times_s(began: Iterable[float], *, last_response_at: float, now: float) -> list[float]:
     """Return how long each call in flight has waited since the last response to any call.
 
     All in seconds on one clock. If this process itself is slow, calls wait long although the
     service responds.
     """
-    return [now - max(since, answered) for since in began]
+    return [now - max(since, last_response_at) for since in began]
 
 
 def is_hanging(waiting_times_s: list[float], *, time_limit_s: float) -> bool:
@@ -97,13 +97,13 @@ def guard_call(call: Call) -> Iterator[None]:
     state = _load_state(call.operation)
     if reason := _rejection_reason(call.operation, state):
         _report_held_back(call.operation)
-        raise ConnectError(f"The service was not asked: {reason}")
+        raise ConnectError(f"Request not sent: {reason}")
     try:
         with _in_flight(call.operation):
             yield
-    except BadAddressError:
+    except InvalidURLError:
         raise  # Nothing was sent, so this is no failure of the service.
-    except NoAnswerError:
+    except NoResponseError:
         _record_failure(call.operation)
         raise
     except APIError:
@@ -124,16 +124,21 @@ def _rejection_reason(operation: str, state: CircuitState) -> str:
     if state.is_open:
         remaining_s = state.remaining_s(now)
         if remaining_s or not _claims_half_open_probe(operation):
-            again = f"in {remaining_s:.0f} s" if remaining_s >= 1 else "in a moment"
-            return f"it gave no answer {state.failures} times in a row. It is asked again {again}."
+            when = f"in {remaining_s:.0f} s" if remaining_s >= 1 else "in a moment"
+            times = f"{state.failures} times in a row"
+            return f"the service didn't respond {times}. Next attempt {when}."
     elif is_hanging(_waiting_times_s(operation), time_limit_s=settings.SERVICE_TIMEOUT_S):
-        return "others have been waiting for its answer for a while."
+        return "others are still waiting for a response."
     return ""
 
 
 def _report_held_back(operation: str) -> None:
     count_held_back(operation)
-    _logger.warning("Held back: %s", operation, extra={"facts": {"operation": operation}})
+    _logger.warning(
+        "Call rejected by the circuit breaker: %s",
+        operation,
+        extra={"facts": {"operation": operation}},
+    )
 
 
 def _record_failure(operation: str) -> None:
@@ -170,7 +175,7 @@ def _waiting_times_s(operation: str) -> list[float]:
     with _lock:
         began = list(_started_at[operation])
     return waiting_times_s(
-        began, answered=_last_response_at.get(operation, 0.0), now=time.monotonic()
+        began, last_response_at=_last_response_at.get(operation, 0.0), now=time.monotonic()
     )
 
 

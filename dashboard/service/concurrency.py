@@ -79,7 +79,7 @@ def _with_deadline(call: Callable[[], T]) -> Callable[[], T]:
     def in_time() -> T:
         if time.monotonic() - submitted_at >= settings.SERVICE_TIMEOUT_S:
             limit = f"{settings.SERVICE_TIMEOUT_S:g} s"
-            raise ConnectError(f"The service was not asked: {limit} passed in the queue.")
+            raise ConnectError(f"Request not sent: it waited {limit} in the queue.")
         with deadline_counted_from(submitted_at):
             return call()
 

@@ -82,7 +82,7 @@ def _read_all_pages(pace: RateLimiter, done: Crawl) -> Iterator[PageItem]:
         if not response.has_more:
             return
         if not cursor or cursor in used:
-            done.problems.append("The list of pages has more, and no new cursor to ask for it.")
+            done.problems.append("The list of pages has more, but no new cursor was returned.")
             return
         used.add(cursor)
 
@@ -102,7 +102,7 @@ def _read_audiences_of(page: PageItem, pace: RateLimiter, done: Crawl) -> bool:
     done.audiences += len(found.items)
     _report_unreadable(f"the {name}", found, done)
     if found.has_more:
-        message = f"{len(found.items)} of {found.total_count}, and no way to ask for the rest"
+        message = f"the API returned only {len(found.items)} of {found.total_count}"
         done.limits.append(f"The {name}: {message}.")
     return True
 

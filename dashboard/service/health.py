@@ -17,9 +17,9 @@ from django.utils import timezone
 
 from dashboard.client import (
     AuthenticationError,
-    BadAddressError,
     CallReport,
-    NoAnswerError,
+    InvalidURLError,
+    NoResponseError,
     ServerError,
 )
 from dashboard.observability.request_context import CallRecord, RequestNotes, current_notes
@@ -86,7 +86,7 @@ class Health:
 
 def record_call(report: CallReport) -> None:
     """Record one call at the end of its request, or at once outside of any."""
-    if isinstance(report.error, BadAddressError):
+    if isinstance(report.error, InvalidURLError):
         return  # Nothing was sent.
     call = CallRecord(report.started_at.astimezone(UTC), report.duration_ms, _state_of(report))
     if notes := current_notes():
@@ -150,10 +150,10 @@ def health_now() -> Health:
 
 
 def health_word(health: Health) -> str:
-    """Return the word for the health in `/health/ready`."""
+    """Return the health in a few words, for `/health/ready`."""
     if health.is_key_refused:
-        return "key refused"
-    return {True: "answering", False: "not answering", None: "not asked yet"}[health.is_answering]
+        return "key rejected"
+    return {True: "operational", False: "unreachable", None: "not checked yet"}[health.is_answering]
 
 
 def is_fast() -> bool:
@@ -164,7 +164,7 @@ def is_fast() -> bool:
 
 def _state_of(report: CallReport) -> str:
     match report.error:
-        case NoAnswerError() | ServerError():
+        case NoResponseError() | ServerError():
             return _SILENT
         case AuthenticationError():
             return _KEY_REFUSED

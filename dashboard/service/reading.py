@@ -158,7 +158,7 @@ def not_found_error(what: str) -> NotFoundError:
     """Return the error for an object that neither the service's list nor the ledger has."""
     return NotFoundError(
         status_code=404,
-        message=f"No such {what} in the service's list, and none was seen here.",
+        message=f"{what.capitalize()} not found.",
         body="",
     )
 

@@ -14,7 +14,7 @@ from dashboard.client import (
     APIError,
     AuthenticationError,
     InvalidResponseError,
-    NoAnswerError,
+    NoResponseError,
     RateLimitedError,
 )
 from dashboard.contract.webhooks import SubscriptionPatch, WebhookSubscription
@@ -28,7 +28,7 @@ from dashboard.service.reading import ReadResult
 
 MAX_PARALLEL_READS = 8
 """Subscriptions read at the same time."""
-NOT_READ = "Not asked: the service gave no answer for those before it."
+NOT_READ = "Not checked: earlier requests failed."
 
 
 def fetch_subscription(subscription_id: str) -> WebhookSubscription:
@@ -43,7 +43,7 @@ def update_subscription(subscription_id: str, patch: SubscriptionPatch) -> Webho
     """
     found = publishing_client().webhook_subscriptions.update(subscription_id, patch)
     if found.subscription_id != subscription_id:
-        problem = f"the service answered for another subscription, {found.subscription_id}"
+        problem = f"the response is for another subscription, {found.subscription_id}"
         body = found.model_dump_json(by_alias=True, exclude_unset=True)
         raise InvalidResponseError(problem, path="subscriptionId", status_code=200, body=body)
     return found
@@ -123,4 +123,4 @@ def _should_stop(errors: Sequence[APIError], batch_size: int) -> bool:
     """Return whether further reads would only fail the same way."""
     if any(isinstance(error, RateLimitedError | AuthenticationError) for error in errors):
         return True
-    return len(errors) == batch_size and all(isinstance(error, NoAnswerError) for error in errors)
+    return len(errors) == batch_size and all(isinstance(error, NoResponseError) for error in errors)

@@ -115,9 +115,9 @@ def test_why_nobody_answered_is_in_the_log(caplog: pytest.LogCaptureFixture) -> 
     with client_of("http://pressroom.invalid") as client, pytest.raises(ConnectError):
         client.pages.create(PAGE_REQUEST)
     level, words, status, error = logged(caplog)
-    why = "The service could not be reached: the name pressroom.invalid is not known."
+    why = "Couldn't reach the service: unknown host pressroom.invalid."
     assert (level, status, error) == ("WARNING", None, why)
-    assert words.startswith("POST /v0/pages no answer ")
+    assert words.startswith("POST /v0/pages no response ")
     assert words.endswith(why)
 
 
@@ -186,7 +186,7 @@ def test_a_key_no_header_can_carry_is_refused_without_showing_it(key: str) -> No
 
 def test_a_time_limit_is_told_in_seconds() -> None:
     client = client_answering(fails(httpx.ReadTimeout), timeout_s=2.5)
-    with pytest.raises(ResponseLostError, match=r"did not answer within 2\.5 s"):
+    with pytest.raises(ResponseLostError, match=r"didn't respond within 2\.5 s"):
         client.pages.get("page_1")
 
 
@@ -199,4 +199,4 @@ def test_a_refused_key_is_a_warning_in_the_log(
         client_saying(status).pages.get("page_1")
     level, words, logged_status, _ = logged(caplog)
     assert (level, logged_status) == ("WARNING", status)
-    assert words.endswith("the service refused our key")
+    assert words.endswith("the service rejected our key")

@@ -63,9 +63,9 @@ def test_nor_are_they_in_an_item(others: list[int]) -> None:
 @pytest.mark.parametrize(
     ("odd", "path", "problem"),
     [
-        ("9" * 400, "items.1.metadata.robots.0", f"{'9' * 20} is a number beyond reading"),
-        ("1e999", "items.1.metadata.robots.0", "1e999 is a number beyond reading"),
-        ("NaN", "items.1.metadata.robots.0", "NaN is a number beyond reading"),
+        ("9" * 400, "items.1.metadata.robots.0", f"{'9' * 20} is an unreadable number"),
+        ("1e999", "items.1.metadata.robots.0", "1e999 is an unreadable number"),
+        ("NaN", "items.1.metadata.robots.0", "NaN is an unreadable number"),
         ("[" * 120 + "]" * 120, "items.1.metadata.robots", "nested too deeply"),
         ("[" * 500 + "]" * 500, "items.1.metadata.robots", "nested too deeply"),
     ],
@@ -84,7 +84,7 @@ def test_a_list_that_is_odd_outside_its_items_is_a_bad_answer(odd: str) -> None:
     body = json.dumps(wire.envelope(wire.page(), more="#")).replace('"#"', odd)
     with pytest.raises(InvalidResponseError) as caught:
         client_saying(200, content=body).pages.list()
-    assert caught.value.path == "(the whole answer)"
+    assert caught.value.path == "(the whole response)"
 
 
 def test_a_list_that_says_what_it_said_before_is_not_read_again() -> None:
@@ -145,7 +145,7 @@ def test_what_is_no_page_at_all_is_a_bad_answer(body: bytes) -> None:
 @pytest.mark.parametrize("status_code", [204, 205, 206, 299])
 def test_any_2xx_without_json_is_a_bad_answer(status_code: int) -> None:
     error = refused(status_code)
-    assert (error.path, error.problem) == ("(the whole answer)", "not JSON")
+    assert (error.path, error.problem) == ("(the whole response)", "not JSON")
 
 
 def test_any_2xx_that_can_be_read_is_taken() -> None:
@@ -212,7 +212,7 @@ def test_a_bad_answer_names_the_field_that_is_wrong(name: str, value: Any) -> No
         client_saying(200, content=body).pages.get("page_1")
     except InvalidResponseError as error:
         where = error.path
-    assert where.split(".")[0] in {name, "(the whole answer)"}
+    assert where.split(".")[0] in {name, "(the whole response)"}
 
 
 @pytest.mark.parametrize("name", WRITES)

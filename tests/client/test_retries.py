@@ -41,9 +41,9 @@ def wait_s(error: APIError, **differs: Any) -> float | None:
 @pytest.mark.parametrize(
     ("error", "is_tried_again"),
     [
-        (ConnectError("refused", is_passing=True), True),
+        (ConnectError("refused", is_transient=True), True),
         (ConnectError("5 s"), False),
-        (ResponseLostError("closed", is_passing=True), True),
+        (ResponseLostError("closed", is_transient=True), True),
         (ResponseLostError("30 s"), False),
         (InvalidResponseError("not JSON", path="", status_code=200), False),
         (fault(429, 1), True),
@@ -64,7 +64,7 @@ def test_what_is_worth_a_retry(*, error: APIError, is_tried_again: bool) -> None
 
 @pytest.mark.parametrize("method", ["POST", "PATCH", "PUT", "DELETE"])
 def test_no_write_is_ever_worth_one(method: str) -> None:
-    errors = [fault(429, 0), fault(502), fault(503, 0), ConnectError("no", is_passing=True)]
+    errors = [fault(429, 0), fault(502), fault(503, 0), ConnectError("no", is_transient=True)]
     assert [wait_s(error, method=method) for error in errors] == [None] * 4
 
 

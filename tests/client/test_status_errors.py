@@ -83,12 +83,10 @@ def test_each_status_has_its_leaf(
 def test_the_service_s_own_words_are_found(body: Any, said: str) -> None:
     error = refusal(422, json=body)
     assert error.message == said
-    assert str(error) == f"The service answered 422: {said.removesuffix('.')}."
+    assert str(error) == f"The service returned 422: {said.removesuffix('.')}."
 
 
-@pytest.mark.parametrize(
-    ("status_code", "said"), [(502, "Bad Gateway"), (599, "a status without a name")]
-)
+@pytest.mark.parametrize(("status_code", "said"), [(502, "Bad Gateway"), (599, "Unknown status")])
 def test_a_page_of_html_is_passed_over_for_the_status_name(status_code: int, said: str) -> None:
     error = refusal(status_code, html="<h1>Oh no</h1>")
     assert (error.message, error.body) == (said, "<h1>Oh no</h1>")

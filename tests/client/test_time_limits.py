@@ -41,7 +41,7 @@ def within(seconds: float) -> Iterator[None]:
 def test_the_limit_holds_against_one_who_answers_slowly(how: str) -> None:
     with client_of_server(SLOW[how], timeout_s=LIMIT_S) as (client, server), within(SOON_S):
         error = error_of(ResponseLostError, client.people.list)
-    assert str(error) == "The service did not answer within 1 s."
+    assert str(error) == "The service didn't respond within 1 s."
     assert len(server.requests) == 1
 
 

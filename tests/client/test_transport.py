@@ -13,12 +13,12 @@ import pytest
 
 from dashboard.client import (
     APIError,
-    BadAddressError,
     CallReport,
     ConflictError,
     ConnectError,
     Executed,
     InvalidResponseError,
+    InvalidURLError,
     NotFoundError,
     ResponseLostError,
     ServerError,
@@ -142,7 +142,7 @@ def test_an_identifier_arrives_as_it_is() -> None:
 def test_a_write_whose_connection_is_cut_is_lost_and_not_sent_again(where: str) -> None:
     with client_of_server(says_and_closes(CUTS[where])) as (client, server):
         error = error_of(ResponseLostError, client.audiences.publish, "page_1", "aud_1", "ver_2")
-    assert str(error) == "The service closed the connection before it answered."
+    assert str(error) == "The service closed the connection before responding."
     assert (error.executed, len(server.requests)) == (Executed.MAYBE, 1)
 
 
@@ -185,7 +185,7 @@ def test_of_a_refusal_that_breaks_off_what_came_is_kept() -> None:
 def test_what_is_not_http_is_said_to_be_so() -> None:
     with client_of_server(says_and_closes(b"SSH-2.0-OpenSSH_9.2\r\n\r\n")) as (client, _):
         error = error_of(ResponseLostError, client.people.list)
-    assert str(error) == "The service answered with something that is not HTTP."
+    assert str(error) == "The service returned something that isn't HTTP."
 
 
 def test_nobody_at_the_port_is_refused() -> None:
@@ -194,7 +194,7 @@ def test_nobody_at_the_port_is_refused() -> None:
         taken.bind(("127.0.0.1", 0))
         with client_of(f"http://127.0.0.1:{taken.getsockname()[1]}") as client:
             error = error_of(ConnectError, client.pages.create, PAGE_REQUEST)
-    assert str(error) == "The service could not be reached: 127.0.0.1 refused the connection."
+    assert str(error) == "Couldn't reach the service: 127.0.0.1 refused the connection."
     assert error.executed is Executed.NO
 
 
@@ -202,7 +202,7 @@ def test_nobody_at_the_port_is_refused() -> None:
 def test_a_name_nobody_has_is_not_known(host: str) -> None:
     with client_of(f"http://{host}") as client:
         error = error_of(ConnectError, client.pages.create, PAGE_REQUEST)
-    assert str(error) == f"The service could not be reached: the name {host} is not known."
+    assert str(error) == f"Couldn't reach the service: unknown host {host}."
 
 
 def test_a_server_without_tls_is_a_tls_failure() -> None:
@@ -216,22 +216,22 @@ def test_a_server_without_tls_is_a_tls_failure() -> None:
         pool.submit(greet, listener)
         with client_of(f"https://127.0.0.1:{listener.getsockname()[1]}") as client:
             error = error_of(ConnectError, client.pages.create, PAGE_REQUEST)
-    assert str(error).startswith("The service could not be reached: TLS failure: ")
+    assert str(error).startswith("Couldn't reach the service: TLS failure: ")
     assert error.executed is Executed.NO
 
 
 def test_an_address_that_is_not_of_the_web_is_not_called() -> None:
     with client_of("ftp://127.0.0.1") as client:
-        error = error_of(BadAddressError, client.people.list)
-    assert str(error).endswith("could not be reached: its address is neither http nor https.")
+        error = error_of(InvalidURLError, client.people.list)
+    assert str(error).endswith("the service: its URL is neither http nor https.")
 
 
 def test_a_long_address_is_refused_before_it_is_sent() -> None:
     with client_of_server(says(answer(PEOPLE))) as (client, server):
-        error = error_of(BadAddressError, client.pages.get, "x" * 70_000)
+        error = error_of(InvalidURLError, client.pages.get, "x" * 70_000)
         assert (server.connections, str(error)) == (
             0,
-            "The service could not be reached: the address to be called is too long.",
+            "Couldn't reach the service: the URL is too long.",
         )
 
 
@@ -254,7 +254,7 @@ def test_a_compressed_answer_is_unpacked(encoding: str) -> None:
 def test_what_was_not_asked_for_or_can_t_be_unpacked_is_refused(body: bytes, encoding: str) -> None:
     with client_of_server(says(answer(body, f"Content-Encoding: {encoding}"))) as (client, _):
         error = error_of(InvalidResponseError, client.people.list)
-    assert error.problem == "its compression can't be undone"
+    assert error.problem == "it can't be decompressed"
 
 
 def test_half_a_gzip_is_a_bad_answer() -> None:
@@ -328,8 +328,8 @@ def test_calls_over_tls_go_through_a_tunnel(monkeypatch: pytest.MonkeyPatch) -> 
             error = error_of(ConnectError, client.pages.create, PAGE_REQUEST)
     assert proxy.requests[0].startswith(b"CONNECT service.example:443 HTTP/1.1")
     assert KEY.encode() not in proxy.requests[0]
-    why = "the proxy refused it (407 Proxy Authentication Required)"
-    assert str(error) == f"The service could not be reached: {why}."
+    why = "the proxy refused the connection (407 Proxy Authentication Required)"
+    assert str(error) == f"Couldn't reach the service: {why}."
 
 
 @pytest.mark.usefixtures("_no_proxy")
@@ -346,4 +346,4 @@ def test_a_proxy_that_is_away_is_a_service_not_reached(monkeypatch: pytest.Monke
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
     with client_of("https://service.example") as client:
         error = error_of(ConnectError, client.pages.create, PAGE_REQUEST)
-    assert "The service could not be reached: " in str(error)
+    assert "Couldn't reach the service: " in str(error)

@@ -56,4 +56,4 @@ def test_a_field_of_the_service_named_like_our_own_does_no_harm() -> None:
 
 def test_a_place_is_written_with_dots() -> None:
     assert problem_path(("items", 3, "status")) == "items.3.status"
-    assert problem_path(()) == "(the whole answer)"
+    assert problem_path(()) == "(the whole response)"

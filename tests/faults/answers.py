@@ -37,7 +37,7 @@ def status(code: int, kind: Kind, said: str, **headers: str) -> Fault:
         return httpx.Response(code, json={"detail": "The kettle is empty"}, headers=headers)
 
     name = " ".join([str(code), *(f"with {header}" for header in headers)])
-    return Fault(name, make, kind, said or f"The service answered {code}: The kettle is empty.")
+    return Fault(name, make, kind, said or f"The service returned {code}: The kettle is empty.")
 
 
 def content(name: str, body: bytes, kind: Kind, said: str, **headers: str) -> Fault:
@@ -152,13 +152,13 @@ def enormous(value: Any, name: str = "") -> Any:
 
 
 FAULTS = [
-    Fault("302 to the same host", elsewhere("http://far.end"), Kind.FAULT, "answered 302"),
-    Fault("302 to another host", elsewhere("http://evil.example"), Kind.FAULT, "answered 302"),
+    Fault("302 to the same host", elsewhere("http://far.end"), Kind.FAULT, "returned 302"),
+    Fault("302 to another host", elsewhere("http://evil.example"), Kind.FAULT, "returned 302"),
     status(301, Kind.FAULT, ""),
     status(307, Kind.FAULT, "", location="http://evil.example/v0/pages"),
-    status(204, Kind.UNREADABLE, "can't be read: (the whole answer): not JSON."),
+    status(204, Kind.UNREADABLE, "can't be read: (the whole response): not JSON."),
     Fault("206", partial_content, Kind.NONE),
-    status(304, Kind.FAULT, "The service answered 304: Not Modified."),
+    status(304, Kind.FAULT, "The service returned 304: Not Modified."),
     *(status(code, Kind.REFUSED, "") for code in (400, 405, 409, 413, 415, 422)),
     *(status(code, Kind.KEY_REFUSED, "") for code in (401, 403)),
     status(404, Kind.NOT_THERE, ""),
@@ -172,14 +172,14 @@ FAULTS = [
     content("HTML", b"<h1>Welcome</h1>", Kind.UNREADABLE, "not JSON"),
     content("nothing", b"", Kind.UNREADABLE, "not JSON"),
     content("no UTF-8", b"\xff\xfe\x00{", Kind.UNREADABLE, "not JSON"),
-    content("bad gzip", b"no", Kind.UNREADABLE, "compression", **{"content-encoding": "gzip"}),
+    content("bad gzip", b"no", Kind.UNREADABLE, "decompressed", **{"content-encoding": "gzip"}),
     *(
         content(f"{name} on top", body, Kind.UNREADABLE, "can't be read")
         for name, body in {"list": b"[]", "null": b"null"}.items()
     ),
     content("an empty object", b"{}", Kind.UNREADABLE, "Field required"),
     content("deep", b"[" * 200_000, Kind.UNREADABLE, "can't be read"),
-    content("1e999", b'{"items": 1e999}', Kind.UNREADABLE, "a number beyond reading"),
+    content("1e999", b'{"items": 1e999}', Kind.UNREADABLE, "an unreadable number"),
     Fault("truncated JSON", half, Kind.UNREADABLE, "not JSON"),
     Fault("40 MiB", forty_mib, Kind.UNREADABLE, "larger than 32 MiB"),
     changed(

@@ -18,14 +18,14 @@ class Meaning:
 class Kind(Enum):
     """The kinds of fault that ask for different sentences."""
 
-    NOT_REACHED = Meaning(504, "The service is not answering", Outcome.NOT_SENT)
-    LOST = Meaning(504, "The service is not answering", Outcome.UNKNOWN)
-    UNREADABLE = Meaning(502, "The service's answer can't be read", Outcome.UNKNOWN)
-    KEY_REFUSED = Meaning(502, "The service refused our key", Outcome.REJECTED)
+    NOT_REACHED = Meaning(504, "Service unreachable", Outcome.NOT_SENT)
+    LOST = Meaning(504, "Service unreachable", Outcome.UNKNOWN)
+    UNREADABLE = Meaning(502, "Unreadable response", Outcome.UNKNOWN)
+    KEY_REFUSED = Meaning(502, "API key rejected", Outcome.REJECTED)
     NOT_THERE = Meaning(404, "Not found", Outcome.REJECTED)
     GONE = Meaning(410, "Not found", Outcome.REJECTED)
-    REFUSED = Meaning(502, "The service could not do this", Outcome.REJECTED)
-    WAIT = Meaning(503, "The service asks us to wait", Outcome.REJECTED)
-    FAULT = Meaning(502, "The service could not do this", Outcome.UNKNOWN)
+    REFUSED = Meaning(502, "Service error", Outcome.REJECTED)
+    WAIT = Meaning(503, "Rate limit reached", Outcome.REJECTED)
+    FAULT = Meaning(502, "Service error", Outcome.UNKNOWN)
     NONE = Meaning(200, "", Outcome.ACCEPTED)
     """Odd, and no fault: the page is as good as ever."""

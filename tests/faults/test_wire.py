@@ -60,7 +60,7 @@ def test_a_redirect_takes_the_key_nowhere(
         there = f"Location: {other.url}/v0" if where == "another host" else "Location: /v0/persons"
         with serving(says(answer(b"", there, status="307 Temporary Redirect"))) as server:
             broken.url = server.url
-            read(operator, shows, Kind.FAULT, "answered 307")
+            read(operator, shows, Kind.FAULT, "returned 307")
             assert len(server.requests) == len(broken.sent)
         assert other.connections == 0
     assert KEY.encode() in server.requests[0]

@@ -20,8 +20,8 @@ from tests.faults.cells import LIMIT_S
 from tests.faults.kinds import Kind
 from tests.faults.pages import good_answer
 
-CLOSED = "The service closed the connection before it answered."
-NO_TIME = "The service did not answer within 0.6 s."
+CLOSED = "The service closed the connection before responding."
+NO_TIME = "The service didn't respond within 0.6 s."
 OK = b"HTTP/1.1 200 OK\r\n"
 
 
@@ -69,7 +69,7 @@ FAULTS = [
         "name not known",
         "http://pressroom.invalid",
         Kind.NOT_REACHED,
-        "the name pressroom.invalid is not known",
+        "unknown host pressroom.invalid",
     ),
     # Port 1 is nobody's, and refuses.
     Fault("refused", "http://127.0.0.1:1", Kind.NOT_REACHED, "127.0.0.1 refused the connection"),
@@ -77,7 +77,7 @@ FAULTS = [
         "no TLS there",
         lambda body: says_and_closes(b""),
         Kind.NOT_REACHED,
-        "could not be reached",
+        "Couldn't reach the service",
         scheme="https",
     ),
     Fault("silence", lambda body: says(), Kind.LOST, NO_TIME),
@@ -134,7 +134,7 @@ FAULTS = [
         "two lengths",
         lambda body: says_and_closes(OK + b"Content-Length: 9\r\nContent-Length: 7\r\n\r\n" + body),
         Kind.LOST,
-        "not HTTP",
+        "isn't HTTP",
     ),
     Fault("no length", lambda body: says_and_closes(OK + b"\r\n" + body), Kind.NONE),
     Fault(
@@ -143,11 +143,11 @@ FAULTS = [
         Kind.UNREADABLE,
         "not JSON",
     ),
-    Fault("not HTTP", lambda body: says_and_closes(b"SSH-2.0\r\n\r\n"), Kind.LOST, "not HTTP"),
+    Fault("not HTTP", lambda body: says_and_closes(b"SSH-2.0\r\n\r\n"), Kind.LOST, "isn't HTTP"),
     Fault(
         "headers without end",
         lambda body: says_and_closes(OK + b"X-Y: z\r\n" * 40_000),
         Kind.LOST,
-        "not HTTP",
+        "isn't HTTP",
     ),
 ]

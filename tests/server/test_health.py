@@ -41,7 +41,7 @@ def test_ready_when_database_migrations_and_cache_are_in_order(client: Client) -
     assert answer.json() == {
         "ready": True,
         "checks": {"database": "ok", "migrations": "ok", "cache": "ok"},
-        "service": "not asked yet",
+        "service": "not checked yet",
     }
 
 
@@ -109,7 +109,7 @@ def test_a_refused_key_is_told(client: Client, far_end: FarEnd) -> None:
     with pytest.raises(AuthenticationError):
         publishing_client().people.list()
     answer = client.get("/health/ready")
-    assert (answer.status_code, answer.json()["service"]) == (200, "key refused")
+    assert (answer.status_code, answer.json()["service"]) == (200, "key rejected")
 
 
 @pytest.mark.django_db
@@ -122,5 +122,5 @@ def test_a_service_that_fails_is_told_and_asked_nothing(client: Client, far_end:
     answer = client.get("/health/ready")
 
     assert answer.status_code == 200
-    assert answer.json()["service"] == "not answering"
+    assert answer.json()["service"] == "unreachable"
     assert far_end.sent == []

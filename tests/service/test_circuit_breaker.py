@@ -59,8 +59,8 @@ def test_calls_that_wait_long_are_silence_enough(
     assert is_hanging(waiting_s, time_limit_s=limit_s) is hangs
 
 
-def test_an_answer_to_any_call_ends_the_silence_for_all() -> None:
-    assert waiting_times_s([1, 2, 9], answered=7, now=10) == [3, 3, 1]
+def test_a_response_to_any_call_ends_the_silence_for_all() -> None:
+    assert waiting_times_s([1, 2, 9], last_response_at=7, now=10) == [3, 3, 1]
 
 
 def test_the_fourth_read_of_a_silent_service_fails_at_once(
@@ -73,17 +73,17 @@ def test_the_fourth_read_of_a_silent_service_fails_at_once(
     assert len(far_end.sent) == FAILURE_THRESHOLD
     assert answer.status_code == 504
     said = text(answer.text)
-    assert "The service was not asked: it gave no answer 3 times in a row." in said
-    assert re.search(r"It is asked again in [1-5] s", said)
+    assert "Request not sent: the service didn't respond 3 times in a row." in said
+    assert re.search(r"Next attempt in [1-5] s", said)
 
 
-def test_what_is_remembered_is_shown_at_once(as_viewer: Client, far_end: FarEnd) -> None:
+def test_the_last_known_state_is_shown_at_once(as_viewer: Client, far_end: FarEnd) -> None:
     know_pages(wire.page())
     far_end.fails(httpx.ReadTimeout)
     for _ in range(FAILURE_THRESHOLD + 1):
         answer = as_viewer.get("/pages/")
     assert len(far_end.sent) == FAILURE_THRESHOLD
-    assert "Showing the last known state. The service was not asked" in text(answer.text)
+    assert "Showing the last known state. Request not sent" in text(answer.text)
 
 
 def test_one_operation_that_hangs_leaves_the_others_alone(
@@ -123,15 +123,15 @@ def test_silence_after_the_pause_begins_a_longer_one(as_viewer: Client, far_end:
     far_end.fails(httpx.ReadTimeout)
     as_viewer.get("/people/")
     said = text(as_viewer.get("/people/").text)
-    assert re.search(r"It is asked again in ([6-9]|10) s", said)
+    assert re.search(r"Next attempt in ([6-9]|10) s", said)
     assert len(far_end.sent) == 1
 
 
-def test_one_call_looks_while_the_others_are_refused(settings: Any) -> None:
+def test_one_call_probes_while_the_others_are_rejected(settings: Any) -> None:
     cache.set("service:line:2:List-people", (3, time.time() - 1))
     with (
         guard_call(READ),
-        pytest.raises(ConnectError, match="asked again in a moment"),
+        pytest.raises(ConnectError, match="Next attempt in a moment"),
         guard_call(READ),
     ):
         pytest.fail("let through")
@@ -139,12 +139,12 @@ def test_one_call_looks_while_the_others_are_refused(settings: Any) -> None:
         pass
 
 
-def test_calls_that_hang_hold_back_those_that_come_after(settings: Any) -> None:
+def test_hanging_calls_reject_later_ones(settings: Any) -> None:
     settings.SERVICE_TIMEOUT_S = 0.000_002
     with ExitStack() as waiting:
         for _ in range(FAILURE_THRESHOLD):
             waiting.enter_context(guard_call(READ))
-        with pytest.raises(ConnectError, match="others have been waiting"), guard_call(READ):
+        with pytest.raises(ConnectError, match="others are still waiting"), guard_call(READ):
             pytest.fail("let through")
     with guard_call(READ):
         pass

@@ -215,7 +215,7 @@ def test_an_error_page_has_a_report_to_copy(as_viewer: Client, far_end: FarEnd) 
     assert f"Request: {answer['X-Request-ID']}" in report
     assert "Page: GET /people/" in report
     assert "Tried: Search people, GET /v0/persons/search" in report
-    assert "Answer: 500\nSaid: The service answered 500: The kettle is empty." in report
+    assert "Answer: 500\nSaid: The service returned 500: The kettle is empty." in report
     assert 'Its beginning: {"detail":"The kettle is empty"}' in report
     assert "Pressroom 0." in report
 

@@ -54,7 +54,7 @@ def test_every_part_of_the_list_and_every_page_is_read_once(far_end: FarEnd) -> 
     far_end.answer = paged_service(two_parts())
     said, _ = crawl()
     asked = [request.url.path for request in far_end.sent]
-    assert said == "Read 3 pages and 3 audiences.\n"
+    assert said == "Loaded 3 pages and 3 audiences.\n"
     assert asked.count("/v0/pages") == 2
     assert len(asked) == len(set(asked)) + 1
     assert PageRecord.objects.count() == AudienceRecord.objects.count() == 3
@@ -64,9 +64,9 @@ def test_every_part_of_the_list_and_every_page_is_read_once(far_end: FarEnd) -> 
 def test_a_page_that_fails_stops_no_other_and_is_named(far_end: FarEnd) -> None:
     far_end.answer = paged_service(two_parts(), broken=("page_1",))
     err = StringIO()
-    with pytest.raises(CommandError, match=r"Read 3 pages and 2 audiences\. Problems.*: 1\."):
+    with pytest.raises(CommandError, match=r"Loaded 3 pages and 2 audiences\. Problems.*: 1\."):
         call_command("crawl", rate=1000, stderr=err)
-    assert "The audiences of Page 1 (page_1): The service answered 500: Out of paper" in (
+    assert "The audiences of Page 1 (page_1): The service returned 500: Out of paper" in (
         err.getvalue()
     )
     assert AudienceRecord.objects.filter(page_id="page_2").exists()
@@ -87,7 +87,7 @@ def test_what_was_known_already_does_not_pass_for_read(far_end: FarEnd) -> None:
     far_end.answer = paged_service(two_parts())
     crawl()
     far_end.answer = paged_service(two_parts(), broken=("page_0", "page_1", "page_2"))
-    with pytest.raises(CommandError, match="Read 3 pages and 0 audiences"):
+    with pytest.raises(CommandError, match="Loaded 3 pages and 0 audiences"):
         crawl()
 
 
@@ -101,7 +101,7 @@ def test_a_list_that_gives_the_same_cursor_again_ends_the_crawl(far_end: FarEnd)
 
 def test_a_list_that_has_more_but_no_cursor_is_a_problem(far_end: FarEnd) -> None:
     far_end.answer = paged_service([wire.envelope(page_json(0), hasMore=True, totalCount=9)])
-    with pytest.raises(CommandError, match="Problems, named above: 1"):
+    with pytest.raises(CommandError, match=r"Problems \(listed above\): 1"):
         crawl()
 
 
@@ -114,8 +114,8 @@ def test_audiences_beyond_what_the_service_lists_are_told_and_are_no_failure(
         200, json=pages if request.url.path == "/v0/pages" else cut
     )
     said, told = crawl()
-    assert said == "Read 1 pages and 1 audiences.\n"
-    assert "1 of 120, and no way to ask for the rest" in told
+    assert said == "Loaded 1 pages and 1 audiences.\n"
+    assert "the API returned only 1 of 120" in told
 
 
 def test_an_unreadable_page_is_named_by_its_path(far_end: FarEnd) -> None:

@@ -13,7 +13,7 @@ from django.utils.cache import patch_vary_headers
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from dashboard.client import APIError, NoAnswerError, NotFoundError
+from dashboard.client import APIError, NoResponseError, NotFoundError
 from dashboard.service.concurrency import run_concurrently
 from dashboard.service.reading import (
     AudienceLookup,
@@ -164,7 +164,7 @@ def _read(page_id: str, audience_id: str) -> ShownConversation:
 
 def _raise_no_answer(reading: ReadResult[AudienceLookup] | None) -> None:
     """Raise the error of a service that did not respond, to spare the user a second wait."""
-    if reading and isinstance(reading.error, NoAnswerError):
+    if reading and isinstance(reading.error, NoResponseError):
         raise reading.error
 
 

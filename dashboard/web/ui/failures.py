@@ -6,7 +6,7 @@ from dashboard.client import (
     APIError,
     AuthenticationError,
     InvalidResponseError,
-    NoAnswerError,
+    NoResponseError,
     NotFoundError,
     RateLimitedError,
 )
@@ -36,30 +36,30 @@ def explain(error: APIError) -> Failure:
                 404,
                 "search",
                 "Not found",
-                "It may have been removed, or the address is not whole.",
+                "It may have been removed, or the link is incomplete.",
                 message,
             )
         case AuthenticationError():
             return Failure(
                 502,
                 "key",
-                "The service refused our key",
-                "An administrator has to check SERVICE_API_KEY.",
+                "API key rejected",
+                "Ask an administrator to check SERVICE_API_KEY.",
                 message,
             )
         case RateLimitedError():
             return Failure(
                 503,
                 "clock",
-                "The service asks us to wait",
-                "Wait a moment, then try again.",
+                "Rate limit reached",
+                "Try again in a moment.",
                 message,
             )
-        case NoAnswerError():
+        case NoResponseError():
             return Failure(
                 504,
                 "offline",
-                "The service is not answering",
+                "Service unreachable",
                 "Nothing was changed. Try again in a moment.",
                 message,
             )
@@ -67,15 +67,15 @@ def explain(error: APIError) -> Failure:
             return Failure(
                 502,
                 "st-unread",
-                "The service's answer can't be read",
-                "Nothing was changed. Tell whoever runs the service where it went wrong.",
+                "Unreadable response",
+                "Nothing was changed. Contact the service team.",
                 message,
             )
         case _:
             return Failure(
                 502,
                 "alert",
-                "The service could not do this",
+                "Service error",
                 "Nothing was changed. Try again in a moment.",
                 message,
             )

@@ -68,8 +68,8 @@ def webhook(actor: User, key: str, **differs: Any) -> Operation:
     )
 
 
-LOST = AttemptResult(Outcome.UNKNOWN, "The service did not answer within 30 s.")
-REFUSED = AttemptResult(Outcome.REJECTED, "The service answered 422: No.", 422, '{"detail": "No."}')
+LOST = AttemptResult(Outcome.UNKNOWN, "The service didn't respond within 30 s.")
+REFUSED = AttemptResult(Outcome.REJECTED, "The service returned 422: No.", 422, '{"detail": "No."}')
 
 
 def shown(client: Client, address: str = "/activity/", **headers: str) -> str:
@@ -246,7 +246,7 @@ def test_an_operation_shows_its_request_and_response(as_viewer: Client, paula: U
     page = text(shown(as_viewer, "/activity/k1/"))
     assert "POST /v0/pages/page_1/audiences/aud_1/versions/ver_2/publish" in page
     assert '"operationKey": "k1"' in page
-    assert "The service answered 422: No." in page
+    assert "The service returned 422: No." in page
     assert '"detail": "No."' in page
 
 

@@ -196,7 +196,7 @@ def test_an_unreadable_audience_is_shown_as_last_known_with_the_path_of_the_erro
 
 def test_an_unknown_audience_is_not_found(far_end: FarEnd, as_viewer: Client) -> None:
     serve(far_end)
-    assert "none was seen here" in get(as_viewer, "audience-detail", status=404)
+    assert "Audience not found." in get(as_viewer, "audience-detail", status=404)
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_without_a_usable_response_the_last_known_is_shown_and_publishing_is_dis
 
 def test_a_service_that_does_not_respond_is_reported(far_end: FarEnd, as_publisher: Client) -> None:
     far_end.fails(httpx.ConnectError)
-    assert "not answering" in get(as_publisher, "audience-detail", status=504)
+    assert "Service unreachable" in get(as_publisher, "audience-detail", status=504)
     record()
     assert "Showing the last known state" in get(as_publisher, "audience-detail")
 

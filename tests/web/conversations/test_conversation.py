@@ -179,7 +179,7 @@ def test_neither_audience_nor_conversation_is_a_404(as_viewer: Client, far_end: 
 @pytest.mark.parametrize(
     ("status", "body", "sentence"),
     [
-        (500, "oops", "The service could not do this"),
+        (500, "oops", "Service error"),
         (200, "<html>", "can't be read"),
         (200, '{"messages": 1}', "can't be read"),
         (401, "{}", "refused our key"),

@@ -23,8 +23,8 @@ from tests.web.remembering import know_audiences, know_pages
 
 pytestmark = pytest.mark.django_db
 
-UNKNOWN = AttemptResult(Outcome.UNKNOWN, "The service did not answer within 30 s.")
-FAILED = AttemptResult(Outcome.REJECTED, "The service answered 422: No such version.", 422)
+UNKNOWN = AttemptResult(Outcome.UNKNOWN, "The service didn't respond within 30 s.")
+FAILED = AttemptResult(Outcome.REJECTED, "The service returned 422: No such version.", 422)
 SUCCEEDED = AttemptResult(Outcome.ACCEPTED)
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -97,7 +97,7 @@ def test_an_unknown_outcome_has_its_message_and_a_check_button(
     operation(paula, "k1", UNKNOWN, at=timezone.now() - timedelta(days=40))
     html = get(as_publisher)
     shown = section(html, "Needs attention")
-    assert "Publish version 2, Brightwater Foods The service did not answer within 30 s." in shown
+    assert "Publish version 2, Brightwater Foods The service didn't respond within 30 s." in shown
     assert "Check now" in shown
     actions = [e.attributes.get("action") for e in elements(html, "form")]
     assert "/activity/k1/check/" in actions

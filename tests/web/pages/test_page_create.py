@@ -247,7 +247,7 @@ def test_a_rejected_form_stays_filled_and_can_be_sent_again(
     far_end.answers(status, json={"detail": "Because"})
     form = typed()
     html = as_publisher.post(NEW, form).content.decode()
-    assert f"The service answered {status}: Because" in problems(html)
+    assert f"The service returned {status}: Because" in problems(html)
     assert values(html)["name"] == "Spring outbound"
     assert values(html)["operation_key"] != form["operation_key"]
     creates(far_end)
@@ -355,7 +355,7 @@ def test_a_request_that_was_never_sent_is_reported_and_recorded(
 ) -> None:
     far_end.fails(httpx.ConnectError)
     html = as_publisher.post(NEW, typed()).content.decode()
-    assert "could not be reached" in problems(html)
+    assert "Couldn't reach the service" in problems(html)
     assert "may already exist" not in text(html)
     assert Operation.objects.get().outcome == Outcome.NOT_SENT
 

@@ -454,7 +454,7 @@ def test_a_page_costs_one_call_and_a_fixed_number_of_queries(
 FAILURES = [
     (lambda request: httpx.Response(500, json={"detail": "Out of paper"}), 502, "Out of paper"),
     (lambda request: httpx.Response(400, json={"detail": "Bad words"}), 502, "Bad words"),
-    (lambda request: httpx.Response(429), 503, "asks us to wait"),
+    (lambda request: httpx.Response(429), 503, "Rate limit reached"),
     (lambda request: httpx.Response(401), 502, "refused our key"),
     (lambda request: httpx.Response(200, content=b"<html>"), 502, "not JSON"),
     (lambda request: httpx.Response(200, json={"items": []}), 502, "hasMore"),
@@ -495,7 +495,7 @@ def test_an_unavailable_service_has_a_message(as_viewer: Client, far_end: FarEnd
     far_end.fails(httpx.ReadTimeout)
     response = as_viewer.get("/people/?q=ada")
     assert response.status_code == 504
-    assert "The service is not answering" in text(response.content.decode())
+    assert "Service unreachable" in text(response.content.decode())
     assert "Your search for “ada” is unchanged." in text(response.content.decode())
 
 

@@ -92,9 +92,9 @@ def test_the_file_is_streamed(as_viewer: Client, far_end: FarEnd) -> None:
 @pytest.mark.parametrize(
     ("second", "message"),
     [
-        (httpx.Response(400, json={"detail": "Old cursor"}), "answered 400: Old cursor"),
+        (httpx.Response(400, json={"detail": "Old cursor"}), "returned 400: Old cursor"),
         (httpx.Response(200, content=b"<html>"), "not JSON"),
-        (httpx.ReadTimeout, "did not answer within"),
+        (httpx.ReadTimeout, "didn't respond within"),
         (part(wire.person(), then="1"), "returned a cursor that was already used"),
         (part(then="7"), "reports more but returned an empty page"),
         (part(hasMore=True), "reports more but returned no cursor"),

@@ -423,7 +423,7 @@ def test_a_refusal_is_shown_beside_the_button_and_can_be_tried_again(
     service.way = answers(status, "Not <b>today</b>.")
     page = publish(as_publisher)
     assert outcomes() == [Outcome.REJECTED]
-    assert f"The service answered {status}: Not <b>today</b>." in text(page)
+    assert f"The service returned {status}: Not <b>today</b>." in text(page)
     assert "Version 2 is as it was: draft." in text(page)
     service.way = accepts
     as_publisher.post(ADDRESS, {"operation_key": key_in(page)})

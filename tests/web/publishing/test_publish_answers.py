@@ -68,7 +68,7 @@ def test_a_refusal_is_shown_beside_the_button_in_the_services_words(
 ) -> None:
     address = desk.publish(answers(status, "The page is locked."))
     page = desk.shown(address)
-    assert f"Not published. The service answered {status}: The page is locked." in page
+    assert f"Not published. The service returned {status}: The page is locked." in page
     assert "Version 2 is as it was: draft." in page
     assert "Publish version 2 Failed" in desk.record(address)
 
@@ -119,7 +119,7 @@ def test_an_answer_after_the_time_limit_is_unknown_until_a_look_sees_the_truth(
         return answer
 
     address = desk.publish(late)
-    assert f"did not answer within {TIMEOUT_S} s" in desk.shown(address)
+    assert f"didn't respond within {TIMEOUT_S} s" in desk.shown(address)
     assert "Publish version 2 Outcome unknown" in desk.record(address)
     released.set()
     assert carried_out.wait(60)

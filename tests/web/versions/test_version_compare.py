@@ -119,7 +119,7 @@ def test_requests_to_publish_are_told_with_their_answers(as_viewer: Client, paul
         body={},
     )
     assert attempt is not None
-    end(attempt, AttemptResult(Outcome.REJECTED, "The service answered 409: Busy", 409))
+    end(attempt, AttemptResult(Outcome.REJECTED, "The service returned 409: Busy", 409))
     seen = text(get(as_viewer, "version-compare"))
     assert "Publish tries None from here 1. Failed" in seen
     assert ", answer 409" in seen

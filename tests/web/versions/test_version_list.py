@@ -149,7 +149,7 @@ def test_who_published_it_here_and_what_failed_are_told(
     now = datetime.now(UTC).isoformat()
     live = wire.live_version(queuedAt=now, publishedAt=now)
     serve(far_end, wire.audience(publishedVersion=live))
-    refused = AttemptResult(Outcome.REJECTED, "The service answered 409: Busy", 409)
+    refused = AttemptResult(Outcome.REJECTED, "The service returned 409: Busy", 409)
     published_from_here(paula, "ver_2", refused, key="key-2")
     lost = AttemptResult(Outcome.UNKNOWN, "No answer in time.")
     published_from_here(paula, "ver_1", lost, key="key-3")
@@ -157,7 +157,7 @@ def test_who_published_it_here_and_what_failed_are_told(
     seen = text(page)
     assert "Published by paula." in seen
     assert "Failed" in seen
-    assert "paula: The service answered 409: Busy" in seen
+    assert "paula: The service returned 409: Busy" in seen
     assert "Outcome unknown" in seen
     assert "/activity/key-2/" in page
 
@@ -370,7 +370,7 @@ def test_without_an_answer_the_history_is_there_and_publishing_held_back(
 
 def test_nobody_answering_is_said_so(far_end: FarEnd, as_viewer: Client) -> None:
     far_end.fails(httpx.ConnectError)
-    assert "not answering" in get(as_viewer, "version-list", status=504)
+    assert "Service unreachable" in get(as_viewer, "version-list", status=504)
 
 
 def test_one_call_makes_the_page(far_end: FarEnd, as_viewer: Client) -> None:

@@ -478,7 +478,7 @@ def test_the_services_words_about_a_field_stand_at_that_field(
         (422, {"errors": [{"path": "tenant", "message": "is closed"}]}, "tenant: is closed"),
         (422, {"detail": "Not this one."}, "Not this one."),
         (404, {"detail": "It is gone."}, "It is gone."),
-        (401, {}, "The service answered 401"),
+        (401, {}, "The service returned 401"),
         (409, {"message": "Busy."}, "Busy."),
     ],
 )
@@ -517,7 +517,7 @@ def test_an_answer_for_another_subscription_is_no_answer(
     service.way = mistakes
     answer = save(editor, url=NEW)
     assert answer.status_code == 502
-    assert "the service answered for another subscription, whs_2" in text(answer.text)
+    assert "the response is for another subscription, whs_2" in text(answer.text)
     operation = Operation.objects.get()
     assert operation.outcome == Outcome.UNKNOWN
     assert '"subscriptionId":"whs_2"' in operation.attempts.get().response_body

@@ -160,7 +160,7 @@ def test_a_press_is_on_record_with_how_it_stood_before(operator: Client) -> None
         (answers(500), Outcome.UNKNOWN, ("true", "It is not known whether it was switched off.")),
         (cut(carried_out=False), Outcome.UNKNOWN, ("true", "Read again since, it is on.")),
         (cut(carried_out=True), Outcome.ACCEPTED, ("false", "it is off, as asked for.")),
-        (answers(500, carried_out=True), Outcome.ACCEPTED, ("false", "The service answered 500")),
+        (answers(500, carried_out=True), Outcome.ACCEPTED, ("false", "The service returned 500")),
         (garbage, Outcome.ACCEPTED, ("false", "can't be read")),
         (mistakes, Outcome.ACCEPTED, ("false", "answered for another subscription")),
         (away, Outcome.NOT_SENT, ("true", "It was on when last seen.")),
@@ -232,7 +232,7 @@ def test_without_scripts_the_sentence_stands_on_the_page_it_was_pressed_on(
     data = {"active": "off", "confirmed": "1", "operation_key": str(uuid4()), "back": PAGE}
     answer = operator.post(SWITCH, data, follow=True)
     assert answer.redirect_chain == [(PAGE, 302)]
-    assert "CRM: Not switched off. The service answered 422: Not now." in text(answer.text)
+    assert "CRM: Not switched off. The service returned 422: Not now." in text(answer.text)
 
 
 @pytest.mark.parametrize(

@@ -281,7 +281,7 @@ def test_an_id_or_label_out_of_order_is_refused_before_the_service_is_asked(
     [
         ({"status_code": 404, "json": {"detail": "No such thing."}}, "No such thing."),
         ({"status_code": 422, "json": {"detail": "Odd id."}}, "Odd id."),
-        ({"status_code": 500, "json": {}}, "The service answered 500"),
+        ({"status_code": 500, "json": {}}, "The service returned 500"),
         ({"status_code": 200, "content": b"<html>"}, "can't be read"),
         ({"status_code": 200, "json": {"subscriptionId": "whs_1"}}, "can't be read"),
         ({"status_code": 200, "json": wire.subscription(subscriptionId="whs_2")}, "whs_2"),
@@ -353,7 +353,7 @@ def test_reading_all_leaves_the_rest_alone_where_nobody_answers(
     page = text(as_viewer.post(LIST, {"read_all": "1"}).text)
     # Eight are begun side by side; the breaker holds back what follows the third silence.
     assert 3 <= len(far_end.sent) <= 8
-    assert page.count("Not asked: the service gave no answer for those before it.") == 12
+    assert page.count("Not checked: earlier requests failed.") == 12
 
 
 def test_reading_all_reads_those_that_are_filtered(as_viewer: Client, far_end: FarEnd) -> None:

@@ -14,12 +14,12 @@ from dashboard.service.crawling import Crawl, RateLimiter, crawl, suppress_call_
 class Command(BaseCommand):
     """Read everything once. Safe beside the dashboard, beside another crawl, and from cron."""
 
-    help = "Read every page and every page's audiences once, so that all can be found."
+    help = "Load every page and its audiences once, so that search covers them all."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the rate."""
         parser.add_argument(
-            "--rate", type=_rate, default=5.0, help="calls a second at most (default: 5)"
+            "--rate", type=_rate, default=5.0, help="maximum calls per second (default: 5)"
         )
 
     def handle(self, *, rate: float, verbosity: int, **options: Any) -> None:
@@ -29,15 +29,15 @@ class Command(BaseCommand):
             with suppress_call_reports():
                 done = _crawl(rate, is_quiet=verbosity == 0)
         except KeyboardInterrupt:
-            message = "Stopped. What was read is in the ledger; another crawl reads it all again."
+            message = "Stopped. What was loaded is saved; the next crawl starts over."
             raise CommandError(message, returncode=130) from None
         for sentence in (*done.limits, *done.problems):
             self.stderr.write(sentence)
         read = f"{done.pages} pages and {done.audiences} audiences"
         if done.problems:
-            raise CommandError(f"Read {read}. Problems, named above: {len(done.problems)}.")
+            raise CommandError(f"Loaded {read}. Problems (listed above): {len(done.problems)}.")
         if verbosity:
-            self.stdout.write(f"Read {read}.")
+            self.stdout.write(f"Loaded {read}.")
 
 
 def _crawl(rate: float, *, is_quiet: bool) -> Crawl:
