@@ -1,4 +1,4 @@
-"""Update a webhook subscription, and switch it on and off."""
+"""Update a webhook subscription, and turn it on and off."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -45,7 +45,7 @@ def record_not_sent(
     operation, attempt = begin_update(record, operation_key, body, actor=actor)
     if attempt is None:
         return operation
-    message = f"Stopped before sending, for it could not be read first. {error}"
+    message = f"The subscription couldn't be checked first. {error}"
     return end(attempt, AttemptResult(Outcome.NOT_SENT, message))
 
 
@@ -63,7 +63,7 @@ def find_update(
 
 @dataclass(frozen=True)
 class SwitchResult:
-    """The result of a switch."""
+    """The result of turning a subscription on or off."""
 
     record: SubscriptionRecord
     """As last known."""
@@ -75,29 +75,31 @@ class SwitchResult:
 def execute_switch(
     record: SubscriptionRecord, operation: Operation, attempt: Attempt, *, active: bool
 ) -> SwitchResult:
-    """Send a recorded switch. If it fails, read the state of the subscription again."""
+    """Send a recorded switch. If it fails, check the state of the subscription."""
     result = send(operation, attempt)
     if isinstance(result.response, WebhookSubscription):
         is_so = result.response.active is active
-        message = "" if is_so else f"The service said yes, and yet it is {_on_off(not active)}."
+        message = (
+            ""
+            if is_so
+            else f"The service accepted the update, but it is still {_on_off(not active)}."
+        )
         return _switch_result(record, message, result.operation)
     settled = check_outcome(result.operation) if _is_unknown(result.operation) else result.operation
     state = _describe_state(record, result, settled)
     if _is_unknown(settled):
-        message = (
-            f"It is not known whether it was switched {_on_off(active)}. {result.error} {state}"
-        )
+        message = f"Unknown whether it was turned {_on_off(active)}. {result.error} {state}"
     elif settled.outcome == Outcome.ACCEPTED:
-        message = f"{result.error} Read again since, it is {_on_off(active)}, as asked for."
+        message = f"{result.error} Checked again: it is now {_on_off(active)}."
     else:
-        message = f"Not switched {_on_off(active)}. {result.error} {state}"
+        message = f"Not turned {_on_off(active)}. {result.error} {state}"
     return _switch_result(record, message, settled)
 
 
 def repeated_switch(record: SubscriptionRecord, operation: Operation) -> SwitchResult:
     """Return the result of a switch that this form has already sent."""
     outcome = operation.get_outcome_display()
-    message = f"This was sent before ({outcome.lower()}). Nothing was sent again."
+    message = f"Already sent ({outcome.lower()}). Nothing was sent again."
     return _switch_result(
         record, "" if operation.outcome == Outcome.ACCEPTED else message, operation
     )
@@ -106,9 +108,9 @@ def repeated_switch(record: SubscriptionRecord, operation: Operation) -> SwitchR
 def _describe_state(
     record: SubscriptionRecord, result: ExecutionResult[WireModel], settled: Operation
 ) -> str:
-    """Describe the state of the subscription; read it again unless a check just did."""
+    """Describe the state of the subscription; read it unless a check just did."""
     if isinstance(result.error, ConnectError):
-        return f"It was {_on_off(record.active)} when last seen."
+        return f"Last known state: {_on_off(record.active)}."
     if settled.checked_at is not None:
         now = subscription_last_known(record.subscription_id) or record
         is_read = now.last_seen_at > record.last_seen_at
@@ -118,7 +120,7 @@ def _describe_state(
 
 
 def _state_sentence(record: SubscriptionRecord, *, is_read: bool) -> str:
-    when = "Read again since, it is" if is_read else "It could not be read again; last seen it was"
+    when = "Current state:" if is_read else "Couldn't check again. Last known state:"
     return f"{when} {_on_off(record.active)}."
 
 

@@ -3,26 +3,26 @@
 // Close a dialog after the response to its form; return the focus to what opened it.
 document.addEventListener("htmx:beforeSwap", (event) => {
   const { isError, requestConfig } = event.detail;
-  if (!isError) requestConfig.elt.closest("dialog[data-asks]")?.close();
+  if (!isError) requestConfig.elt.closest("dialog[data-confirm]")?.close();
 });
 
-function boxesIn(place) {
-  return [...place.querySelectorAll("input[name=events]")];
+function boxesIn(element) {
+  return [...element.querySelectorAll("input[name=events]")];
 }
 
 // A group's box is checked if all of its events are, indeterminate if some are.
 function show() {
   for (const group of document.querySelectorAll("[data-events] [data-group]")) {
     const boxes = boxesIn(group);
-    const ticked = boxes.filter((box) => box.checked).length;
+    const checked = boxes.filter((box) => box.checked).length;
     const whole = group.querySelector("[data-group-box]");
     whole.closest("label").hidden = false;
-    whole.checked = ticked === boxes.length;
-    whole.indeterminate = ticked > 0 && ticked < boxes.length;
+    whole.checked = checked === boxes.length;
+    whole.indeterminate = checked > 0 && checked < boxes.length;
   }
 }
 
-function tick(boxes, checked) {
+function setAll(boxes, checked) {
   for (const box of boxes) box.checked = checked;
 }
 
@@ -35,7 +35,7 @@ function pick(picker) {
 document.addEventListener("input", ({ target }) => {
   const picker = target.closest("[data-events]");
   if (!picker) return;
-  if (target.matches("[data-group-box]")) tick(boxesIn(target.closest("[data-group]")), target.checked);
+  if (target.matches("[data-group-box]")) setAll(boxesIn(target.closest("[data-group]")), target.checked);
   if (target.name !== "mode") pick(picker);
   show();
 });
@@ -45,7 +45,7 @@ document.addEventListener("click", (event) => {
   event.preventDefault();
   const all = boxesIn(button.closest("[data-events]"));
   const names = all.filter((box) => !box.closest("[data-other]"));
-  tick(button.value === "all" ? names : all, button.value === "all");
+  setAll(button.value === "all" ? names : all, button.value === "all");
   button.dispatchEvent(new Event("input", { bubbles: true }));
 });
 document.addEventListener("htmx:afterSettle", show);

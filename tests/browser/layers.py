@@ -76,7 +76,7 @@ def _publish(page: Page) -> None:
 
 def _switch_off(page: Page) -> None:
     page.get_by_role("switch", checked=True).first.click()
-    expect(page.get_by_role("dialog", name="Switch off")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Turn off")).to_be_visible()
 
 
 def _take_off(page: Page) -> None:

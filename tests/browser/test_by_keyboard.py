@@ -150,7 +150,7 @@ def _switch_a_webhook(page: Page) -> None:
     tab_to(page, "Active: Sales chat")
     page.keyboard.press("Space")
     expect(page.get_by_role("dialog").locator(":focus")).to_have_text("Leave it on")
-    tab_to(page, "Switch off")
+    tab_to(page, "Turn off")
     page.keyboard.press("Enter")
     switch = page.locator("[role=switch]:focus")
     expect(switch).to_have_attribute("aria-checked", "false")

@@ -14,7 +14,7 @@ from tests.dashboards import Dashboard, over_http
 
 EMPTY = {
     "/people/": "No people yet",
-    "/webhooks/": "No subscription is on this list",
+    "/webhooks/": "No subscriptions yet",
     "/activity/": "No operations yet",
     "/find/": "No pages loaded yet.",
     "/find/?q=fleet": "No pages loaded yet.",

@@ -73,7 +73,7 @@ class Walk:
         self.page.get_by_label("Target URL").fill(self.url)
 
     def see_it_changed(self) -> None:
-        expect(self.page.locator("#messages")).to_contain_text("Saved: url.")
+        expect(self.page.locator("#messages")).to_contain_text("URL updated.")
         expect(self.page.get_by_label("Target URL")).to_have_value(self.url)
         self.follow("Webhooks")
         expect(self.row(SUBSCRIPTION)).to_contain_text(self.url[:40])
@@ -81,7 +81,7 @@ class Walk:
     def switch_off_and_on(self) -> None:
         switch = self.row(SUBSCRIPTION).get_by_role("switch")
         switch.click()
-        self.press("Switch off")
+        self.press("Turn off")
         expect(switch).not_to_be_checked()
         switch.click()
         expect(switch).to_be_checked()

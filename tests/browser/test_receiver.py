@@ -1,4 +1,4 @@
-"""The receiver of a real server: switched on by a person, written to by whoever has the address."""
+"""The receiver of a real server: turned on by a user, written to by anyone with the URL."""
 
 import statistics
 from collections.abc import Iterator
@@ -13,11 +13,11 @@ PUBLISHED = {"type": "page.version.published", "data": {"audienceId": "aud_of_th
 
 
 def switched_on(page: Page) -> str:
-    """Switch the receiver on, where it is off, and return its address."""
+    """Turn the receiver on if it is off, and return its URL."""
     log_in(page, to="/hooks/")
-    if page.get_by_role("button", name="Switch on").count():
-        page.get_by_role("button", name="Switch on").click()
-    copy = page.get_by_role("button", name="Copy the receiver’s address")
+    if page.get_by_role("button", name="Turn on").count():
+        page.get_by_role("button", name="Turn on").click()
+    copy = page.get_by_role("button", name="Copy the receiver URL")
     return copy.get_attribute("data-copy") or ""
 
 

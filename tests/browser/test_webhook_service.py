@@ -85,7 +85,7 @@ def test_the_body_that_arrives_is_exactly_the_one_shown(
     shown = page.locator("#sending pre").inner_text()
     assert service.changes == []
     page.get_by_role("button", name="Save changes").click()
-    expect(page.locator("#messages")).to_contain_text("Saved: url.")
+    expect(page.locator("#messages")).to_contain_text("URL updated.")
     assert service.changes == [{"url": NEW}] == [json.loads(shown)]
 
 
@@ -99,7 +99,7 @@ def test_a_change_by_somebody_else_is_shown_and_nothing_typed_is_lost(
     expect(page.get_by_role("alert").last).to_contain_text("https://theirs.example/")
     expect(page.get_by_label("Target URL")).to_have_value(NEW)
     page.get_by_role("button", name="Save changes").click()
-    expect(page.locator("#messages")).to_contain_text("Saved: url.")
+    expect(page.locator("#messages")).to_contain_text("URL updated.")
     assert service.changes == [{"url": NEW}]
 
 
@@ -109,7 +109,7 @@ def test_an_outcome_nobody_knows_is_told_with_a_way_to_check_it(
     service.way = answers(500, carried_out=True)
     fill_and_review(page, NEW)
     page.get_by_role("button", name="Save changes").click()
-    expect(page.get_by_text("Outcome unknown: the change may have been made.")).to_be_visible()
+    expect(page.get_by_text("Outcome unknown: the change may have been saved.")).to_be_visible()
     page.get_by_role("link", name="See this change in Activity").click()
     page.get_by_role("button", name="Check now").click()
     expect(page.locator(".head .badge")).to_have_text("Succeeded")
@@ -124,7 +124,7 @@ def test_a_switch_that_fails_every_other_time_always_shows_the_truth(
         is_on = service.held["active"]
         switch.click()
         if is_on:
-            page.get_by_role("button", name="Switch off").click()
+            page.get_by_role("button", name="Turn off").click()
         until(page, lambda asked=number + 1: len(service.changes) == asked)
         if number % 2:
             expect(page.get_by_text("Down for a moment.")).to_be_visible()

@@ -60,7 +60,7 @@ def test_all_that_can_be_pressed_is_large_enough_on_a_small_phone(
 
 def test_what_is_shown_while_typing_is_exactly_what_is_sent(page: Page) -> None:
     open_webhook(page, "CRM forms")
-    expect(page.locator("#sends")).to_contain_text("Nothing is changed yet.")
+    expect(page.locator("#sends")).to_contain_text("No changes yet.")
     page.get_by_label("Target URL").fill("http://10.1.2.3/forms")
     expect(page.locator("#url-warnings")).to_contain_text("10.1.2.3 is a private address")
     page.get_by_label("form.enriched").uncheck()
@@ -68,7 +68,7 @@ def test_what_is_shown_while_typing_is_exactly_what_is_sent(page: Page) -> None:
     shown = body_shown(page)
     assert shown == {"url": "http://10.1.2.3/forms", "events": ["form.submitted"]}
     page.get_by_role("button", name="Save changes").last.click()
-    expect(page.locator("#messages")).to_contain_text("Saved: url, events.")
+    expect(page.locator("#messages")).to_contain_text("URL and events updated.")
     expect(page.get_by_label("Target URL")).to_have_value("http://10.1.2.3/forms")
     assert body_on_record(page) == shown
 
@@ -77,11 +77,11 @@ def test_what_is_reviewed_without_javascript_is_exactly_what_is_sent(plain: Page
     open_webhook(plain, "Audit trail")
     plain.get_by_label("Target URL").fill("https://audit.example/new")
     plain.get_by_role("button", name="Review and save").click()
-    expect(plain.get_by_text("Nothing was sent yet.")).to_be_visible()
+    expect(plain.get_by_text("Not sent yet.")).to_be_visible()
     shown = body_shown(plain)
     assert shown == {"url": "https://audit.example/new"}
     plain.get_by_role("button", name="Save changes").last.click()
-    expect(plain.locator("#messages")).to_contain_text("Saved: url.")
+    expect(plain.locator("#messages")).to_contain_text("URL updated.")
     assert body_on_record(plain) == shown
 
 
@@ -95,11 +95,11 @@ def test_a_group_is_ticked_half_and_null_gives_way_to_a_list(page: Page) -> None
     whole.check()
     expect(group.get_by_label("form.enrichment_failed")).to_be_checked()
     expect(page.locator("#sending pre")).to_contain_text("form.enrichment_failed")
-    page.get_by_role("button", name="Tick none").click()
-    expect(page.locator("#sending")).to_contain_text("null can’t be set again")
+    page.get_by_role("button", name="Clear").click()
+    expect(page.locator("#sending")).to_contain_text("null can’t be restored")
     expect(page.locator("#sending pre")).to_have_text(re.compile(r'"events":\s*\[\]'))
     page.get_by_label("Leave null as it is").check()
-    expect(page.locator("#sends")).to_contain_text("Nothing is changed yet.")
+    expect(page.locator("#sends")).to_contain_text("No changes yet.")
 
 
 @pytest.mark.parametrize("place", ["list", "page"])
@@ -113,7 +113,7 @@ def test_the_switch_goes_off_and_on_by_keyboard_and_keeps_the_focus(page: Page, 
     switch.focus()
     page.keyboard.press("Enter")
     dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text("Switch off Version events?")
+    expect(dialog).to_contain_text("Turn off Version events?")
     expect(dialog.get_by_role("link", name="Leave it on")).to_be_focused()
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
@@ -136,7 +136,7 @@ def test_the_switch_goes_off_and_on_by_keyboard_and_keeps_the_focus(page: Page, 
 def test_the_switch_goes_off_and_on_without_javascript(plain: Page) -> None:
     log_in(plain, to="/webhooks/?state=on")
     plain.get_by_role("switch", name="Active: Sales chat").click()
-    plain.get_by_role("button", name="Switch off").click()
+    plain.get_by_role("button", name="Turn off").click()
     expect(plain).to_have_url(re.compile(r"/webhooks/\?state=on$"))
     expect(plain.locator("#messages")).to_contain_text("Sales chat is off.")
     expect(row(plain, "Sales chat")).to_have_count(0)
@@ -147,10 +147,10 @@ def test_the_switch_goes_off_and_on_without_javascript(plain: Page) -> None:
 
 def test_a_row_is_read_in_place_and_the_keyboard_stays(page: Page) -> None:
     log_in(page, to="/webhooks/")
-    button = page.get_by_role("button", name="Read now: Sales chat")
+    button = page.get_by_role("button", name="Refresh: Sales chat")
     button.focus()
     page.keyboard.press("Enter")
-    expect(page.locator("#announcement")).to_have_text("1 of 1 read now.")
+    expect(page.locator("#announcement")).to_have_text("1 of 1 refreshed.")
     expect(button).to_be_focused()
 
 
@@ -158,8 +158,8 @@ def test_forgetting_asks_and_adding_by_id_brings_it_back(page: Page) -> None:
     open_webhook(page, "Warehouse")
     subscription_id = page.locator("[data-copy]").first.get_attribute("data-copy") or ""
     page.get_by_role("link", name="Take it off the list").click()
-    page.get_by_role("dialog").get_by_role("button", name="Take off the list").click()
-    expect(page.locator("#messages")).to_contain_text("Nothing was changed at the service.")
+    page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+    expect(page.locator("#messages")).to_contain_text("The service wasn’t changed.")
     expect(row(page, "Warehouse")).to_have_count(0)
     page.get_by_role("textbox", name="Subscription id").fill(subscription_id)
     page.get_by_role("textbox", name="Label").fill("Warehouse")

@@ -43,7 +43,7 @@ def build_delivery(headers: Mapping[str, str], body: bytes) -> Delivery:
 def _redacted_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the headers, with likely secrets redacted; the receiver's own URL is one too."""
     return {
-        _clean(name)[:200]: f"masked, {len(value)} characters"
+        _clean(name)[:200]: f"redacted ({len(value)} characters)"
         if _SECRET.search(name)
         else redact_secret(_clean(value))[:_MAX_HEADER_VALUE]
         for name, value in islice(sorted(headers.items()), _MAX_HEADERS)

@@ -49,7 +49,8 @@ class FieldConflict:
     now: Any
     typed: Any
     """The value in the form."""
-    is_kept: bool
+    is_edited: bool
+    """Whether the user edited it too: the form shows the user's value."""
 
 
 def changed_fields(base: EditableFields, wanted: EditableFields) -> dict[str, Any]:
@@ -63,7 +64,7 @@ def changed_fields(base: EditableFields, wanted: EditableFields) -> dict[str, An
 
 
 def serialize_body(body: dict[str, Any]) -> str:
-    """Return a body as text, for the form to say which body it has shown."""
+    """Return a body as text, for the form's record of the previewed body."""
     return json.dumps(body)
 
 

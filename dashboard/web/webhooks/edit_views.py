@@ -9,6 +9,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
+from django.utils.text import capfirst
 from django.views.decorators.http import require_http_methods
 
 from dashboard.accounts.permissions import UPDATE_SUBSCRIPTION, requires
@@ -42,12 +43,13 @@ from dashboard.web.webhooks.edit_conflicts import (
 from dashboard.web.webhooks.forms import PICK, EditForm, LabelForm
 from dashboard.web.webhooks.listing import subscription_row
 
-NOTHING_CHANGED = "Nothing is changed, so nothing was sent."
+NOTHING_CHANGED = "No changes to send."
 KEY_IN_USE = (
-    "Nothing was sent: this form’s operation key is on record for another request. "
-    "The form has a new key: save again."
+    "Not sent: this form’s operation key was already used for another request. "
+    "Save again to use a new key."
 )
-LOST_KEY = "This form had lost its key, so nothing was sent. It has a new one: save again."
+FIELD_NAMES = {"url": "URL", "events": "events"}
+LOST_KEY = "Not sent: the form had no operation key. Save again."
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -69,10 +71,10 @@ def _change(request: Request, record: SubscriptionRecord) -> HttpResponse:
         return _label(request, record)
     base = EditableFields.read(request.POST.get("seen", "")) or _known_fields(record)
     if step in ("all", "none"):
-        return _show(request, _last_known(record), _tick_events(request, base, step))
+        return _show(request, _last_known(record), _select_events(request, base, step))
     form = EditForm(request.POST, base=base)
-    if step == "look" or not form.is_valid():
-        return _show(request, _last_known(record), form, status=200 if step == "look" else 422)
+    if step == "preview" or not form.is_valid():
+        return _show(request, _last_known(record), form, status=200 if step == "preview" else 422)
     if reason := _not_ready(request, form):
         return _show(request, _last_known(record), form, **reason)
     try:
@@ -82,7 +84,7 @@ def _change(request: Request, record: SubscriptionRecord) -> HttpResponse:
 
 
 def _not_ready(request: Request, form: EditForm) -> dict[str, Any]:
-    """Return the context that says why a valid form may not be sent yet, or an empty one."""
+    """Return the context that explains why a valid form isn't sent yet, or an empty one."""
     if not form.body:
         return {"notice": NOTHING_CHANGED}
     if not read_operation_key(request.POST):
@@ -102,7 +104,7 @@ def _save(request: Request, record: SubscriptionRecord, form: EditForm) -> HttpR
     now = _known_fields(reading.value)
     if conflicts := find_conflicts(form.base, form.wanted, now):
         merged = EditForm(None, base=now, wanted=merge_changes(form.base, form.wanted, now))
-        return _show(request, reading, merged, moved=conflicts, status=409)
+        return _show(request, reading, merged, conflicts=conflicts, status=409)
     operation, attempt = begin_update(reading.value, key, form.body, actor=request.user)
     if attempt is None:
         return _show_repeated(request, reading, form, operation)
@@ -129,10 +131,12 @@ def _saved(
     request: Request, record: SubscriptionRecord, form: EditForm, response: WebhookSubscription
 ) -> HttpResponse:
     if differing := differing_fields(form.body, response):
-        message = f"The service said yes, and yet not as asked for: {', '.join(differing)}."
+        values = ", ".join(differing)
+        message = f"The service accepted the update but returned different values: {values}."
         messages.warning(request, message)
     else:
-        messages.success(request, f"Saved: {', '.join(form.body)}.")
+        saved = " and ".join(FIELD_NAMES[name] for name in form.body)
+        messages.success(request, f"{capfirst(saved)} updated.")
     return redirect("subscription-detail", record.subscription_id)
 
 
@@ -141,7 +145,7 @@ def _show_repeated(
 ) -> HttpResponse:
     """Show the outcome of a form that was sent before. Sends nothing."""
     if operation.outcome == Outcome.ACCEPTED:
-        messages.info(request, "This form was sent before. Nothing was sent again.")
+        messages.info(request, "This form was already sent. Nothing was sent again.")
         return redirect("subscription-detail", reading.value.subscription_id)
     if operation.outcome == Outcome.SENDING:
         return redirect("operation-detail", operation.operation_key)
@@ -153,12 +157,12 @@ def _label(request: Request, record: SubscriptionRecord) -> HttpResponse:
     if not form.is_valid():
         return _show(request, _last_known(record), label_form=form, status=422)
     label_subscription(record.subscription_id, form.cleaned_data["label"])
-    messages.success(request, "The label is saved. Nothing was sent to the service.")
+    messages.success(request, "Label saved.")
     return redirect("subscription-detail", record.subscription_id)
 
 
-def _tick_events(request: Request, base: EditableFields, step: str) -> EditForm:
-    """Return the form as typed, with all events of the spec ticked, or none."""
+def _select_events(request: Request, base: EditableFields, step: str) -> EditForm:
+    """Return the submitted form with all events of the spec selected, or none."""
     data = request.POST.copy()
     data["mode"] = PICK
     data.setlist("events", [event.value for event in EventName] if step == "all" else [])

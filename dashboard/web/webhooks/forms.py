@@ -21,18 +21,18 @@ KEEP, PICK = "keep", "pick"
 
 
 class AddForm(forms.Form):
-    """The id of a subscription, and its label here."""
+    """The ID of a subscription, and its label in Pressroom."""
 
     subscription_id = SingleLineField(
-        label="Subscription id",
+        label="Subscription ID",
         mono=True,
         required=True,
         max_length=MAX_ID,
-        help_text="Ask whoever made the subscription. It is read from the service at once.",
-        error_messages={"required": "Write the id of a subscription."},
+        help_text="Ask the person who created the subscription.",
+        error_messages={"required": "Enter a subscription ID."},
     )
     label = SingleLineField(
-        label="Label", max_length=MAX_LABEL, help_text="Optional: a name used here only."
+        label="Label", max_length=MAX_LABEL, help_text="Optional. Only visible in Pressroom."
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -46,9 +46,11 @@ class AddForm(forms.Form):
 
 
 class LabelForm(forms.Form):
-    """The label of a subscription here."""
+    """The label of a subscription in Pressroom."""
 
-    label = SingleLineField(label="Label", max_length=MAX_LABEL, help_text="A name used here only.")
+    label = SingleLineField(
+        label="Label", max_length=MAX_LABEL, help_text="Only visible in Pressroom."
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Remove the colon behind the label."""
@@ -67,7 +69,7 @@ class EditForm(forms.Form):
     """KEEP or PICK if events are null; unused otherwise."""
     events = forms.MultipleChoiceField(
         required=False,
-        error_messages={"invalid_choice": "“%(value)s” is no event that is known here."},
+        error_messages={"invalid_choice": "Unknown event: “%(value)s”."},
     )
 
     def __init__(
@@ -78,12 +80,12 @@ class EditForm(forms.Form):
         super().__init__(data, initial=_initial(shown), label_suffix="")
         self.base = base
         self.refusals: list[str] = []
-        """Messages of the service about none of the form's fields."""
+        """Messages of the service that name no field of the form."""
         url = self.fields["url"]
         url.widget = forms.URLInput(
             attrs={"class": "input mono", "autocomplete": "off", "spellcheck": "false"}
         )
-        url.help_text = "The whole address, starting with https://"
+        url.help_text = "Full URL, starting with https://"
         names = pickable([*(base.events or ()), *(shown.events or ())])
         self.fields["events"].choices = [(name, name) for name in names]  # type: ignore[attr-defined]
 
@@ -94,12 +96,12 @@ class EditForm(forms.Form):
 
     @property
     def chosen(self) -> Collection[str]:
-        """The events that are ticked, valid or not."""
+        """The selected events, valid or not."""
         return self["events"].value() or ()
 
     @property
     def groups(self) -> list[EventGroup]:
-        """The groups of events to tick."""
+        """The events in groups, for the checkboxes."""
         names = [name for name, _ in self.fields["events"].choices]  # type: ignore[attr-defined]
         return event_groups(self.chosen, names)
 
@@ -135,9 +137,7 @@ class EditForm(forms.Form):
         if not self.leaves_null:
             return tuple(in_order(chosen, self.base.events))
         if chosen:
-            raise ValidationError(
-                "Events are ticked, but null is to be left as it is. Choose one of the two."
-            )
+            raise ValidationError("Events are selected, but Keep null is chosen. Choose one.")
         return None
 
     def add_api_error(self, error: APIError) -> None:
@@ -147,7 +147,9 @@ class EditForm(forms.Form):
         for problem in problems:
             name, _, rest = problem.path.strip("/$.").replace("/", ".").partition(".")
             if name in ("url", "events"):
-                self.add_error(name, f"The service says: {problem.message}{_event_at(sent, rest)}")
+                self.add_error(
+                    name, f"The service returned: {problem.message}{_event_at(sent, rest)}"
+                )
             else:
                 self.refusals.append(f"{problem.path}: {problem.message}".removeprefix(": "))
         if not problems:

@@ -26,10 +26,10 @@ class SubscriptionFilters:
     """The name of an event, or NULL or NONE."""
 
     @classmethod
-    def of(cls, address: Mapping[str, str]) -> "SubscriptionFilters":
+    def of(cls, params: Mapping[str, str]) -> "SubscriptionFilters":
         """Parse `?state= event=`; an unknown state is dropped."""
-        state = address.get("state", "")
-        return cls(state=state if state in STATES else "", event=address.get("event", "")[:200])
+        state = params.get("state", "")
+        return cls(state=state if state in STATES else "", event=params.get("event", "")[:200])
 
     @property
     def query(self) -> str:
@@ -101,7 +101,7 @@ def subscription_row(record: SubscriptionRecord) -> SubscriptionRow:
     return SubscriptionRow(record, parse_subscription(record), troubles.get(record.subscription_id))
 
 
-def ids_to_read(filters: SubscriptionFilters, *, at_most: int) -> list[str]:
+def ids_to_refresh(filters: SubscriptionFilters, *, at_most: int) -> list[str]:
     """Return the ids of the matching subscriptions, those seen longest ago first."""
     records = sorted(list_subscriptions(), key=lambda record: record.last_seen_at)
     matching = [

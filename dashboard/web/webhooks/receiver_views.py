@@ -52,17 +52,19 @@ def hook(request: HttpRequest, secret: str) -> HttpResponse:
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
     if not is_receiver_secret(secret):
-        return _text_response("There is no receiver here.", 404)
+        return _text_response("Receiver not found.", 404)
     if wait := seconds_to_wait("receiver", at_most=MAX_PER_MINUTE):
-        busy = _text_response(f"More than {MAX_PER_MINUTE} in a minute. Try again later.", 429)
+        busy = _text_response(
+            f"Limit of {MAX_PER_MINUTE} requests a minute exceeded. Try again later.", 429
+        )
         busy["Retry-After"] = str(wait)
         return busy
     try:
         body = read_body(request, at_most=MAX_BODY)
     except BodyTooLargeError:
-        return _text_response(f"Over {MAX_BODY} bytes. Nothing of it was kept.", 413)
+        return _text_response(f"The body exceeds {MAX_BODY} bytes. Nothing was stored.", 413)
     except IncompleteBodyError:
-        return _text_response("The body broke off. Nothing of it was kept.", 400)
+        return _text_response("The body is incomplete. Nothing was stored.", 400)
     record_delivery(build_delivery(request.headers, body))
     return _text_response("Received.", 200)
 
@@ -70,7 +72,7 @@ def hook(request: HttpRequest, secret: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(UPDATE_SUBSCRIPTION, methods=("POST",))
 def receiver_page(request: Request) -> HttpResponse:
-    """Show the receiver and its deliveries by `?event= before=`; switch it, replace its URL."""
+    """Show the receiver and its deliveries by `?event= before=`; change its state or URL."""
     if request.method == "POST":
         return _change(request)
     event = request.GET.get("event", "")
@@ -79,16 +81,16 @@ def receiver_page(request: Request) -> HttpResponse:
         list_deliveries(event=chosen, before=_int_param(request, "before"))[: PAGE_SIZE + 1]
     )
     state = get_receiver()
-    address = reverse("hook", kwargs={"secret": state.secret})
+    path = reverse("hook", kwargs={"secret": state.secret})
     context = {
         "here": "webhooks",
         "receiver": state,
-        "receiver_address": request.build_absolute_uri(address) if _may_change(request) else "",
+        "receiver_url": request.build_absolute_uri(path) if _may_change(request) else "",
         "events": list(EventName),
         "event": chosen,
         "deliveries": found[:PAGE_SIZE],
         "next": found[PAGE_SIZE - 1].pk if len(found) > PAGE_SIZE else None,
-        "most_a_minute": MAX_PER_MINUTE,
+        "max_per_minute": MAX_PER_MINUTE,
     }
     return render(request, "webhooks/receiver/detail.html", context)
 
@@ -114,13 +116,13 @@ def _change(request: Request) -> HttpResponse:
     match request.POST.get("do"):
         case "on":
             switch_receiver(is_on=True, by=name)
-            messages.success(request, "The receiver is on. Copy its address into a subscription.")
+            messages.success(request, "Receiver turned on. Copy its URL into a subscription.")
         case "off":
             switch_receiver(is_on=False, by=name)
-            messages.success(request, "The receiver is off. Whatever is sent to it gets a 404.")
+            messages.success(request, "Receiver turned off. Requests return 404.")
         case "replace":
             replace_secret(by=name)
-            messages.success(request, "The address is a new one. The old one gets a 404.")
+            messages.success(request, "URL replaced. The old one returns 404.")
     return redirect("receiver")
 
 

@@ -1,4 +1,4 @@
-"""Switch a webhook subscription on or off, from the list or its page."""
+"""Turn a webhook subscription on or off, from the list or its page."""
 
 from uuid import uuid4
 
@@ -21,13 +21,13 @@ from dashboard.operations.subscription_update import (
 from dashboard.web.ui.htmx import Request, safe_return_url
 
 STATES = {"on": True, "off": False}
-LOST_KEY = "The switch had lost its key, so nothing was sent. It has a new one: press it again."
+LOST_KEY = "Not changed. Try again."
 
 
 @require_POST
 @requires(UPDATE_SUBSCRIPTION)
 def subscription_active(request: Request, subscription_id: str) -> HttpResponse:
-    """Switch to the posted `active`, `on` or `off`; confirm before switching off."""
+    """Set the posted `active`, `on` or `off`; confirm before turning it off."""
     record = subscription_last_known(subscription_id)
     if record is None:
         raise Http404
@@ -44,11 +44,11 @@ def subscription_active(request: Request, subscription_id: str) -> HttpResponse:
 
 
 def _confirm(request: Request, record: SubscriptionRecord) -> HttpResponse:
-    """Ask to confirm, in a dialog with htmx, otherwise on a page."""
+    """Render the confirmation, in a dialog with htmx, otherwise on a page."""
     context = {
         "here": "webhooks",
         "record": record,
-        "asks": "off",
+        "action": "off",
         "operation_key": unused_operation_key(read_operation_key(request.POST)),
         "back": _back(request, record),
     }

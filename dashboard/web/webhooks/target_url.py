@@ -1,7 +1,7 @@
 """Validation of a subscription's target URL, and warnings about it.
 
-The service decides what it accepts. Only what can't be a web URL, or could deceive a reader, is
-rejected here.
+The service decides what it accepts. Only invalid web URLs, and those that could deceive a user,
+are rejected here.
 """
 
 import ipaddress
@@ -23,13 +23,13 @@ _LOCALHOST = ("localhost", ".localhost")
 
 
 def url_problem(url: str) -> str:
-    """Return a sentence why a URL can't be sent, or an empty text."""
+    """Return why a URL can't be sent, in a sentence, or ""."""
     if not url:
-        return "Write the address that the events go to."
+        return "Enter the URL that receives the events."
     if len(url) > MAX_URL:
-        return f"Write at most {number(MAX_URL)} characters; these are {number(len(url))}."
+        return f"Enter at most {number(MAX_URL)} characters; this URL has {number(len(url))}."
     if _FORBIDDEN.search(url):
-        return "Leave no blank, hidden character or backslash in it."
+        return "Remove spaces, hidden characters and backslashes."
     return _scheme_problem(url) or _host_problem(url)
 
 
@@ -40,9 +40,9 @@ def url_warnings(url: str) -> list[str]:
     parts = urlsplit(url)
     found = []
     if parts.scheme.lower() == "http":
-        found.append("http is not encrypted: whoever is on the way can read what is sent.")
+        found.append("http isn’t encrypted: others on the network can read what is sent.")
     if "@" in parts.netloc:
-        found.append("It holds a name or a password, which everyone who may look here can read.")
+        found.append("The URL contains credentials, which every Pressroom user can see.")
     if warning := _local_warning(parts.hostname or ""):
         found.append(warning)
     return found
@@ -56,8 +56,8 @@ def _scheme_problem(url: str) -> str:
     if scheme in WEB and found[2]:
         return ""
     if found[2] and (meant := get_close_matches(scheme, WEB, n=1, cutoff=0.7)):
-        return f"It starts with {found[0]}; did you mean {meant[0]}://?"
-    return f"Start with https:// or http://; this starts with {found[0][:40]}"
+        return f"It starts with {found[0]}. Did you mean {meant[0]}://?"
+    return f"Start with https:// or http://, not {found[0][:40]}"
 
 
 def _host_problem(url: str) -> str:
@@ -65,30 +65,30 @@ def _host_problem(url: str) -> str:
         parts = urlsplit(url)
         has_host, port = bool(parts.hostname), parts.port
     except ValueError:
-        return "Its host or its port can't be read."
+        return "The host or port is invalid."
     if not has_host:
-        return "It names no host: write one after the two slashes."
-    return "Port 0 is no port that can be called." if port == 0 else ""
+        return "The URL has no host."
+    return "Port 0 is invalid." if port == 0 else ""
 
 
 def _local_warning(host: str) -> str:
     """Return a warning about a host that only some networks can reach."""
     name = host.rstrip(".").lower()
     if name == _LOCALHOST[0] or name.endswith(_LOCALHOST[1]):
-        return f"{host} is the machine on which the service itself runs."
+        return f"{host} is the machine that the service runs on."
     if address := _ip_address(name):
         return _ip_warning(host, address)
     if "." not in name or name.endswith(_LOCAL_NAMES):
-        return f"{host} is a name of a local network: the service may not know it."
+        return f"{host} is a local network name: the service may not be able to resolve it."
     return ""
 
 
 def _ip_warning(host: str, address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> str:
     shown = host if host == str(address) else f"{host}, which is {address},"
     if address.is_loopback or address.is_unspecified:
-        return f"{shown} is the machine on which the service itself runs."
+        return f"{shown} is the machine that the service runs on."
     if not address.is_global or address.is_multicast:
-        return f"{shown} is a private address: the service can call it only from the same network."
+        return f"{shown} is a private address: the service can only reach it from the same network."
     return ""
 
 

@@ -17,11 +17,11 @@ from dashboard.ledger.queries.subscriptions import delete_subscription, subscrip
 from dashboard.service.subscriptions import fetch_subscription, refresh_subscriptions
 from dashboard.web.ui.htmx import Request, render_partial
 from dashboard.web.webhooks.forms import AddForm
-from dashboard.web.webhooks.listing import SubscriptionFilters, ids_to_read
+from dashboard.web.webhooks.listing import SubscriptionFilters, ids_to_refresh
 from dashboard.web.webhooks.listing import subscription_list as list_subscriptions
 
-READ_AT_ONCE = 64
-"""Subscriptions fetched by one press of the button, those seen longest ago first. Our choice."""
+MAX_REFRESH = 64
+"""Subscriptions refreshed by one request, those checked longest ago first. Our choice."""
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -34,26 +34,26 @@ def subscription_list(request: Request) -> HttpResponse:
         return _show(request, AddForm(initial={"subscription_id": request.GET.get("id", "")}))
     if "read" in request.POST:
         record = subscription_last_known(request.POST["read"])
-        return _read(request, [record.subscription_id] if record else [])
+        return _refresh(request, [record.subscription_id] if record else [])
     if "read_all" in request.POST:
         filters = SubscriptionFilters.of(request.GET)
-        return _read(request, ids_to_read(filters, at_most=READ_AT_ONCE))
+        return _refresh(request, ids_to_refresh(filters, at_most=MAX_REFRESH))
     return _add(request)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(UPDATE_SUBSCRIPTION)
 def subscription_forget(request: Request, subscription_id: str) -> HttpResponse:
-    """Ask to confirm removing a subscription from the list, then remove it."""
+    """Confirm the removal of a subscription from the list, then remove it."""
     record = subscription_last_known(subscription_id)
     if request.method == "POST":
         is_removed = record is not None and delete_subscription(subscription_id)
-        message = "Taken off this list. Nothing was changed at the service."
-        messages.success(request, message if is_removed else "It was not on this list any more.")
+        message = "Removed from Pressroom. The service wasn’t changed."
+        messages.success(request, message if is_removed else "It was already removed.")
         return redirect("subscription-list")
     if record is None:
         raise Http404
-    context = {"here": "webhooks", "record": record, "asks": "forget"}
+    context = {"here": "webhooks", "record": record, "action": "remove"}
     return render_partial(request, "webhooks/confirm.html", context, parts=("dialogs",))
 
 
@@ -65,7 +65,7 @@ def _add(request: Request) -> HttpResponse:
         return _show(request, form, status=422)
     subscription_id = form.cleaned_data["subscription_id"]
     if subscription_last_known(subscription_id):
-        form.add_error("subscription_id", _known_already(subscription_id))
+        form.add_error("subscription_id", _already_added(subscription_id))
         return _show(request, form, status=422)
     try:
         found = fetch_subscription(subscription_id)
@@ -74,19 +74,20 @@ def _add(request: Request) -> HttpResponse:
         return _show(request, form, status=422)
     label = form.cleaned_data["label"]
     record = recording.record_subscription(found, label=label, added_by=request.user)
-    messages.success(request, f"Added {record} to this list.")
+    messages.success(request, f"Added {record}.")
     return redirect("subscription-detail", subscription_id)
 
 
-def _read(request: Request, subscription_ids: list[str]) -> HttpResponse:
+def _refresh(request: Request, subscription_ids: list[str]) -> HttpResponse:
     failures = refresh_subscriptions(subscription_ids)
-    done = {"asked": len(subscription_ids), "read": len(subscription_ids) - len(failures)}
+    refreshed = len(subscription_ids) - len(failures)
+    done = {"requested": len(subscription_ids), "refreshed": refreshed}
     return _show(request, AddForm(), failures=failures, done=done)
 
 
-def _known_already(subscription_id: str) -> SafeString:
-    address = reverse("subscription-detail", args=[subscription_id])
-    return format_html('It is on this list already. <a href="{}">Open it</a>', address)
+def _already_added(subscription_id: str) -> SafeString:
+    url = reverse("subscription-detail", args=[subscription_id])
+    return format_html('Already added. <a href="{}">Open it</a>', url)
 
 
 def _show(
@@ -104,7 +105,7 @@ def _show(
         "found": list_subscriptions(filters, failures),
         "form": form,
         "done": done,
-        "read_at_once": READ_AT_ONCE,
+        "max_refresh": MAX_REFRESH,
     }
     parts = ("subscriptions",)
     return render_partial(request, "webhooks/list.html", context, parts=parts, status=status)

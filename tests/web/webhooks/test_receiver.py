@@ -40,7 +40,7 @@ def address_on(html: str) -> str:
     [address] = [
         tag.attributes["data-copy"]
         for tag in elements(html, "button")
-        if tag.attributes.get("aria-label") == "Copy the receiver’s address"
+        if tag.attributes.get("aria-label") == "Copy the receiver URL"
     ]
     return urlsplit(address).path
 
@@ -87,7 +87,7 @@ def test_what_arrives_is_shown_as_text_with_its_headers(as_administrator: Client
 def test_headers_that_may_hold_a_secret_are_masked(as_administrator: Client, name: str) -> None:
     arrive(switched_on(as_administrator), **{name: "hunter2-hunter2"})
     assert "hunter2" not in json.dumps(Delivery.objects.get().headers)
-    assert "masked, 15 characters" in detail(as_administrator)
+    assert "redacted (15 characters)" in detail(as_administrator)
 
 
 def test_the_receivers_own_address_is_masked_where_a_proxy_repeats_it(
@@ -120,7 +120,7 @@ def test_who_may_only_look_sees_no_address_and_switches_nothing(
     before = Receiver.objects.values().get()
     html = as_viewer.get(PAGE).content.decode()
     assert before["secret"] not in html
-    assert "Administrators see it" in text(html)
+    assert "Only administrators can see it" in text(html)
     assert as_viewer.post(PAGE, {"do": do}).status_code == 403
     assert Receiver.objects.values().get() == before
 
@@ -131,7 +131,7 @@ def test_headers_and_body_are_for_administrators(
     arrive(switched_on(as_administrator), {"email": "someone@else.example"})
     assert "someone@else.example" in text(detail(as_administrator))
     assert "someone@else.example" not in detail(as_viewer)
-    assert "Only administrators see them." in text(detail(as_viewer))
+    assert "Only administrators can see them." in text(detail(as_viewer))
 
 
 def test_a_body_too_large_is_refused_before_it_is_read(as_administrator: Client) -> None:
@@ -191,15 +191,15 @@ def test_nothing_is_kept_of_a_body_that_breaks_off(server: Running, rest: bytes)
         page = browser.post(PAGE, data={"do": "on", "csrfmiddlewaretoken": token}).text
         answer = said_to(server, address_on(page), rest)
         assert answer.startswith(b"HTTP/1.1 400 ")
-        assert b"The body broke off. Nothing of it was kept." in answer
-        assert "Nothing arrived yet" in text(browser.get(PAGE).text)
+        assert b"The body is incomplete. Nothing was stored." in answer
+        assert "No deliveries yet" in text(browser.get(PAGE).text)
 
 
 def test_the_largest_body_is_taken_and_its_beginning_kept(as_administrator: Client) -> None:
     assert arrive(switched_on(as_administrator), b"x" * 256 * 1024).status_code == 200
     kept = Delivery.objects.get()
     assert (kept.size, len(kept.body), kept.is_cut) == (256 * 1024, 16_384, True)
-    assert "Its first 16,384 characters" in text(detail(as_administrator))
+    assert "First 16,384 characters" in text(detail(as_administrator))
 
 
 def test_a_burst_is_refused_and_told_when_to_come_again(as_administrator: Client) -> None:
@@ -246,7 +246,7 @@ def test_what_arrived_more_than_thirty_days_ago_is_gone(as_administrator: Client
     arrive(address)
     assert Delivery.objects.count() == 2
     Delivery.objects.update(received_at=timezone.now() - timedelta(days=31))
-    assert "Nothing arrived yet" in text(as_administrator.get(PAGE).content.decode())
+    assert "No deliveries yet" in text(as_administrator.get(PAGE).content.decode())
     number = Delivery.objects.latest("pk").pk
     assert as_administrator.get(f"/hooks/deliveries/{number}/").status_code == 404
 

@@ -84,7 +84,7 @@ def test_the_switch_keeps_its_id_so_that_the_keyboard_stays_on_it(operator: Clie
 def test_switching_off_is_asked_about_first(operator: Client, service: WebhookService) -> None:
     data = {"active": "off", "operation_key": str(uuid4()), "back": "/webhooks/?state=on"}
     answer = operator.post(SWITCH, data)
-    assert "Switch off CRM?" in text(answer.text)
+    assert "Turn off CRM?" in text(answer.text)
     assert service.changes == []
     form = answer.text.split("<dialog open")[1].split("</form>")[0]
     yes = {e.attributes["name"]: e.attributes.get("value", "") for e in elements(form, "input")}
@@ -125,7 +125,7 @@ def test_the_key_of_another_operation_switches_nothing(
     press(operator, "on", operation_key=key)
     answer = press(operator, "off", operation_key=key)
     assert answer.status_code == 409
-    assert "operation key is on record for another request" in text(answer.text)
+    assert "operation key was already used for another request" in text(answer.text)
     assert service.changes == [{"active": True}]
 
 
@@ -155,16 +155,20 @@ def test_a_press_is_on_record_with_how_it_stood_before(operator: Client) -> None
 @pytest.mark.parametrize(
     ("way", "outcome", "end"),
     [
-        (answers(404, detail="Gone."), Outcome.REJECTED, ("true", "Not switched off.")),
+        (answers(404, detail="Gone."), Outcome.REJECTED, ("true", "Not turned off.")),
         (answers(422, detail="Not now."), Outcome.REJECTED, ("true", "Not now.")),
-        (answers(500), Outcome.UNKNOWN, ("true", "It is not known whether it was switched off.")),
-        (cut(carried_out=False), Outcome.UNKNOWN, ("true", "Read again since, it is on.")),
-        (cut(carried_out=True), Outcome.ACCEPTED, ("false", "it is off, as asked for.")),
+        (answers(500), Outcome.UNKNOWN, ("true", "Unknown whether it was turned off.")),
+        (cut(carried_out=False), Outcome.UNKNOWN, ("true", "Current state: on.")),
+        (cut(carried_out=True), Outcome.ACCEPTED, ("false", "Checked again: it is now off.")),
         (answers(500, carried_out=True), Outcome.ACCEPTED, ("false", "The service returned 500")),
         (garbage, Outcome.ACCEPTED, ("false", "can't be read")),
-        (mistakes, Outcome.ACCEPTED, ("false", "answered for another subscription")),
-        (away, Outcome.NOT_SENT, ("true", "It was on when last seen.")),
-        (ignores, Outcome.ACCEPTED, ("true", "The service said yes, and yet it is on.")),
+        (mistakes, Outcome.ACCEPTED, ("false", "the response is for another subscription")),
+        (away, Outcome.NOT_SENT, ("true", "Last known state: on.")),
+        (
+            ignores,
+            Outcome.ACCEPTED,
+            ("true", "The service accepted the update, but it is still on."),
+        ),
     ],
 )
 def test_after_a_failure_the_switch_shows_the_truth_with_a_sentence(
@@ -186,7 +190,7 @@ def test_a_refusal_shows_what_somebody_else_has_done_meanwhile(
     service.held, service.way = wire.subscription(active=False), answers(409, detail="Busy.")
     answer = press(operator, "on")
     assert stands(answer.text) == "false"
-    assert "Read again since, it is off." in text(answer.text)
+    assert "Current state: off." in text(answer.text)
 
 
 def test_where_the_truth_cannot_be_had_what_was_last_seen_is_named_so(
@@ -195,7 +199,7 @@ def test_where_the_truth_cannot_be_had_what_was_last_seen_is_named_so(
     service.way, service.reading = answers(500), answers(500)
     answer = press(operator, "off")
     assert stands(answer.text) == "true"
-    assert "It could not be read again; last seen it was on." in text(answer.text)
+    assert "Couldn't check again. Last known state: on." in text(answer.text)
 
 
 def test_a_service_that_fails_every_other_time_never_leaves_a_wrong_switch(
@@ -232,7 +236,7 @@ def test_without_scripts_the_sentence_stands_on_the_page_it_was_pressed_on(
     data = {"active": "off", "confirmed": "1", "operation_key": str(uuid4()), "back": PAGE}
     answer = operator.post(SWITCH, data, follow=True)
     assert answer.redirect_chain == [(PAGE, 302)]
-    assert "CRM: Not switched off. The service returned 422: Not now." in text(answer.text)
+    assert "CRM: Not turned off. The service returned 422: Not now." in text(answer.text)
 
 
 @pytest.mark.parametrize(
@@ -248,7 +252,7 @@ def test_a_switch_that_is_not_whole_sends_nothing(
     operator: Client, service: WebhookService, data: dict[str, str]
 ) -> None:
     answer = operator.post(SWITCH, data, follow=True)
-    assert "nothing was sent" in text(answer.text)
+    assert "Not changed. Try again." in text(answer.text)
     assert service.changes == []
 
 
