@@ -29,7 +29,7 @@ class DashboardAdminSite(AdminSite):
             return redirect("admin:index")
         if super().has_permission(request):
             demand_second_factor(request)
-        raise PermissionDenied("Users, groups and keys are for staff accounts.")
+        raise PermissionDenied("Only staff accounts can manage users, groups and keys.")
 
     def password_change(  # type: ignore[override]  # any response will do
         self, request: HttpRequest, extra_context: Any = None

@@ -20,12 +20,10 @@ UPDATE_SUBSCRIPTION = "ledger.update_subscription"
 MANAGE_PEOPLE = "auth.change_user"
 
 REFUSALS = {
-    PUBLISH: "You may look at versions but not publish them. The group Publishers may.",
-    CREATE_PAGE: "You may look at pages but not create them. The group Publishers may.",
-    UPDATE_SUBSCRIPTION: (
-        "You may look at webhooks but not change them. The group Administrators may."
-    ),
-    MANAGE_PEOPLE: "How people sign in is for the group Administrators.",
+    PUBLISH: "You need the Publisher role to publish.",
+    CREATE_PAGE: "You need the Publisher role to create pages.",
+    UPDATE_SUBSCRIPTION: "You need the Administrator role to edit webhooks.",
+    MANAGE_PEOPLE: "You need the Administrator role to manage sign-in settings.",
 }
 
 View = Callable[..., HttpResponse]
@@ -60,7 +58,7 @@ def demand_second_factor(request: HttpRequest) -> None:
     """Require a second factor if the rule does. Raises SecondFactorNeededError."""
     if lacks_second_factor(request):
         raise SecondFactorNeededError(
-            "Publishers must use a second factor here, and this session has shown none."
+            "Publishers and administrators must sign in with a second factor."
         )
 
 

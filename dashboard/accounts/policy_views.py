@@ -63,7 +63,7 @@ def second_factor_reset(request: AuthenticatedRequest, person_id: int) -> HttpRe
     """Reset a user's second factor after confirmation."""
     person = get_object_or_404(User, pk=person_id)
     if person.is_superuser and not request.user.is_superuser:
-        raise PermissionDenied("Only a superuser resets the second factor of a superuser.")
+        raise PermissionDenied("Only a superuser can reset a superuser’s second factor.")
     if request.method != "POST":
         return render(request, "accounts/reset.html", {"person": person})
     done = reset_second_factor(person, by=actor_name(request.user))

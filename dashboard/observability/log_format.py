@@ -95,14 +95,14 @@ def _exception(error: BaseException) -> dict[str, Any]:
     frames = traceback.extract_tb(error.__traceback__)
     message = {"message": str(error)} if isinstance(error, SAFE_TO_LOG) else {}
     kind = f"{type(error).__module__}.{type(error).__qualname__}".removeprefix("builtins.")
-    way = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
-    return {"kind": kind, **message, "way": way}
+    places = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
+    return {"kind": kind, **message, "traceback": places}
 
 
 def _exception_lines(exceptions: list[dict[str, Any]]) -> Iterator[str]:
     for each in exceptions:
-        yield f"  {each['kind']}: {each.get('message', 'its words may quote what was read')}"
-        yield from (f"    {place}" for place in each["way"])
+        yield f"  {each['kind']}: {each.get('message', '(message not logged)')}"
+        yield from (f"    {frame}" for frame in each["traceback"])
 
 
 def _escape_control(text: str) -> str:

@@ -204,7 +204,7 @@ def test_the_admin_has_no_log_in_of_its_own(client: Client, as_viewer: Client) -
     assert client.get("/admin/login/").url.startswith(LOGIN)
     refused = as_viewer.get("/admin/", follow=True)
     assert refused.status_code == 403
-    assert "Users, groups and keys are for staff accounts." in refused.content.decode()
+    assert "Only staff accounts can manage users, groups and keys." in refused.content.decode()
 
 
 def test_staff_find_users_groups_and_keys(staff: User) -> None:

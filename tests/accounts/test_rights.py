@@ -186,7 +186,7 @@ GUARDED = {
     if who != EVERYONE
 }
 """Every address, with the method, that is not for everybody."""
-NEEDED = "Publishers must use a second factor here, and this session has shown none."
+NEEDED = "Publishers and administrators must sign in with a second factor."
 
 
 @pytest.fixture

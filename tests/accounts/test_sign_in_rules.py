@@ -28,7 +28,7 @@ from tests.web.publishing.publishing_service import PublishingService
 from tests.web.publishing.test_publish import ADDRESS, publish, shown
 
 RULES, SETTINGS = "/accounts/rules/", "/accounts/settings/"
-NEEDED = "Publishers must use a second factor here, and this session has shown none."
+NEEDED = "Publishers and administrators must sign in with a second factor."
 
 
 @pytest.fixture

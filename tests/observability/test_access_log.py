@@ -101,7 +101,7 @@ def test_without_a_database_the_error_page_still_says_what_happened(vera: User) 
     with connection.execute_wrapper(gone):
         page = client.get("/activity/")
     assert page.status_code == 500
-    assert "Something went wrong here" in text(page.content.decode())
+    assert "Something went wrong on our end" in text(page.content.decode())
     assert page.headers["X-Request-ID"] in text(page.content.decode())
 
 
@@ -179,17 +179,17 @@ def caught(error: Exception, cause: Exception | None = None) -> Exception:
         return caught
 
 
-def test_an_exception_is_told_by_kind_and_way_and_not_by_what_it_quotes() -> None:
+def test_an_exception_is_logged_by_kind_and_traceback_without_quoted_data() -> None:
     error = caught(ValueError("no such person: ada@kestrel.example"), OSError("connection refused"))
     line = json.loads(JsonFormatter().format(log_record(error=error)))
-    kinds = [(each["kind"], each.get("said")) for each in line["exceptions"]]
+    kinds = [(each["kind"], each.get("message")) for each in line["exceptions"]]
     assert kinds == [("ValueError", None), ("OSError", "connection refused")]
-    assert line["exceptions"][0]["way"][0].endswith(" caught")
+    assert line["exceptions"][0]["traceback"][0].endswith(" caught")
     for formatter in (JsonFormatter(), TextFormatter()):
         assert "ada@" not in formatter.format(log_record(error=error))
 
 
-def test_nothing_that_is_logged_begins_a_line_of_its_own() -> None:
+def test_a_logged_value_cannot_start_a_new_line() -> None:
     forged = log_record(said="Not found\n2026-01-01 INFO root: all is well\u2028\x1b[2J")
     for formatter in (JsonFormatter(), TextFormatter()):
         (line,) = formatter.format(forged).splitlines()
@@ -202,12 +202,12 @@ def test_a_line_for_a_person_names_request_person_and_operation() -> None:
     assert line.endswith(" ERROR dashboard.web [ab12 vera pr-1]: It failed")
 
 
-def test_what_probes_ask_leaves_no_line(client: Client, log: Log) -> None:
+def test_probes_are_not_logged(client: Client, log: Log) -> None:
     client.get("/health/live")
     assert log.lines("dashboard.requests") == []
 
 
-def test_calls_side_by_side_are_waited_for_once() -> None:
+def test_concurrent_calls_count_once() -> None:
     notes, start = RequestNotes("id"), datetime(2026, 3, 1, tzinfo=UTC)
     for begins_ms, took_ms in ((0, 100), (20, 100), (30, 40), (500, 10)):
         began = start + timedelta(milliseconds=begins_ms)

@@ -214,9 +214,9 @@ def test_an_error_page_has_a_report_to_copy(as_viewer: Client, far_end: FarEnd) 
     report = reported_text(answer.text)
     assert f"Request: {answer['X-Request-ID']}" in report
     assert "Page: GET /people/" in report
-    assert "Tried: Search people, GET /v0/persons/search" in report
-    assert "Answer: 500\nSaid: The service returned 500: The kettle is empty." in report
-    assert 'Its beginning: {"detail":"The kettle is empty"}' in report
+    assert "Call: Search people, GET /v0/persons/search" in report
+    assert "Status: 500\nError: The service returned 500: The kettle is empty." in report
+    assert 'Body (truncated): {"detail":"The kettle is empty"}' in report
     assert "Pressroom 0." in report
 
 
@@ -228,7 +228,7 @@ def test_the_report_contains_no_key_and_no_query(as_viewer: Client, far_end: Far
 
 
 def test_a_missing_page_has_no_report(as_viewer: Client) -> None:
-    assert "Report for whoever" not in as_viewer.get("/nowhere/").text
+    assert "Error report" not in as_viewer.get("/nowhere/").text
 
 
 def test_a_conforming_page_has_no_deviation(as_viewer: Client, far_end: FarEnd) -> None:

@@ -45,8 +45,8 @@ def key_conflict(request: HttpRequest) -> HttpResponse:
             409,
             "alert",
             "Operation key already used",
-            "Reload the page that the form is on, then try again.",
-            "Nothing was sent: this form’s operation key is on record for another request.",
+            "Reload the form, then try again.",
+            "Nothing was sent: this form’s operation key was already used for another request.",
         ),
     )
 
@@ -55,42 +55,42 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """404: no such URL."""
     return _render_failure(
         request,
-        Failure(404, "search", "Not found", "Check the address, or start from the overview."),
+        Failure(404, "search", "Page not found", "Check the URL, or start from the overview."),
     )
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     """403: the user lacks permission or a second factor."""
-    detail = str(exception) or "Your account may not do this."
+    detail = str(exception) or "You don’t have permission to do this."
     if isinstance(exception, SecondFactorNeededError):
-        what_to_do = "Nothing was changed. Set one up, then come back."
+        what_to_do = "Nothing was changed. Set up a second factor, then try again."
         return _render_failure(
-            request, Failure(403, "lock", "Second factor needed", what_to_do, detail, "settings")
+            request, Failure(403, "lock", "Second factor required", what_to_do, detail, "settings")
         )
     return _render_failure(
-        request, Failure(403, "lock", "Not allowed", "Ask an administrator if you need to.", detail)
+        request, Failure(403, "lock", "Not allowed", "Ask an administrator for access.", detail)
     )
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """413: the form is too large; 400: a file, or anything else that no browser sends."""
     if isinstance(exception, FileRefusedError):
-        what_to_do = "Nothing was changed. No form here takes a file."
+        what_to_do = "Nothing was changed. Remove the file, then try again."
         return _render_failure(request, Failure(400, "alert", "Files are not accepted", what_to_do))
     if not isinstance(exception, RequestDataTooBig | TooManyFieldsSent):
         return defaults.bad_request(request, exception)
     fields = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
     size = settings.DATA_UPLOAD_MAX_MEMORY_SIZE / 2**20
     is_new_page = request.path == reverse("page-create")
-    draft = " Its draft may lack what you typed last." if is_new_page else ""
+    draft = " The draft may be missing your latest changes." if is_new_page else ""
     return _render_failure(
         request,
         Failure(
             413,
             "alert",
-            "Too much for one form",
-            "Go back, where what you typed still stands, and make it shorter." + draft,
-            f"Nothing was sent. One form takes {number(fields)} fields and {number(size)} MB.",
+            "Form too large",
+            "Go back and shorten your input; it’s still there." + draft,
+            f"Nothing was sent. The limit is {number(fields)} fields and {number(size)} MB.",
         ),
     )
 
@@ -104,26 +104,24 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     if ticket and is_background_request(request):
         return HttpResponse(status=204)
     if ticket and ticket.user_id == request.user.pk:
-        messages.warning(
-            request, "You signed in anew since this form was drawn. Nothing was sent yet."
-        )
+        messages.warning(request, "Your session changed. Nothing was sent; submit again.")
         return _to_page(request, ticket.url)
     if ticket and not request.user.is_authenticated:
         login = redirect_to_login(ticket.url, resolve_url(settings.LOGIN_URL))
         return _to_page(request, login.url)
     what_to_do = (
-        "It was drawn for another person. What was typed is kept as a draft of theirs."
+        "Another user opened it. The input was saved as their draft."
         if ticket
         else "Nothing was changed. Go back, reload the page and try again."
     )
-    return _render_failure(request, Failure(403, "lock", "This form is out of date", what_to_do))
+    return _render_failure(request, Failure(403, "lock", "Form expired", what_to_do))
 
 
 def incomplete(request: HttpRequest, *, status: int = 408) -> HttpResponse:
     """408: the form came too slowly or the connection broke; 400: the body is too short."""
-    what_to_do = "Nothing was changed. Check your connection and send it again."
+    what_to_do = "Nothing was changed. Check your connection, then try again."
     return _render_failure(
-        request, Failure(status, "clock", "The form didn’t arrive whole", what_to_do)
+        request, Failure(status, "clock", "The form arrived incomplete", what_to_do)
     )
 
 
@@ -134,17 +132,17 @@ def _to_page(request: HttpRequest, address: str) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """500: our own fault, or the database's. Says what became of a requested change."""
+    """500: our own error, or the database's. Explain what happened to a requested change."""
     notes = current_notes()
     if notes and notes.sent:
         return _render_failure(request, _sent_and_not_recorded(notes.sent))
     title, what_to_do = (
-        "Something went wrong here",
-        "This is a fault of the dashboard, and it is in its log.",
+        "Something went wrong on our end",
+        "The error was logged.",
     )
     key = notes.operation_key if notes else ""
     if key:
-        detail = "What was asked for is on record, with its outcome."
+        detail = "The operation and its outcome are recorded."
     else:
         is_change = request.method not in ("GET", "HEAD", "OPTIONS")
         detail = "Nothing was changed at the service." if is_change else ""
@@ -158,10 +156,10 @@ def _sent_and_not_recorded(operation: Operation) -> Failure:
         500,
         "st-unknown",
         "Sent, outcome unknown",
-        "Wait a minute, then open it in Activity and check it. Sending the same form again is "
-        "safe: it finds this operation, and nothing is sent twice.",
-        f"“{operation.title}”{target} was sent to the service. Pressroom failed before it could "
-        "record the outcome, so the service may have carried it out.",
+        "Wait a minute, then check it in Activity. Submitting the same form again is safe: "
+        "nothing is sent twice.",
+        f"“{operation.title}”{target} was sent to the service, but Pressroom failed to record the "
+        "outcome. It may or may not have gone through.",
         operation_key=operation.operation_key,
     )
 

@@ -1,4 +1,4 @@
-"""A plain-text report of a failure, to copy for the operator of the service."""
+"""A plain-text report of a failure, to copy for the service team."""
 
 import tomllib
 from datetime import UTC, datetime
@@ -23,7 +23,7 @@ def support_report(request: HttpRequest) -> str:
     notes = current_notes()
     lines = [
         f"Pressroom {version()}, {settings.ENVIRONMENT_NAME}",
-        f"At: {datetime.now(UTC).isoformat(timespec='seconds')}",
+        f"Time: {datetime.now(UTC).isoformat(timespec='seconds')}",
         f"Request: {current_request_id()}",
         f"Page: {request.method} {escape_uri_path(request.path)}",
     ]
@@ -40,11 +40,11 @@ def version() -> str:
 def _describe_call(failed: CallReport) -> list[str]:
     attempts = f"{failed.attempts} attempt{'s' if failed.attempts != 1 else ''}"
     lines = [
-        f"Tried: {failed.operation}, {failed.method} {failed.path}",
+        f"Call: {failed.operation}, {failed.method} {failed.path}",
         f"Sent: {failed.started_at.isoformat(timespec='seconds')}, {attempts}, "
         f"{failed.duration_ms:.0f} ms",
-        f"Answer: {failed.status_code or 'none'}",
-        f"Said: {failed.error}",
+        f"Status: {failed.status_code or 'none'}",
+        f"Error: {failed.error}",
     ]
     body = failed.error.body if isinstance(failed.error, StatusError | InvalidResponseError) else ""
-    return [*lines, f"Its beginning: {body[:MAX_BODY_CHARACTERS]}"] if body else lines
+    return [*lines, f"Body (truncated): {body[:MAX_BODY_CHARACTERS]}"] if body else lines

@@ -165,10 +165,10 @@ def test_a_form_too_large_to_be_read_is_rejected_with_the_reason(
     client.force_login(paula)
     response = client.post(NEW, urlencode(typed(**much)), content_type=FORM)
     assert response.status_code == 413
-    assert "Nothing was sent. One form takes 20,000 fields and 2.5 MB." in text(
+    assert "Nothing was sent. The limit is 20,000 fields and 2.5 MB." in text(
         response.content.decode()
     )
-    assert "Its draft may lack what you typed last." in text(response.content.decode())
+    assert "The draft may be missing your latest changes." in text(response.content.decode())
     assert (bodies(far_end), Operation.objects.count()) == ([], 0)
 
 

@@ -497,7 +497,7 @@ def test_a_form_filled_from_the_last_known_page_says_so(
 def test_a_viewer_is_rejected(as_viewer: Client, far_end: FarEnd) -> None:
     for answer in (as_viewer.get(NEW), as_viewer.post(NEW, typed())):
         assert answer.status_code == 403
-        assert "The group Publishers may." in text(answer.content.decode())
+        assert "You need the Publisher role to create pages." in text(answer.content.decode())
     assert far_end.sent == []
 
 

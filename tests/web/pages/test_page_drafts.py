@@ -203,7 +203,7 @@ def test_a_form_from_an_earlier_session_is_not_sent_and_not_lost(
     client = checking(paula)
     response = client.post(NEW, form_fields(client) | WHOLE | {"csrfmiddlewaretoken": "x" * 64})
     html = client.get(response["Location"]).content.decode()
-    assert "You signed in anew since this form was drawn" in text(html)
+    assert "Your session changed. Nothing was sent; submit again." in text(html)
     assert values(html)["actions.0.url"] == WHOLE["actions.0.url"]
     assert bodies(far_end) == []
 

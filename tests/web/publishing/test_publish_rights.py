@@ -30,7 +30,7 @@ def test_who_may_not_publish_gets_403_and_a_sentence(
 ) -> None:
     answer = getattr(as_viewer, method)(ADDRESS)
     assert answer.status_code == 403
-    assert "You may look at versions but not publish them." in text(answer.content.decode())
+    assert "You need the Publisher role to publish." in text(answer.content.decode())
     assert service.reads == 0
 
 

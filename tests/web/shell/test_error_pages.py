@@ -100,7 +100,7 @@ def test_a_publish_whose_outcome_the_database_lost_is_said_to_be_sent_and_unknow
     assert response.status_code == 500
     page = text(response.text)
     assert "Sent, outcome unknown" in page
-    assert "“Publish version 2” (Brightwater Foods) was sent to the service." in page
+    assert "“Publish version 2” (Brightwater Foods) was sent to the service, but" in page
     assert "nothing is sent twice" in page
     assert ways_on(response.text)[0] == f"/activity/{Operation.objects.get().operation_key}/"
 
@@ -157,7 +157,7 @@ def test_a_page_that_was_created_while_the_database_was_lost_is_not_created_agai
 
         far_end.answer = answer
         response = as_publisher.post("/pages/new/", form)
-    assert "“Create page” (Spring) was sent to the service." in text(response.text)
+    assert "“Create page” (Spring) was sent to the service, but" in text(response.text)
     response = as_publisher.post("/pages/new/", form)
     assert response["Location"] == f"/activity/{form['operation_key']}/"
     assert [request.method for request in far_end.sent] == ["POST"]

@@ -38,7 +38,7 @@ def test_a_file_is_rejected_before_any_of_it_is_stored(path: str) -> None:
     large = SimpleUploadedFile("large.bin", b"a" * 2_600_000)
     response = strict().post(path, {"file": large})
     assert response.status_code == 400
-    assert "No form here takes a file." in text(response.content.decode())
+    assert "Remove the file, then try again." in text(response.content.decode())
 
 
 @pytest.mark.django_db

@@ -36,7 +36,7 @@ def test_an_incomplete_form_changes_nothing(
     client.defaults |= {f"HTTP_{k.upper().replace('-', '_')}": v for k, v in headers.items()}
     response = post(client, "/accounts/settings/", body, length=len(body) + 40, kind=kind)
     assert response.status_code == 400
-    assert "The form didn’t arrive whole" in text(response.text)
+    assert "The form arrived incomplete" in text(response.text)
     assert not Preferences.objects.filter(theme="dark").exists()
 
 
