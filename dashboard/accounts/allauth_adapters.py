@@ -74,10 +74,10 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # it has no 
             _apply_claims(request, user, login)
         if must_set_up_second_factor(request):
             more["redirect_url"] = set_up_url()
-        answer: HttpResponse = super().post_login(
+        response: HttpResponse = super().post_login(
             request, user, signal_kwargs=signal_kwargs, **more
         )
-        return answer
+        return response
 
     def add_message(self, *args: Any, **kwargs: Any) -> None:
         """Suppress the library's messages; our views add their own."""
@@ -85,14 +85,14 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # it has no 
     def respond_user_inactive(self, request: HttpRequest, user: User) -> HttpResponse:
         """Refuse without revealing that the account exists."""
         log_refusal("The account is inactive")
-        return render_refusal(request, "This account may not sign in.")
+        return render_refusal(request, "This account can’t sign in.")
 
 
 class MFAAdapter(DefaultMFAAdapter):  # type: ignore[misc]  # it has no types
     """Storage and rendering of second factors."""
 
     error_messages = DefaultMFAAdapter.error_messages | {
-        "incorrect_code": "That didn’t match. Try again."
+        "incorrect_code": "Incorrect code. Try again."
     }
 
     def encrypt(self, text: str) -> str:
@@ -160,12 +160,12 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  
         """
         claims = sociallogin.account.extra_data
         if not claims["nonce"] or claims["nonce"] != sociallogin.state.get("nonce"):
-            raise ImmediateHttpResponse(refuse(request, "Its answer was not to this log-in."))
+            raise ImmediateHttpResponse(refuse(request, "The response belongs to another sign-in."))
         if not claims["groups"]:
             if sociallogin.is_existing:
                 sync_groups(sociallogin.user, [])
             reason = f"No value of its claim {settings.OIDC_GROUPS_CLAIM} is in OIDC_GROUPS"
-            why = "It gives you no group here."
+            why = "You aren’t in a group with access."
             raise ImmediateHttpResponse(refuse(request, why, reason=reason))
         if sociallogin.state.get("process") == AuthProcess.CONNECT:
             raise ImmediateHttpResponse(connect_account(request, sociallogin))
@@ -182,7 +182,7 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  
     ) -> None:
         """Show our own message for an error of the provider or the connection."""
         reason = _reason(request, exception)
-        why = "The log-in there came to no end."
+        why = "The sign-in wasn’t completed."
         raise ImmediateHttpResponse(refuse(request, why, reason=reason, error=exception))
 
 
@@ -207,11 +207,11 @@ def _reason(request: HttpRequest, exception: Exception | None) -> str:
     if isinstance(exception, UnacceptableError):
         return str(exception)
     if exception:
-        return "The provider did not confirm it"
+        return "The provider did not confirm the sign-in"
     code = request.GET.get("error", "")
     if code:
         return f"The provider returned {code if ERROR_CODE.fullmatch(code) else 'an error'}"
-    return "It was not begun in this browser, or too long ago"
+    return "The sign-in was not started in this browser, or it expired"
 
 
 def _apply_claims(request: HttpRequest, person: User, login: SocialLogin) -> None:

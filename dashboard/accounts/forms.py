@@ -8,15 +8,13 @@ from django.contrib.auth.password_validation import password_validators_help_tex
 
 
 class LoginForm(AuthenticationForm):
-    """Name and password. Errors don't reveal whether a name exists."""
+    """Username and password. Errors don't reveal whether a username exists."""
 
     error_messages = {
-        "invalid_login": "That name and password don’t match. Check both and try again.",
-        "inactive": "That name and password don’t match. Check both and try again.",
+        "invalid_login": "Incorrect username or password.",
+        "inactive": "Incorrect username or password.",
     }
-    remember = forms.BooleanField(
-        label="Keep me signed in on this computer for 12 hours", required=False
-    )
+    remember = forms.BooleanField(label="Keep me signed in for 12 hours", required=False)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Set labels and CSS classes."""
@@ -31,16 +29,16 @@ class PasswordForm(PasswordChangeForm):
     """The old password and the new one, twice."""
 
     error_messages = PasswordChangeForm.error_messages | {
-        "password_incorrect": "That is not your present password. Type it again.",
-        "password_mismatch": "The two new passwords differ. Type both again.",
+        "password_incorrect": "Incorrect current password.",
+        "password_mismatch": "The new passwords don’t match.",
     }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Set labels and CSS classes, and show the rules as text instead of Django's list."""
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
-        self.fields["old_password"].label = "Present password"
-        self.fields["new_password2"].label = "New password again"
+        self.fields["old_password"].label = "Current password"
+        self.fields["new_password2"].label = "Confirm new password"
         self.fields["new_password1"].help_text = " ".join(password_validators_help_texts())
         self.fields["new_password2"].help_text = ""
         for field in self.fields.values():

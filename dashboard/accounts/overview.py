@@ -48,7 +48,7 @@ class Factors:
 class UserSignInSummary:
     """The sign-in methods of one user, for administrators."""
 
-    person: User
+    user: User
     groups: list[str]
     has_app: bool
     passkeys: int
@@ -99,7 +99,7 @@ def unreadable_second_factors() -> list[str]:
 def _sign_in_of(person: User) -> UserSignInSummary:
     types = [each.type for each in person.authenticator_set.all()]  # type: ignore[attr-defined]
     return UserSignInSummary(
-        person=person,
+        user=person,
         groups=sorted(group.name for group in person.groups.all()),
         has_app=Type.TOTP in types,
         passkeys=types.count(Type.WEBAUTHN),

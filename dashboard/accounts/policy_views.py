@@ -29,8 +29,8 @@ from dashboard.ledger.sign_in import (
 
 MAX_EVENTS = 50
 SWITCH_MESSAGES = {
-    True: "Publishers must use a second factor from now on.",
-    False: "A second factor is everybody’s own choice again.",
+    True: "Second factor now required for publishers.",
+    False: "Second factor now optional.",
 }
 
 
@@ -48,7 +48,7 @@ def sign_in_policy_page(request: AuthenticatedRequest) -> HttpResponse:
         return _switch(request)
     context: dict[str, Any] = {
         "policy": get_sign_in_policy(),
-        "people": list_sign_in_summaries(),
+        "users": list_sign_in_summaries(),
         "unreadable": unreadable_second_factors(),
         "events": list_sign_in_events()[:MAX_EVENTS],
         "organisation": settings.OIDC_NAME if is_configured() else "",
@@ -69,10 +69,9 @@ def second_factor_reset(request: AuthenticatedRequest, person_id: int) -> HttpRe
     done = reset_second_factor(person, by=actor_name(request.user))
     if is_own := person == request.user:
         stay_signed_in(request, person)
-    signed_out = "in every other browser" if is_own else "everywhere"
-    has_none = f"has no second factor any more, and is signed out {signed_out}."
-    message = has_none if done else "had no second factor."
-    messages.success(request, f"{person.get_username()} {message}")
+    name, browsers = person.get_username(), "all other browsers" if is_own else "all browsers"
+    reset = f"Second factor of {name} reset. {name} is signed out of {browsers}."
+    messages.success(request, reset if done else f"{name} had no second factor.")
     return redirect("sign-in-policy")
 
 

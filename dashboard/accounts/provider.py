@@ -44,9 +44,9 @@ class OrganisationAdapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # 
         """Return the discovery document. Raises UnacceptableError if it is of another issuer."""
         document = self._fetch(f"{settings.OIDC_ISSUER}/.well-known/openid-configuration")
         if any(not isinstance(document.get(name), str) for name in REQUIRED_ENDPOINTS):
-            raise UnacceptableError("The discovery document lacks an address")
+            raise UnacceptableError("The discovery document lacks a URL")
         if document["issuer"].rstrip("/") != settings.OIDC_ISSUER:
-            raise UnacceptableError("The discovery document is of another issuer")
+            raise UnacceptableError("The discovery document belongs to another issuer")
         return document
 
     def get_callback_url(self, request: HttpRequest, app: Any) -> str:
@@ -62,7 +62,7 @@ class OrganisationAdapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # 
         if address := self.openid_config.get("userinfo_endpoint"):
             info = self._fetch(address, Authorization=f"Bearer {token.token}")
             if info.get("sub") != claims["sub"]:
-                raise UnacceptableError("The user info is somebody else's")
+                raise UnacceptableError("The user info belongs to another user")
         data = {"claims": claims, "info": info}
         return self.get_provider().sociallogin_from_response(request, data)
 
@@ -80,7 +80,7 @@ class OrganisationAdapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # 
                 options={"require": REQUIRED_CLAIMS},
             )
         except (jwt.PyJWTError, TypeError) as error:
-            raise UnacceptableError("The ID token is not good") from error
+            raise UnacceptableError("The ID token is invalid") from error
         if claims.get("azp", settings.OIDC_CLIENT_ID) != settings.OIDC_CLIENT_ID:
             raise UnacceptableError("The ID token is for another client")
         return claims
@@ -92,7 +92,7 @@ class OrganisationAdapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # 
             response.raise_for_status()
             document = response.json()
         if not isinstance(document, dict):
-            raise UnacceptableError("The provider answered no JSON object")
+            raise UnacceptableError("The provider did not return a JSON object")
         return document
 
 

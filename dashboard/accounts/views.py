@@ -77,16 +77,16 @@ class ThrottledMixin:
             return paused(request, rest)
         if is_locked_out(request, person):
             return locked(request, None, {"username": person.get_username()})
-        answer: HttpResponse = super().post(request, *args, **kwargs)  # type: ignore[misc]
-        return answer
+        response: HttpResponse = super().post(request, *args, **kwargs)  # type: ignore[misc]
+        return response
 
     def form_invalid(self, form: Any) -> HttpResponse:
         """Count the try, and render the form with status 422."""
         if self.is_wrong_try(form):
             count_wrong_try(self.request, self.throttled_user())
-        answer: HttpResponse = super().form_invalid(form)  # type: ignore[misc]
-        answer.status_code = 422
-        return answer
+        response: HttpResponse = super().form_invalid(form)  # type: ignore[misc]
+        response.status_code = 422
+        return response
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Add the number of tries left and the passkey request for the browser.
@@ -107,7 +107,7 @@ class Password(ThrottledMixin, SuccessMessageMixin, PasswordChangeView):  # type
     template_name = "accounts/password.html"
     form_class = PasswordForm
     success_url = reverse_lazy("overview")
-    success_message = "Password changed. Other browsers you were signed in on are signed out."
+    success_message = "Password changed. Your other browsers are signed out."
 
     def is_wrong_try(self, form: Any) -> bool:
         """Whether the present password is wrong; mismatched new ones are not counted."""

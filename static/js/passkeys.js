@@ -2,9 +2,9 @@
 // webauthn-json.js converts between JSON and the browser's objects.
 
 const REASONS = {
-  NotAllowedError: "No passkey was given. Try again.",
-  InvalidStateError: "There is a passkey for this account on that device already.",
-  SecurityError: "Passkeys need https and the dashboard’s name in the address, not a number.",
+  NotAllowedError: "No passkey was used. Try again.",
+  InvalidStateError: "That device already has a passkey for this account.",
+  SecurityError: "Passkeys require https and a host name, not an IP address.",
 };
 
 for (const box of document.querySelectorAll("[data-passkey]")) {
@@ -21,11 +21,11 @@ document.addEventListener("submit", async (event) => {
   const error = box.querySelector("[data-passkey-error]");
   error.hidden = true;
   try {
-    const said = await webauthnJSON[box.dataset.passkey](JSON.parse(box.dataset.passkeyOptions));
-    credential.value = JSON.stringify(said);
+    const response = await webauthnJSON[box.dataset.passkey](JSON.parse(box.dataset.passkeyOptions));
+    credential.value = JSON.stringify(response);
     event.target.requestSubmit();
   } catch (failure) {
-    error.querySelector("p").textContent = REASONS[failure.name] ?? "That did not work. Try again.";
+    error.querySelector("p").textContent = REASONS[failure.name] ?? "Something went wrong. Try again.";
     error.hidden = false;
   }
 });

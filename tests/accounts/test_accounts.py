@@ -42,7 +42,7 @@ def test_a_session_ends_with_the_browser_unless_asked_otherwise(vera: User) -> N
 def test_a_wrong_try_tells_nothing_of_the_name(client: Client, vera: User, name: str) -> None:
     User.objects.create_user("gone", password="gone", is_active=False)
     said = text(sign_in(client, name, "wrong").content.decode())
-    assert "That name and password don’t match. Check both and try again." in said
+    assert "Incorrect username or password." in said
     assert "left before" not in said
 
 
@@ -72,7 +72,7 @@ def test_without_a_name_the_focus_is_in_the_name(db: None, client: Client, form:
 def test_the_last_tries_are_counted_out(client: Client, vera: User) -> None:
     for _ in range(6):
         answer = sign_in(client, "vera", "wrong")
-    assert "4 tries left before a pause of 15 min." in text(answer.content.decode())
+    assert "4 attempts left before sign-in is paused for 15 min." in text(answer.content.decode())
 
 
 def test_ten_wrong_tries_bring_a_pause_that_says_how_long(client: Client, vera: User) -> None:
@@ -166,7 +166,7 @@ def test_a_password_that_is_not_changed_says_why_at_the_field(as_viewer: Client)
     form = {"old_password": "wrong", "new_password1": "12345", "new_password2": "12345"}
     html = as_viewer.post("/accounts/password/", form).content.decode()
     assert "Not changed: " in html
-    assert "That is not your present password. Type it again." in html
+    assert "Incorrect current password." in html
     invalid = [
         e.attributes["name"] for e in elements(html, "input") if "aria-invalid" in e.attributes
     ]

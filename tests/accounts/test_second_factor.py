@@ -64,7 +64,7 @@ def test_the_password_is_asked_for_anew_before_anything_is_set_up(as_viewer: Cli
     answer = as_viewer.get(APP)
     assert answer.url.startswith("/accounts/again/?next=")
     wrong = as_viewer.post(answer.url, {"password": "wrong"})
-    assert "That is not your password. Type it again." in say(wrong)
+    assert "Incorrect password." in say(wrong)
     assert as_viewer.post(answer.url, {"password": "vera"}).url == APP
     assert as_viewer.get(APP).status_code == 200
 
@@ -144,7 +144,7 @@ def test_a_code_is_good_once(secret: str) -> None:
     assert first.post(STEP, {"code": code}).status_code == 302
     answer = second.post(STEP, {"code": code})
     assert answer.status_code == 422
-    assert "That code was used already." in say(answer)
+    assert "Code already used." in say(answer)
     assert second.post(STEP, {"code": code_of(secret, steps=1)}).status_code == 302
 
 
@@ -156,7 +156,7 @@ def test_the_code_that_set_up_an_app_is_used_up(as_viewer: Client, vera: User) -
     sign_in(client, "vera")
     answer = client.post(STEP, {"code": code})
     assert answer.status_code == 422
-    assert "That code was used already." in say(answer)
+    assert "Code already used." in say(answer)
 
 
 @pytest.mark.parametrize("steps", [-3, 3])
@@ -219,7 +219,7 @@ def test_recovery_codes_are_shown_once(as_viewer: Client, vera: User) -> None:
     assert codes[9] in files[0]
     again = as_viewer.get(CODES).content.decode()
     assert [code for code in codes if code in again] == []
-    assert "They were shown once" in text(again)
+    assert "Codes can’t be shown again." in text(again)
 
 
 def test_a_recovery_code_stands_in_once_for_the_app(vera: User) -> None:
@@ -230,7 +230,7 @@ def test_a_recovery_code_stands_in_once_for_the_app(vera: User) -> None:
     for client in (first, second):
         sign_in(client, "vera")
     answer = first.post(STEP, {"code": code}, follow=True)
-    assert "That recovery code is used up; 9 are left." in say(answer)
+    assert "Recovery code used. 9 left." in say(answer)
     assert second.post(STEP, {"code": code}).status_code == 422
     assert kinds() == ["app_added", "code_used", "wrong"]
 
@@ -361,11 +361,11 @@ def test_a_lost_secret_key_is_an_app_lost_and_nothing_worse(
 def test_a_lost_secret_key_is_told_to_the_person_the_log_and_administrators(
     client: Client, secret: str, ada: User, settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    warning = "Neither SECRET_KEY nor SECRET_KEY_FALLBACKS reads the second factor of vera."
+    warning = "Neither SECRET_KEY nor SECRET_KEY_FALLBACKS can decrypt the second factor of vera."
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = NEW, []
     sign_in(client, "vera")
     answer = client.post(STEP, {"code": code_of(secret)})
-    assert "This server can’t read your second factor any more. Contact your" in say(answer)
+    assert "This server can’t read your second factor. Contact your" in say(answer)
     assert warning in caplog.text
     told = "SECRET_KEY has changed: the second factor of vera can’t be read."
     assert told in say(logged_in(ada).get("/accounts/rules/"))
@@ -383,7 +383,7 @@ def test_recovery_codes_of_a_lost_secret_key_give_way_to_new_ones(
     session.save()
     confirm(here, vera)
     answer = here.get(CODES, follow=True)
-    assert "This server can’t read the old ones any more." in say(answer)
+    assert "The old codes are unreadable on this server." in say(answer)
     assert here.post("/accounts/settings/codes/new/").url == CODES
     assert len(recovery_codes(here)) == 10
 
@@ -392,12 +392,12 @@ def test_the_command_helps_who_lost_everything_and_is_on_record(
     secret: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     call_command("reset_second_factor", "vera")
-    assert capsys.readouterr().out == "vera has no second factor any more.\n"
+    assert capsys.readouterr().out == "Second factor of vera reset.\n"
     assert not Authenticator.objects.exists()
     last = SignInEvent.objects.first()
     assert last is not None
     assert (last.kind, last.actor_name, last.person_name) == ("reset", "manage.py", "vera")
-    with pytest.raises(CommandError, match="Nobody signs in as nobody"):
+    with pytest.raises(CommandError, match="No user is named nobody"):
         call_command("reset_second_factor", "nobody")
 
 

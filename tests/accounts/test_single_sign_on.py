@@ -125,7 +125,7 @@ def test_who_has_no_group_there_is_not_let_in(
     organisation.claims["groups"] = groups
     answer = come_back(client, organisation)
     assert answer.status_code == 403
-    assert "Kestrel ID did not let you in. It gives you no group here." in say(answer)
+    assert "Kestrel ID sign-in failed. You aren’t in a group with access." in say(answer)
     assert not is_in(client)
     assert User.objects.count() == 0
 
@@ -197,7 +197,7 @@ def test_who_has_an_account_here_is_told_how_to_connect_it(
 ) -> None:
     organisation.info["preferred_username"] = "vera"
     answer = come_back(client, organisation)
-    assert "If it is yours, sign in to it with its password and press" in say(answer)
+    assert "If it’s yours, sign in with its password and press" in say(answer)
     hrefs = [e.attributes.get("href", "") for e in elements(answer.content.decode(), "a")]
     [way] = [href for href in hrefs if href.startswith(LOGIN)]
     client.get(way)
@@ -276,7 +276,7 @@ def test_a_token_that_is_not_good_lets_nobody_in(
         setattr(organisation, name, value)
     answer = come_back(client, organisation)
     assert answer.status_code == 403
-    assert "Kestrel ID did not let you in." in say(answer)
+    assert "Kestrel ID sign-in failed." in say(answer)
     assert not is_in(client)
     assert User.objects.count() == 0
 
@@ -298,7 +298,7 @@ def test_a_provider_that_describes_itself_wrongly_is_not_gone_to(
     organisation.discovery = discovery
     answer = client.get(GO)
     assert answer.status_code == 502
-    assert "Kestrel ID can’t be reached." in say(answer)
+    assert "Couldn’t reach Kestrel ID." in say(answer)
 
 
 def test_a_provider_that_is_away_is_said_to_be(client: Client, settings: Any) -> None:
@@ -336,7 +336,7 @@ def test_who_says_no_over_there_comes_back_to_a_sentence(
     state = parse_qs(urlsplit(client.get(GO).url).query)["state"][0]
     answer = client.get(BACK, {"error": "access_denied", "state": state})
     assert answer.status_code == 403
-    assert "The log-in there came to no end." in say(answer)
+    assert "The sign-in wasn’t completed." in say(answer)
 
 
 def test_nothing_in_the_address_changes_what_the_provider_is_asked(
@@ -370,8 +370,8 @@ def test_neither_the_secret_nor_a_token_is_in_any_log_line(
 @pytest.mark.parametrize(
     ("wrong", "reason"),
     [
-        ({"over": {"exp": 1}}, "The ID token is not good"),
-        ({"over": {"nonce": "another"}}, "Its answer was not to this log-in"),
+        ({"over": {"exp": 1}}, "The ID token is invalid"),
+        ({"over": {"nonce": "another"}}, "The response belongs to another sign-in"),
         ({"claims": {"sub": "u-1"}}, "No value of its claim groups is in OIDC_GROUPS"),
         ({"discovery": {"issuer": "https://x.example"}}, "The provider can't be reached"),
     ],
@@ -385,7 +385,7 @@ def test_the_log_tells_why_nobody_was_let_in(
         going = client.get(GO)
         if going.status_code == 302:
             client.get(organisation.authorise(going.url))
-    assert refusals(log) == [f"Sign-in by the provider refused: {reason}"]
+    assert refusals(log) == [f"Provider sign-in rejected: {reason}"]
     assert "Olga" not in log.getvalue()
 
 
@@ -404,7 +404,7 @@ def test_the_log_tells_what_was_wrong_with_a_token(
     [
         ("access_denied", "The provider returned access_denied"),
         ("<Vera>", "The provider returned an error"),
-        ("", "It was not begun in this browser, or too long ago"),
+        ("", "The sign-in was not started in this browser, or it expired"),
     ],
 )
 def test_the_log_tells_the_error_that_the_provider_returned(
@@ -413,7 +413,7 @@ def test_the_log_tells_the_error_that_the_provider_returned(
     state = parse_qs(urlsplit(client.get(GO).url).query)["state"][0]
     with written_log() as log:
         client.get(BACK, {"error": error, "state": state})
-    assert refusals(log) == [f"Sign-in by the provider refused: {reason}"]
+    assert refusals(log) == [f"Provider sign-in rejected: {reason}"]
 
 
 def refusals(log: Log) -> list[str]:
@@ -451,7 +451,7 @@ def test_who_is_signed_in_connects_the_provider_which_signs_in_from_then_on(
 ) -> None:
     assert "Connect Kestrel ID" in say(as_viewer.get(SETTINGS))
     said = say(connect(as_viewer, vera, vera_there))
-    assert "Connected: Kestrel ID signs you in from now on." in said
+    assert "Connected. You can now sign in with Kestrel ID." in said
     assert "Disconnect" in said
     browser = Client()
     assert come_back(browser, vera_there, to="/people/").url == "/people/"
@@ -512,7 +512,7 @@ def test_no_form_and_no_address_of_another_site_connects_anything(
     theirs = Client()
     answered = vera_there.authorise(theirs.get(GO).url)
     assert as_viewer.get(answered).url == SETTINGS
-    assert "Not connected to Kestrel ID. The log-in there came to no end." in say(
+    assert "Not connected to Kestrel ID. The sign-in wasn’t completed." in say(
         as_viewer.get(SETTINGS)
     )
     assert not SocialAccount.objects.exists()
@@ -549,7 +549,7 @@ def test_a_log_in_of_another_account_is_taken_from_nobody(
 ) -> None:
     come_back(Client(), organisation)
     said = say(connect(as_viewer, vera, organisation))
-    assert "Not connected to Kestrel ID. It signs in another account here, olga." in said
+    assert "Not connected to Kestrel ID. It’s already connected to another account, olga." in said
     assert SocialAccount.objects.get().user.username == "olga"
     assert groups_of("vera") == {"Viewers"}
 
@@ -561,7 +561,7 @@ def test_one_account_has_one_log_in_of_the_provider(
     connect(as_viewer, vera, vera_there)
     vera_there.claims["sub"] = vera_there.info["sub"] = "u-2"
     as_viewer.get(vera_there.authorise(second))
-    assert "A log-in of it is connected already." in say(as_viewer.get(SETTINGS))
+    assert "Your account is already connected." in say(as_viewer.get(SETTINGS))
     assert SocialAccount.objects.get().uid == "u-1"
     assert as_viewer.get(CONNECT).url == SETTINGS
 
@@ -582,7 +582,7 @@ def test_who_has_no_group_there_is_not_connected(
 ) -> None:
     vera_there.claims["groups"] = ["strangers"]
     said = say(connect(as_viewer, vera, vera_there))
-    assert "Not connected to Kestrel ID. It gives you no group here." in said
+    assert "Not connected to Kestrel ID. You aren’t in a group with access." in said
     assert groups_of("vera") == {"Viewers"}
     assert not SocialAccount.objects.exists()
 
@@ -593,7 +593,7 @@ def test_a_provider_that_is_away_connects_nothing_and_is_said_to_be(
     organisation.discovery = {"issuer": "https://evil.example"}
     confirm(as_viewer, vera)
     assert as_viewer.get(CONNECT).url == SETTINGS
-    assert "Not connected: Kestrel ID can’t be reached." in say(as_viewer.get(SETTINGS))
+    assert "Not connected: couldn’t reach Kestrel ID." in say(as_viewer.get(SETTINGS))
 
 
 def test_once_disconnected_it_signs_in_no_more_and_nobody_stays_in_by_it(
@@ -613,11 +613,11 @@ def test_once_disconnected_it_signs_in_no_more_and_nobody_stays_in_by_it(
 
 def test_the_only_way_in_is_not_disconnected(client: Client, organisation: Organisation) -> None:
     come_back(client, organisation)
-    assert "It is your only way in." in say(client.get(SETTINGS))
+    assert "It’s your only way to sign in." in say(client.get(SETTINGS))
     hrefs = [e.attributes.get("href") for e in elements(client.get(SETTINGS).text, "a")]
     assert DISCONNECT not in hrefs
     client.post(DISCONNECT)
-    assert "without Kestrel ID you would have no way in" in say(client.get(SETTINGS))
+    assert "Kestrel ID is your only way to sign in" in say(client.get(SETTINGS))
     assert SocialAccount.objects.exists()
 
 
@@ -714,4 +714,4 @@ def test_there_is_no_password_to_change(client: Client, organisation: Organisati
     html = client.get("/accounts/settings/").content.decode()
     hrefs = [element.attributes.get("href") for element in elements(html, "a")]
     assert "/accounts/password/" not in hrefs
-    assert "You sign in with your organisation." in text(html)
+    assert "You sign in with your organization." in text(html)

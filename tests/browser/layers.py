@@ -80,7 +80,7 @@ def _switch_off(page: Page) -> None:
 
 
 def _take_off(page: Page) -> None:
-    page.get_by_role("link", name="Take it off the list").click()
+    page.get_by_role("link", name="Remove from Pressroom").click()
     expect(page.get_by_role("dialog")).to_be_visible()
 
 

@@ -80,7 +80,7 @@ def field(page: Page, field_id: str) -> Locator:
 def sign_in_again(page: Page, name: str = "demo") -> None:
     """Fill the log-in that stands in the way; the form before it asks for a name, too."""
     page.wait_for_url("**/accounts/login/**")
-    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_label("Username", exact=True).fill(name)
     page.get_by_label("Password").fill(name)
     page.get_by_role("button", name="Sign in").click()
 

@@ -46,7 +46,7 @@ def remove(page: Page, address: str) -> None:
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Remove").click()
     page.wait_for_url("**/accounts/settings/")
-    expect(page.get_by_text("No second factor")).to_be_visible()
+    expect(page.get_by_text("Two-factor off")).to_be_visible()
 
 
 def is_for_all(page: Page) -> None:
@@ -74,8 +74,8 @@ def test_an_app_is_set_up_and_its_code_signs_in(page: Page) -> None:
     with page.expect_download() as download:
         page.get_by_role("link", name="Download").click()
     assert download.value.path().read_text().split() == codes
-    page.get_by_role("link", name="I have kept them").click()
-    expect(page.get_by_text("Second factor on")).to_be_visible()
+    page.get_by_role("link", name="Done").click()
+    expect(page.get_by_text("Two-factor on")).to_be_visible()
 
     sign_out(page)
     sign_in(page)
@@ -100,10 +100,10 @@ def test_a_passkey_is_added_and_signs_in(page: Page) -> None:
     page.get_by_role("link", name="Add a passkey").click()
     page.get_by_label("Password").fill(WHO)
     page.keyboard.press("Enter")
-    page.get_by_label("Name of the passkey").fill("My laptop")
+    page.get_by_label("Passkey name").fill("My laptop")
     page.get_by_role("button", name="Add a passkey").click()
     page.wait_for_url("**/codes/")
-    page.get_by_role("link", name="I have kept them").click()
+    page.get_by_role("link", name="Done").click()
     expect(page.get_by_role("region", name="Passkeys")).to_contain_text("My laptop")
     way_out = page.get_by_role("link", name="Remove My laptop").get_attribute("href")
 

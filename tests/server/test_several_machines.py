@@ -69,4 +69,6 @@ def test_what_one_learns_of_the_service_the_other_knows(pair: Pair) -> None:
 def test_wrong_passwords_are_counted_together(pair: Pair) -> None:
     with pair.browser() as browser:
         said = [text(log_in(browser, "wrong").text) for _ in range(5)]
-    assert ["5 tries left before a pause" in page for page in said] == [False] * 4 + [True]
+    assert ["5 attempts left before sign-in is paused" in page for page in said] == [False] * 4 + [
+        True
+    ]

@@ -18,12 +18,12 @@ from dashboard.accounts.second_factor.encryption import DecryptionError, decrypt
 from dashboard.accounts.second_factor.policy import spend_code
 
 CODE_LABEL = "Code from your app or a recovery code"
-NO_MATCH = "That code doesn’t match. Codes change every 30 seconds: type the one you see now."
-NO_PASSKEY = "That passkey doesn’t match. Try again, or use a code."
+NO_MATCH = "Incorrect code. Codes change every 30 seconds; enter the current one."
+NO_PASSKEY = "Passkey not recognized. Try again, or use a code."
 INVALID_PASSKEY_ERRORS = (AttributeError, LookupError, TypeError, ValueError, struct.error)
 """Raised by the library for invalid data; treated as a passkey that doesn't match."""
-KEY_CHANGED = "This server can’t read your second factor any more. Contact your administrator."
-USED = "That code was used already. Wait for the next one."
+KEY_CHANGED = "This server can’t read your second factor. Contact your administrator."
+USED = "Code already used. Wait for the next one."
 
 _logger = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ class CodeFormMixin(forms.Form):
                 is_unreadable = True
         if is_unreadable:
             _logger.error(
-                "Neither SECRET_KEY nor SECRET_KEY_FALLBACKS reads the second factor of %s.",
+                "Neither SECRET_KEY nor SECRET_KEY_FALLBACKS can decrypt the second factor of %s.",
                 self.user.get_username(),
             )
             raise ValidationError(KEY_CHANGED, code="unreadable")
@@ -102,7 +102,7 @@ class PasswordAgainForm(PasswordForm):  # type: ignore[misc]  # it has no types
         """Check the password; the view counts wrong ones."""
         password: str = self.cleaned_data["password"]
         if not self.user.check_password(password):
-            raise ValidationError("That is not your password. Type it again.")
+            raise ValidationError("Incorrect password.")
         return password
 
 
@@ -134,12 +134,12 @@ class PasskeyForm(AddWebAuthnForm):  # type: ignore[misc]  # it has no types
     """The browser's response for a new passkey, and its name."""
 
     name = forms.CharField(
-        label="Name of the passkey",
+        label="Passkey name",
         label_suffix="",
         required=False,
         max_length=60,
         widget=forms.TextInput(attrs={"class": "input", "autocomplete": "off"}),
-        help_text="Such as “MacBook” or “blue key”, to tell it from others.",
+        help_text="For example, “MacBook” or “blue key”.",
     )
 
     def clean(self) -> dict[str, Any]:

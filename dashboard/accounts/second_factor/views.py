@@ -71,14 +71,14 @@ class SecondStep(ThrottledMixin, AuthenticateView):  # type: ignore[misc]  # it 
         """Log in, mark the session, and record the use of a recovery code."""
         person = self.throttled_user()
         record_second_factor(self.request, person)
-        answer: HttpResponse = super().form_valid(form)
+        response: HttpResponse = super().form_valid(form)
         used = getattr(form, "authenticator", None)
         if used and used.type == Authenticator.Type.RECOVERY_CODES:
             record_sign_in_event(SignInEventKind.CODE_USED, by=person.get_username(), person=person)
             used.refresh_from_db()
             left = len(used.wrap().get_unused_codes())
-            messages.warning(self.request, f"That recovery code is used up; {left} are left.")
-        return answer
+            messages.warning(self.request, f"Recovery code used. {left} left.")
+        return response
 
 
 class PasswordAgain(ThrottledMixin, ReauthenticateView):  # type: ignore[misc]  # it has no types
@@ -117,11 +117,15 @@ class SetUpApp(ActivateTOTPView):  # type: ignore[misc]  # it has no types
 
     def form_valid(self, form: Any) -> HttpResponse:
         """Save the app, mark the session, and mark the first code as used."""
-        answer: HttpResponse = super().form_valid(form)
+        response: HttpResponse = super().form_valid(form)
         app = Authenticator.objects.get(user=self.request.user, type=Authenticator.Type.TOTP)
         spend_code(app, form.cleaned_data["code"])
         return _finish(
-            self.request, SignInEventKind.APP_ADDED, "The app is set up.", answer, shown=True
+            self.request,
+            SignInEventKind.APP_ADDED,
+            "Authenticator app set up.",
+            response,
+            shown=True,
         )
 
 
@@ -130,12 +134,14 @@ class RemoveApp(DeactivateTOTPView):  # type: ignore[misc]  # it has no types
 
     template_name = "accounts/remove_second_factor.html"
     success_url = reverse_lazy("settings")
-    extra_context = {"what": "the app for codes"}
+    extra_context = {"factor_name": "the authenticator app"}
 
     def form_valid(self, form: Any) -> HttpResponse:
         """Remove the factor and record it."""
-        answer: HttpResponse = super().form_valid(form)
-        return _finish(self.request, SignInEventKind.APP_REMOVED, "The app is removed.", answer)
+        response: HttpResponse = super().form_valid(form)
+        return _finish(
+            self.request, SignInEventKind.APP_REMOVED, "Authenticator app removed.", response
+        )
 
 
 class AddPasskey(AddWebAuthnView):  # type: ignore[misc]  # it has no types
@@ -155,9 +161,9 @@ class AddPasskey(AddWebAuthnView):  # type: ignore[misc]  # it has no types
 
     def form_valid(self, form: Any) -> HttpResponse:
         """Save the passkey and mark the session."""
-        answer: HttpResponse = super().form_valid(form)
+        response: HttpResponse = super().form_valid(form)
         return _finish(
-            self.request, SignInEventKind.PASSKEY_ADDED, "The passkey is added.", answer, shown=True
+            self.request, SignInEventKind.PASSKEY_ADDED, "Passkey added.", response, shown=True
         )
 
 
@@ -170,14 +176,12 @@ class RemovePasskey(RemoveWebAuthnView):  # type: ignore[misc]  # it has no type
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Add the passkey's name."""
         context: dict[str, Any] = super().get_context_data(**kwargs)
-        return {**context, "what": f"the passkey “{self.object.wrap().name}”"}
+        return {**context, "factor_name": f"the passkey “{self.object.wrap().name}”"}
 
     def form_valid(self, form: Any) -> HttpResponse:
         """Remove the factor and record it."""
-        answer: HttpResponse = super().form_valid(form)
-        return _finish(
-            self.request, SignInEventKind.PASSKEY_REMOVED, "The passkey is removed.", answer
-        )
+        response: HttpResponse = super().form_valid(form)
+        return _finish(self.request, SignInEventKind.PASSKEY_REMOVED, "Passkey removed.", response)
 
 
 @method_decorator(never_cache, name="dispatch")
@@ -212,9 +216,9 @@ class NewRecoveryCodes(GenerateRecoveryCodesView):  # type: ignore[misc]  # it h
 
     def form_valid(self, form: Any) -> HttpResponse:
         """Create new codes and record it."""
-        answer: HttpResponse = super().form_valid(form)
-        message = "The old recovery codes are worth nothing any more."
-        return _finish(self.request, SignInEventKind.CODES_RENEWED, message, answer)
+        response: HttpResponse = super().form_valid(form)
+        message = "Your old recovery codes no longer work."
+        return _finish(self.request, SignInEventKind.CODES_RENEWED, message, response)
 
 
 def _remaining_codes(request: HttpRequest) -> int | None:
@@ -226,7 +230,7 @@ def _finish(
     request: HttpRequest,
     kind: SignInEventKind,
     message: str,
-    answer: HttpResponse,
+    response: HttpResponse,
     *,
     shown: bool = False,
 ) -> HttpResponse:
@@ -236,4 +240,4 @@ def _finish(
         record_second_factor(request, person)
     record_sign_in_event(kind, by=actor_name(person), person=person)
     messages.success(request, message)
-    return answer
+    return response

@@ -102,12 +102,12 @@ def has_matching_account(login: SocialLogin) -> bool:
 def connection_error(login: SocialLogin, person: User) -> str:
     """Return why a user can't be connected to the provider's account, or ""."""
     if login.state.get("person") != person.pk:
-        return "Somebody else had begun it in this browser."
+        return "Another user started it in this browser."
     if login.is_existing and login.user != person:
         return (
-            f"It signs in another account here, {login.user.get_username()}. "
-            "An administrator can delete that one; then connect again."
+            f"It’s already connected to another account, {login.user.get_username()}. "
+            "An administrator can delete that account; then connect again."
         )
     if provider_account(person):
-        return "A log-in of it is connected already."
+        return "Your account is already connected."
     return ""

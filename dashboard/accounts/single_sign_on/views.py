@@ -57,7 +57,7 @@ def single_sign_on(request: HttpRequest) -> HttpResponse:
         return redirect(_authorization_url(request, AuthProcess.LOGIN, next_url=next_url))
     except (OAuth2Error, RequestException) as error:
         log_refusal("The provider can't be reached", error)
-        message = f"{settings.OIDC_NAME} can’t be reached."
+        message = f"Couldn’t reach {settings.OIDC_NAME}."
         return render_refusal(request, message, status=502)
 
 
@@ -68,8 +68,8 @@ def single_sign_on_callback(request: HttpRequest) -> HttpResponse:
     """Process the provider's response: log in, connect the account, or refuse."""
     _require_provider()
     client = OrganisationAdapter(request, OrganisationProvider.id)
-    answer: HttpResponse = OAuth2CallbackView.adapter_view(client)(request)
-    return answer
+    response: HttpResponse = OAuth2CallbackView.adapter_view(client)(request)
+    return response
 
 
 # GET is safe: a link on another site would have to guess the `state` of the link on this page.
@@ -82,13 +82,13 @@ def organisation_connect(request: AuthenticatedRequest) -> HttpResponse:
     if provider_account(request.user):
         return redirect("settings")
     try:
-        address = _authorization_url(request, AuthProcess.CONNECT, person=request.user.pk)
+        provider_url = _authorization_url(request, AuthProcess.CONNECT, person=request.user.pk)
     except (OAuth2Error, RequestException) as error:
         log_refusal("The provider can't be reached", error)
-        messages.error(request, f"Not connected: {settings.OIDC_NAME} can’t be reached.")
+        messages.error(request, f"Not connected: couldn’t reach {settings.OIDC_NAME}.")
         return redirect("settings")
     groups = sorted({ours for _, ours in settings.OIDC_GROUPS})
-    context = {"organisation": settings.OIDC_NAME, "address": address, "groups": groups}
+    context = {"organisation": settings.OIDC_NAME, "provider_url": provider_url, "groups": groups}
     return render(request, "accounts/connect.html", context)
 
 
@@ -99,14 +99,14 @@ def organisation_disconnect(request: AuthenticatedRequest) -> HttpResponse:
     _require_provider()
     name, account = settings.OIDC_NAME, provider_account(request.user)
     if account is None or not request.user.has_usable_password():
-        messages.error(request, f"Not disconnected: without {name} you would have no way in.")
+        messages.error(request, f"Not disconnected: {name} is your only way to sign in.")
         return redirect("settings")
     if request.method != "POST":
         return render(request, "accounts/disconnect.html", {"organisation": name})
     account.delete()
     _record(request, SignInEventKind.DISCONNECTED)
     stay_signed_in(request, request.user)
-    messages.success(request, f"Disconnected from {name}. Other browsers are signed out.")
+    messages.success(request, f"Disconnected from {name}. Your other browsers are signed out.")
     return redirect("settings")
 
 
@@ -115,13 +115,13 @@ def connect_account(request: HttpRequest, login: SocialLogin) -> HttpResponse:
     if is_stale(request):
         logout(request)
     if not request.user.is_authenticated:
-        return refuse(request, "You were signed out here meanwhile.")
+        return refuse(request, "You were signed out.")
     if why := connection_error(login, request.user):
         return refuse(request, why)
     login.connect(request, request.user)
     sync_groups(request.user, login.account.extra_data["groups"])
     _record(request, SignInEventKind.CONNECTED)
-    messages.success(request, f"Connected: {settings.OIDC_NAME} signs you in from now on.")
+    messages.success(request, f"Connected. You can now sign in with {settings.OIDC_NAME}.")
     return redirect("settings")
 
 
@@ -134,21 +134,21 @@ def refuse(
     """
     log_refusal(reason or why, error)
     if not request.user.is_authenticated:
-        return render_refusal(request, f"{settings.OIDC_NAME} did not let you in. {why}")
+        return render_refusal(request, f"{settings.OIDC_NAME} sign-in failed. {why}")
     messages.error(request, f"Not connected to {settings.OIDC_NAME}. {why}")
     return redirect("settings")
 
 
 def refuse_unconnected(request: HttpRequest) -> HttpResponse:
     """Refuse a login whose account is not connected, and explain how to connect it."""
-    log_refusal("An account here has that name or e-mail address, and is not connected")
+    log_refusal("An unconnected account has that name or email address")
     context = {"organisation": settings.OIDC_NAME}
     return render(request, "accounts/to_be_connected.html", context, status=403)
 
 
 def log_refusal(reason: str, error: Exception | None = None) -> None:
     """Log why a login by the provider was refused, without personal data."""
-    _logger.warning("Sign-in by the provider refused: %s", reason.rstrip("."), exc_info=error)
+    _logger.warning("Provider sign-in rejected: %s", reason.rstrip("."), exc_info=error)
 
 
 def render_refusal(request: HttpRequest, why: str, *, status: int = 403) -> HttpResponse:

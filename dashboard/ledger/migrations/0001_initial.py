@@ -242,7 +242,7 @@ class Migration(migrations.Migration):
             name='SignInEvent',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('rule_on', 'Publishers must use a second factor: switched on'), ('rule_off', 'Publishers must use a second factor: switched off'), ('app_added', 'Set up an app for codes'), ('app_removed', 'Removed the app for codes'), ('passkey_added', 'Added a passkey'), ('passkey_removed', 'Removed a passkey'), ('codes_renewed', 'Made new recovery codes'), ('code_used', 'Used a recovery code'), ('wrong', 'Wrong password, code or passkey'), ('reset', 'Second factor reset'), ('connected', 'Connected the organisation’s log-in'), ('disconnected', 'Disconnected the organisation’s log-in')], max_length=16)),
+                ('kind', models.CharField(choices=[('rule_on', 'Second factor for publishers: required'), ('rule_off', 'Second factor for publishers: optional'), ('app_added', 'Set up an authenticator app'), ('app_removed', 'Removed the authenticator app'), ('passkey_added', 'Added a passkey'), ('passkey_removed', 'Removed a passkey'), ('codes_renewed', 'Generated new recovery codes'), ('code_used', 'Used a recovery code'), ('wrong', 'Wrong password, code or passkey'), ('reset', 'Reset the second factor'), ('connected', 'Connected single sign-on'), ('disconnected', 'Disconnected single sign-on')], max_length=16)),
                 ('at', models.DateTimeField()),
                 ('actor_name', models.CharField(max_length=200)),
                 ('person_name', models.CharField(blank=True, max_length=200)),

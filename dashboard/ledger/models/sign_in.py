@@ -25,18 +25,18 @@ class SignInPolicy(models.Model):
 class SignInEventKind(models.TextChoices):
     """The kinds of events. Source: our choice."""
 
-    RULE_ON = "rule_on", "Publishers must use a second factor: switched on"
-    RULE_OFF = "rule_off", "Publishers must use a second factor: switched off"
-    APP_ADDED = "app_added", "Set up an app for codes"
-    APP_REMOVED = "app_removed", "Removed the app for codes"
+    RULE_ON = "rule_on", "Second factor for publishers: required"
+    RULE_OFF = "rule_off", "Second factor for publishers: optional"
+    APP_ADDED = "app_added", "Set up an authenticator app"
+    APP_REMOVED = "app_removed", "Removed the authenticator app"
     PASSKEY_ADDED = "passkey_added", "Added a passkey"
     PASSKEY_REMOVED = "passkey_removed", "Removed a passkey"
-    CODES_RENEWED = "codes_renewed", "Made new recovery codes"
+    CODES_RENEWED = "codes_renewed", "Generated new recovery codes"
     CODE_USED = "code_used", "Used a recovery code"
     WRONG = "wrong", "Wrong password, code or passkey"
-    RESET = "reset", "Second factor reset"
-    CONNECTED = "connected", "Connected the organisation’s log-in"
-    DISCONNECTED = "disconnected", "Disconnected the organisation’s log-in"
+    RESET = "reset", "Reset the second factor"
+    CONNECTED = "connected", "Connected single sign-on"
+    DISCONNECTED = "disconnected", "Disconnected single sign-on"
 
 
 class SignInEvent(models.Model):
@@ -56,4 +56,4 @@ class SignInEvent(models.Model):
         indexes = [models.Index(fields=["person", "kind", "-at"], name="ledger_event_of_person")]
 
     def __str__(self) -> str:
-        return f"{self.get_kind_display()}: {self.person_name or 'everybody'}"
+        return f"{self.get_kind_display()}: {self.person_name or 'everyone'}"

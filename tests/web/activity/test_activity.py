@@ -550,7 +550,7 @@ def test_a_check_without_a_response_says_so(
 ) -> None:
     webhook(ada, "k1", ending=LOST)
     far_end.fails(httpx.ReadTimeout)
-    assert "nothing could be seen. The service did not answer" in settle(as_administrator, "check")
+    assert "nothing could be seen. The service didn't respond" in settle(as_administrator, "check")
 
 
 def test_a_settled_operation_is_not_retried(

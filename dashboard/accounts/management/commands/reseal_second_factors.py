@@ -11,9 +11,9 @@ from dashboard.accounts.second_factor.encryption import DecryptionError, reencry
 
 
 class Command(BaseCommand):
-    """Encrypt the secrets of apps and recovery codes with the present SECRET_KEY."""
+    """Encrypt the secrets of apps and recovery codes with the current SECRET_KEY."""
 
-    help = "After a change of SECRET_KEY: seal what second factors keep with the new one."
+    help = "Re-encrypt second factors after SECRET_KEY has changed."
 
     def handle(self, **options: Any) -> None:
         """Re-encrypt all secrets. Raises CommandError if some can't be decrypted."""
@@ -21,10 +21,10 @@ class Command(BaseCommand):
         lost = sorted({held.user.get_username() for held in every if not _reencrypt(held.pk)})
         if lost:
             raise CommandError(
-                "Neither SECRET_KEY nor SECRET_KEY_FALLBACKS names the key that reads the second "
-                f"factors of {', '.join(lost)}. Name it, or reset them."
+                "Neither SECRET_KEY nor SECRET_KEY_FALLBACKS can decrypt the second factors of "
+                f"{', '.join(lost)}. Add the key that can, or reset them."
             )
-        self.stdout.write("Sealed with the present SECRET_KEY.")
+        self.stdout.write("Re-encrypted with the current SECRET_KEY.")
 
 
 @transaction.atomic

@@ -40,7 +40,7 @@ class Command(BaseCommand):
         delete_old_deliveries()
         if unreadable := unreadable_second_factors():
             _logger.warning(
-                "Neither SECRET_KEY nor SECRET_KEY_FALLBACKS reads the second factor of %s.",
+                "Neither SECRET_KEY nor SECRET_KEY_FALLBACKS can decrypt the second factor of %s.",
                 ", ".join(unreadable),
             )
 
