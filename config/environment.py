@@ -29,7 +29,9 @@ def _split(value: object) -> object:
 def _header_value(value: str) -> str:
     # The client requires this too, but only checks it on the first request.
     if not value.isascii() or not value.isprintable() or value != value.strip():
-        raise ValueError("must be printable ASCII without blanks around it: a header carries it")
+        raise ValueError(
+            "must be printable ASCII without surrounding spaces: it is sent in a header"
+        )
     return value
 
 
@@ -46,7 +48,7 @@ def _random_key(value: str) -> str:
     repeats = value in (value + value)[1:-1]
     if value.startswith("django-insecure-") or repeats or len(set(value)) < MIN_DISTINCT:
         raise ValueError(
-            "can be guessed: make one with "
+            "is guessable: generate one with "
             "`python -c 'import secrets; print(secrets.token_urlsafe(48))'`"
         )
     return value
@@ -54,19 +56,19 @@ def _random_key(value: str) -> str:
 
 def _label(value: str) -> str:
     if not value.strip():
-        raise ValueError("must hold more than blanks")
+        raise ValueError("must not be blank")
     return value.strip()
 
 
 def _header_name(value: str) -> str:
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9-]*", value):
-        raise ValueError("must be the name of a header, such as X-Request-ID")
+        raise ValueError("must be a header name, such as X-Request-ID")
     return value
 
 
 def _token(value: str) -> str:
     if not re.fullmatch(r"[!-~]{16,}", value):
-        raise ValueError("must be 16 or more letters, digits and signs, without blanks")
+        raise ValueError("must be 16 or more letters, digits and symbols, without spaces")
     return value
 
 
@@ -143,7 +145,7 @@ class Environment(BaseSettings):
     """The organisation's OpenID Connect provider; without it users sign in by password."""
     oidc_client_id: str | None = None
     oidc_client_secret: str | None = Field(default=None, repr=False)
-    oidc_name: Label = Field(default="your organisation", max_length=40)
+    oidc_name: Label = Field(default="your organization", max_length=40)
     """Shown on the button of the login page."""
     oidc_scopes: CommaSeparated = ["openid", "profile"]
     oidc_groups_claim: str = "groups"
@@ -163,7 +165,9 @@ class Environment(BaseSettings):
     def _check_service(self) -> Self:
         if (self.service_url is None) != (self.service_api_key is None):
             missing = "SERVICE_URL" if self.service_url is None else "SERVICE_API_KEY"
-            raise ValueError(f"{missing} is missing: set both for a service, neither for our own")
+            raise ValueError(
+                f"{missing} is missing: set both to use a service, or neither for the built-in API"
+            )
         return self
 
     @model_validator(mode="after")
@@ -172,14 +176,14 @@ class Environment(BaseSettings):
         missing = [name.upper() for name in required if not getattr(self, name)]
         if 0 < len(missing) < len(required):
             rest = ", ".join(name.upper() for name in required)
-            raise ValueError(f"{missing[0]} is missing: log-in by a provider takes {rest}")
+            raise ValueError(f"{missing[0]} is missing: sign-in with a provider requires {rest}")
         return self
 
     @model_validator(mode="after")
     def _check_traces(self) -> Self:
         if self.traces and not find_spec("opentelemetry"):
             raise ValueError(
-                "OTEL_EXPORTER_OTLP_ENDPOINT is set, and what makes traces is not installed: "
+                "OTEL_EXPORTER_OTLP_ENDPOINT is set, but tracing is not installed: "
                 "run uv sync --extra telemetry"
             )
         return self
@@ -187,7 +191,7 @@ class Environment(BaseSettings):
     @model_validator(mode="after")
     def _check_hosts(self) -> Self:
         if not self.debug and not self.allowed_hosts:
-            raise ValueError("ALLOWED_HOSTS is missing: name the hosts this dashboard answers to")
+            raise ValueError("ALLOWED_HOSTS is missing: list the hosts that serve this dashboard")
         return self
 
 

@@ -20,17 +20,17 @@ def http_url(value: str) -> str:
     """Return an absolute http or https URL without a trailing slash."""
     parts = _split(value)
     if parts.scheme not in {"http", "https"}:
-        raise ValueError("must be an absolute http or https address")
+        raise ValueError("must be an absolute http or https URL")
     _require_hostname(parts)
     if parts.query or parts.fragment or parts.username:
-        raise ValueError("must hold no log-in, query or fragment")
+        raise ValueError("must not contain credentials, a query or a fragment")
     return value.rstrip("/")
 
 
 def service_url(value: str) -> str:
     """Return the base URL of the service; calls append `/v0/…`."""
     if value.endswith("/v0"):
-        raise ValueError("must end before /v0, which is added to it")
+        raise ValueError("must not include /v0, which is appended")
     return value
 
 
@@ -38,7 +38,7 @@ def issuer_url(value: str) -> str:
     """Return the URL of an identity provider: https, except on this machine."""
     parts = urlsplit(value)
     if parts.scheme != "https" and parts.hostname not in {"localhost", "127.0.0.1"}:
-        raise ValueError("must begin with https://")
+        raise ValueError("must start with https://")
     return value
 
 
@@ -46,7 +46,7 @@ def origin(value: str) -> str:
     """Return an origin as browsers send it; `https://*.example.com` matches subdomains."""
     parts = _split(value)
     if parts.scheme not in {"http", "https"}:
-        raise ValueError(f"{value} must begin with http:// or https://")
+        raise ValueError(f"{value} must start with http:// or https://")
     _require_hostname(parts._replace(netloc=parts.netloc.removeprefix("*.")))
     if parts.path.strip("/") or parts.query or parts.fragment or parts.username:
         raise ValueError(f"{value} must end with the host or its port")
@@ -57,7 +57,7 @@ def allowed_host(value: str) -> str:
     """Return a host for ALLOWED_HOSTS."""
     if not ALLOWED_HOST.fullmatch(value):
         raise ValueError(
-            f"{value} must be a host alone, such as desk.example.com: no https://, no port, no path"
+            f"{value} must be a host only, such as desk.example.com: no https://, port or path"
         )
     return value
 
@@ -67,11 +67,11 @@ def database_url(value: str) -> str:
     try:
         parsed = dj_database_url.parse(value)
     except ValueError:
-        raise ValueError("must be an address such as postgres://user@host:5432/name") from None
+        raise ValueError("must be a URL such as postgres://user@host:5432/name") from None
     if parsed.get("ENGINE") not in ENGINES:
-        raise ValueError("must begin with postgres:// or sqlite://")
+        raise ValueError("must start with postgres:// or sqlite://")
     if not parsed.get("NAME"):
-        raise ValueError("must name a database, such as postgres://user@host:5432/name")
+        raise ValueError("must include a database, such as postgres://user@host:5432/name")
     return value
 
 
@@ -79,34 +79,34 @@ def cache_url(value: str) -> str:
     """Return the URL of a Redis with valid client options."""
     parts = _split(value)
     if parts.scheme not in {"redis", "rediss"}:
-        raise ValueError("must be an address such as redis://host:6379/0")
+        raise ValueError("must be a URL such as redis://host:6379/0")
     _require_hostname(parts)
     if not re.fullmatch(r"(/[0-9]*)?", parts.path):
         raise ValueError("must end in the number of a database, such as redis://host:6379/0")
     if parts.query and not _is_valid_for_redis(value):
-        raise ValueError("must hold no option that the Redis client does not know")
+        raise ValueError("must not contain options unknown to the Redis client")
     return value
 
 
 def _split(value: str) -> SplitResult:
     if any(map(str.isspace, value)):
-        raise ValueError("must hold no blanks")
+        raise ValueError("must not contain spaces")
     try:
         return urlsplit(value)
     except ValueError:
-        raise ValueError("must be an address") from None
+        raise ValueError("must be a URL") from None
 
 
 def _require_hostname(parts: SplitResult) -> None:
     host = parts.hostname or ""
     if not HOST.fullmatch(host) and not _is_ipv6(host):
-        raise ValueError("must name one host")
+        raise ValueError("must contain one host")
     try:
         port = parts.port
     except ValueError:
         port = 0
     if port == 0:
-        raise ValueError("must name a port from 1 to 65535, or none")
+        raise ValueError("must contain a port from 1 to 65535, or none")
 
 
 def _is_ipv6(host: str) -> bool:

@@ -24,7 +24,7 @@ def prepared_database(prepare: Callable[[], None], *, fresh: bool) -> Iterator[N
     with _lock_file().open("w") as file:
         is_ours = locks.lock(file, locks.LOCK_EX | locks.LOCK_NB)
         if fresh and not is_ours:
-            raise CommandError("Another demo runs on this data: stop it before --fresh.")
+            raise CommandError("Another demo is using this data: stop it before --fresh.")
         if is_ours:
             prepare()
         locks.lock(file, locks.LOCK_SH)
@@ -36,14 +36,14 @@ def refuse_other_accounts(*, is_demo: bool) -> None:
     has_accounts = "auth_user" in connection.introspection.table_names()
     if has_accounts and not is_demo and User.objects.exclude(username__in=GROUPS).exists():
         raise CommandError(
-            "DATABASE_URL names a database with accounts that the demo did not make: unset it."
+            "DATABASE_URL names a database with accounts that the demo did not create: unset it."
         )
 
 
 def delete_database() -> None:
     """Delete the database. Raises CommandError unless it is SQLite."""
     if connection.vendor != "sqlite":
-        raise CommandError("--fresh starts over on SQLite alone: name an empty database instead.")
+        raise CommandError("--fresh only works with SQLite: use an empty database instead.")
     connections.close_all()
     for suffix in ("", "-wal", "-shm"):
         Path(f"{_name()}{suffix}").unlink(missing_ok=True)

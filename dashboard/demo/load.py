@@ -58,7 +58,7 @@ def fill(sample: SampleService, *, people: int, progress: ReportProgress) -> Non
     with transaction.atomic(), suppress_call_reports():
         accounts = make_accounts()
         sample.load(people_count=people, progress=progress)
-        progress("what was seen and done in the last weeks")
+        progress("the history of the last weeks")
         ledger_history.save_seen_versions(sample.versions_seen())
         ledger_history.read_first_page()
         ledger_history.backdate_records()

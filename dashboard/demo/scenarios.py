@@ -80,7 +80,7 @@ def _publish(
         yield replace(
             lost,
             checked_at=queued + timedelta(minutes=3),
-            found=f"version {target.version_number} is queued: the request was carried out",
+            found=f"version {target.version_number} is queued: the request was executed",
             outcome=Outcome.ACCEPTED,
         )
     else:
@@ -149,7 +149,7 @@ def _pages_created(rng: Random, now: datetime) -> Iterator[PastOperation]:
 
 
 def _subscriptions_changed(rng: Random, now: datetime) -> Iterator[PastOperation]:
-    """Yield some switches off and on, and a URL that the service refused today."""
+    """Yield some updates of `active`, and a URL that the service rejected today."""
     records = list(SubscriptionRecord.objects.order_by("pk"))
     for number, record in enumerate(records):
         target = Target(subscription_id=record.subscription_id, target_name=record.label)
@@ -243,8 +243,14 @@ _NO_ADDRESS = InvalidRequestError(
 )
 _ERRORS: tuple[APIError, ...] = (
     ConnectError("Couldn't reach the service: service.kestrel.example refused the connection."),
-    ConnectError("Couldn't reach the service: the name service.kestrel.example is not known."),
-    AuthenticationError(**_problem(401, "Unauthorized", "The API key is missing or not known.")),
+    ConnectError("Couldn't reach the service: unknown host service.kestrel.example."),
+    AuthenticationError(
+        **_problem(
+            401,
+            "Unauthorized",
+            "The x-api-key header is missing, or its key is unknown or revoked.",
+        )
+    ),
     RateLimitedError(
         **_problem(429, "Too Many Requests", "Too many requests: wait 20 seconds."),
         retry_after_s=20.0,

@@ -21,19 +21,19 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self.requests = self._counter("requests", "Requests answered", "method", "view", "status")
-        self.request_seconds = self._seconds("request_seconds", "Time to the answer", "view")
+        self.requests = self._counter("requests", "Requests served", "method", "view", "status")
+        self.request_seconds = self._seconds("request_seconds", "Time to the response", "view")
         self.calls = self._counter(
             "service_calls",
-            "Calls of the service, retries included, and those held back",
+            "Calls of the service, including retries, and calls rejected by the circuit breaker",
             "operation",
             "outcome",
         )
         self.call_seconds = self._seconds(
-            "service_call_seconds", "Time to the service's answer", "operation"
+            "service_call_seconds", "Time to the service's response", "operation"
         )
         self.attempts = self._counter(
-            "operations", "Attempts at operations that ended", "kind", "outcome"
+            "operations", "Finished attempts of operations", "kind", "outcome"
         )
 
     def _counter(self, name: str, message: str, *labels: str) -> Counter:

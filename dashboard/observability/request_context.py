@@ -162,7 +162,7 @@ def tolerate_write_errors() -> Iterator[None]:
         notes = current_notes()
         if notes is None:
             raise
-        _logger.exception("What was read could not be recorded")
+        _logger.exception("The response could not be recorded")
         notes.is_unrecorded = True
 
 

@@ -25,7 +25,7 @@ def database_file_is_private(**kwargs: Any) -> list[checks.CheckMessage]:
     if not (is_readable and is_reachable):
         return []
     message = (
-        f"Every account of this machine may read {path}: run `chmod o-rwx` on it and its folder."
+        f"Every account on this machine can read {path}: run `chmod o-rwx` on it and its folder."
     )
     return [checks.Warning(message, id="pressroom.W001")]
 
@@ -41,7 +41,7 @@ def _database_errors() -> list[str]:
         pending = pending_migrations()
     except Error as error:
         # Drivers write several lines.
-        return [f"DATABASE_URL: the database does not answer ({' '.join(str(error).split())})."]
+        return [f"DATABASE_URL: the database does not respond ({' '.join(str(error).split())})."]
     if pending:
         return [f"Migrations are not applied ({pending}): run `manage.py migrate` first."]
     return []
@@ -56,14 +56,14 @@ def deployment_warnings() -> list[str]:
 def environment_warnings() -> list[str]:
     """Return likely mistakes in the environment, each in one sentence."""
     found = [
-        f"{name} is no variable of Pressroom and does nothing: {ours} was probably meant."
+        f"{name} is not a Pressroom variable and has no effect. Did you mean {ours}?"
         for name, ours in misspelt_variables().items()
     ]
     if "*" in settings.ALLOWED_HOSTS:
-        found.append("ALLOWED_HOSTS: * lets a request name any host: name the dashboard's own.")
+        found.append("ALLOWED_HOSTS: * allows any host: list the dashboard's own.")
     if not cache_is_working():
         found.append(
             "CACHE_URL: the cache does not respond; pages are slower until it does, and "
-            "/health/ready answers 503."
+            "/health/ready returns 503."
         )
     return found

@@ -66,7 +66,7 @@ class TimedSocket(socket.socket):
         except TimeoutError:
             if time.monotonic() < self.deadline:
                 raise
-            raise ConnectionResetError(errno.ECONNRESET, "The request came too slowly") from None
+            raise ConnectionResetError(errno.ECONNRESET, "The request arrived too slowly") from None
         finally:
             self.settimeout(before)
         self.deadline += len(data) / LEAST_BYTES_PER_S

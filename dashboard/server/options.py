@@ -31,7 +31,7 @@ def host(text: str) -> str:
     if _is_ipv6(bare):
         return f"[{bare}]"
     if not NAME.fullmatch(text):
-        raise ArgumentTypeError(f"{text!r} must be a name or an address, without a port")
+        raise ArgumentTypeError(f"{text!r} must be a host name or IP address, without a port")
     return text
 
 

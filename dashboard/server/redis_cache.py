@@ -87,4 +87,4 @@ def _log(error: Exception) -> None:
     now = time.monotonic()
     if now - _last_logged >= LOG_INTERVAL_S:
         _last_logged = now
-        _logger.warning("The cache does not answer: %s", error)
+        _logger.warning("The cache does not respond: %s", error)

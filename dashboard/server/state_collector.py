@@ -26,11 +26,11 @@ class StateCollector(Collector):
         yield _held_back_gauge()
         health = health_now()
         if health.is_answering is not None:
-            message = "Whether the last call of the service was answered"
+            message = "Whether the last call of the service got a response"
             yield GaugeMetricFamily(
                 "pressroom_service_answering", message, value=health.is_answering
             )
-            message = "Whether the service refused our key in the last call"
+            message = "Whether the service rejected our key in the last call"
             yield GaugeMetricFamily(
                 "pressroom_service_key_refused", message, value=health.is_key_refused
             )
@@ -46,7 +46,7 @@ def _open_operations_gauge() -> GaugeMetricFamily:
 
 
 def _held_back_gauge() -> GaugeMetricFamily:
-    message = "Whether an operation is left alone, as nobody answered"
+    message = "Whether the circuit of an operation is open, after calls without a response"
     gauge = GaugeMetricFamily("pressroom_service_held_back", message, labels=["operation"])
     broken = open_circuits()
     for operation in READS:

@@ -85,7 +85,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     if not token:
         raise Http404
     if not constant_time_compare(request.headers.get("Authorization", ""), f"Bearer {token}"):
-        message = "Send the header Authorization: Bearer, with METRICS_TOKEN.\n"
+        message = "Send METRICS_TOKEN in the header Authorization: Bearer.\n"
         refused = HttpResponse(message, status=401, content_type="text/plain")
         refused.headers["WWW-Authenticate"] = "Bearer"
         return refused

@@ -112,27 +112,31 @@ def test_a_wrong_value_is_told_in_one_sentence(variables: dict[str, str], named:
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("CACHE_URL", "redis://127.0.0.1:abc/0", "must name a port from 1 to 65535, or none"),
-        ("CACHE_URL", "redis://127.0.0.1:99999/0", "must name a port from 1 to 65535, or none"),
-        ("CACHE_URL", "redis://127.0.0.1:0/0", "must name a port from 1 to 65535, or none"),
-        ("CACHE_URL", "redis://a,b", "must name one host"),
-        ("CACHE_URL", "redis://[::1/0", "must be an address"),
-        ("CACHE_URL", "redis://h/9?foo=1", "must hold no option that the Redis client"),
-        ("CACHE_URL", "redis://h/9?socket_timeout=x", "must hold no option that the Redis client"),
+        ("CACHE_URL", "redis://127.0.0.1:abc/0", "must contain a port from 1 to 65535, or none"),
+        ("CACHE_URL", "redis://127.0.0.1:99999/0", "must contain a port from 1 to 65535, or none"),
+        ("CACHE_URL", "redis://127.0.0.1:0/0", "must contain a port from 1 to 65535, or none"),
+        ("CACHE_URL", "redis://a,b", "must contain one host"),
+        ("CACHE_URL", "redis://[::1/0", "must be a URL"),
+        ("CACHE_URL", "redis://h/9?foo=1", "must not contain options unknown to the Redis client"),
+        (
+            "CACHE_URL",
+            "redis://h/9?socket_timeout=x",
+            "must not contain options unknown to the Redis client",
+        ),
         ("CACHE_URL", "redis://127.0.0.1:6379/x", "must end in the number of a database"),
         ("CACHE_URL", "redis://127.0.0.1:6379/1/2", "must end in the number of a database"),
-        ("SERVICE_URL", "http://host:abc", "must name a port from 1 to 65535, or none"),
-        ("SERVICE_URL", "http://host:99999", "must name a port from 1 to 65535, or none"),
-        ("SERVICE_URL", "http://x y", "must hold no blanks"),
-        ("SERVICE_URL", "http://a..b", "must name one host"),
-        ("SERVICE_URL", "https://api.example/v0", "must end before /v0, which is added to it"),
-        ("SERVICE_URL", "https://api.example/base/v0/", "must end before /v0"),
-        ("ALLOWED_HOSTS", "https://127.0.0.1", "https://127.0.0.1 must be a host alone"),
-        ("ALLOWED_HOSTS", "x.example.com:8000", "x.example.com:8000 must be a host alone"),
-        ("ALLOWED_HOSTS", "a.example, *.b.example", "*.b.example must be a host alone"),
-        ("CSRF_TRUSTED_ORIGINS", "https://", "must name one host"),
+        ("SERVICE_URL", "http://host:abc", "must contain a port from 1 to 65535, or none"),
+        ("SERVICE_URL", "http://host:99999", "must contain a port from 1 to 65535, or none"),
+        ("SERVICE_URL", "http://x y", "must not contain spaces"),
+        ("SERVICE_URL", "http://a..b", "must contain one host"),
+        ("SERVICE_URL", "https://api.example/v0", "must not include /v0, which is appended"),
+        ("SERVICE_URL", "https://api.example/base/v0/", "must not include /v0"),
+        ("ALLOWED_HOSTS", "https://127.0.0.1", "https://127.0.0.1 must be a host only"),
+        ("ALLOWED_HOSTS", "x.example.com:8000", "x.example.com:8000 must be a host only"),
+        ("ALLOWED_HOSTS", "a.example, *.b.example", "*.b.example must be a host only"),
+        ("CSRF_TRUSTED_ORIGINS", "https://", "must contain one host"),
         ("CSRF_TRUSTED_ORIGINS", "https://a.example/x", "must end with the host or its port"),
-        ("REQUEST_ID_HEADER", "X Request", "must be the name of a header"),
+        ("REQUEST_ID_HEADER", "X Request", "must be a header name"),
         ("METRICS_TOKEN", "short", "must be 16 or more letters"),
     ],
 )
@@ -245,10 +249,10 @@ print(Client().get("/health/live").status_code)
     [
         ({}, "200"),
         (COLLECTOR | {"OTEL_SDK_DISABLED": "true"}, "200"),
-        (COLLECTOR, "what makes traces is not installed: run uv sync --extra telemetry."),
+        (COLLECTOR, "tracing is not installed: run uv sync --extra telemetry."),
         (
             {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "https://collector.example/v1/traces"},
-            "what makes traces is not installed: run uv sync --extra telemetry.",
+            "tracing is not installed: run uv sync --extra telemetry.",
         ),
     ],
 )
@@ -304,4 +308,4 @@ def test_a_database_that_all_may_read_is_warned_of(
     database.touch()
     database.chmod(mode)
     run = start(**GOOD | {"DATABASE_URL": f"sqlite:///{database}"})
-    assert (f"Every account of this machine may read {database}" in run.stderr) == is_warned_of
+    assert (f"Every account on this machine can read {database}" in run.stderr) == is_warned_of

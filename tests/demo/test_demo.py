@@ -158,7 +158,7 @@ def _assert_that_all_requests_share_a_cache(running: Running, browser: httpx.Cli
 
 def _assert_that_others_are_told_off(folder: Path, running: Running) -> None:
     port = running.url.rsplit(":", 1)[1]
-    assert f"Port {port} can't be used" in refusal(folder, "--port", port)
+    assert f"Port {port} is unavailable" in refusal(folder, "--port", port)
     assert "Another demo runs" in refusal(folder, "--port", str(free_port()), "--fresh")
 
 

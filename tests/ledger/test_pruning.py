@@ -112,11 +112,11 @@ def test_a_dry_run_says_what_would_go_and_removes_nothing(
     operation(paula, OperationKind.CREATE_PAGE, Outcome.ACCEPTED, "k")
     call_command("prune", "--older-than", "90", "--dry-run")
     said = capsys.readouterr().out
-    assert said.startswith("Would go")
+    assert said.startswith("Would delete")
     assert "attempts: 1; " in said
     assert prunable(timezone.now()) == Prunable(1, 0)
     call_command("prune", "--older-than", "90")
-    assert capsys.readouterr().out.startswith("Gone")
+    assert capsys.readouterr().out.startswith("Deleted")
     assert Operation.objects.count() == 0
 
 

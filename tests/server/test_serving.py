@@ -47,7 +47,7 @@ def test_a_database_that_does_not_answer_stops_the_start_in_one_sentence(address
         check=False,
     )
     assert run.returncode == 1
-    assert run.stderr.startswith("CommandError: DATABASE_URL: the database does not answer (")
+    assert run.stderr.startswith("CommandError: DATABASE_URL: the database does not respond (")
     assert len(run.stderr.splitlines()) == 1
 
 
@@ -60,9 +60,9 @@ def test_a_setting_that_is_unwise_is_named_in_one_sentence(settings: Any) -> Non
 @pytest.mark.parametrize(
     ("environ", "said"),
     [
-        ({"ALLOWED_HOSTS": "*"}, "ALLOWED_HOSTS: * lets a request name any host"),
+        ({"ALLOWED_HOSTS": "*"}, "ALLOWED_HOSTS: * allows any host"),
         ({"CACHE_URL": "redis://127.0.0.1:9/0"}, "CACHE_URL: the cache does not respond"),
-        ({"SECURE_COOKIE": "false"}, "SECURE_COOKIE is no variable of Pressroom and does nothing"),
+        ({"SECURE_COOKIE": "false"}, "SECURE_COOKIE is not a Pressroom variable and has no effect"),
     ],
 )
 def test_a_likely_mistake_in_the_environment_is_told_at_the_start(
@@ -229,7 +229,7 @@ def test_the_server_answers_and_ends_when_told(tmp_path: Path) -> None:
         # With nothing to finish it waits for nothing; else for up to 80 s.
         code = server.wait(timeout=40)
 
-    assert said == f"Pressroom answers on http://127.0.0.1:{port}/ until Ctrl+C.\n"
+    assert said == f"Pressroom is running on http://127.0.0.1:{port}/. Press Ctrl+C to stop.\n"
     assert alive.status_code == 200
     assert misled.status_code == 404
     assert code == 0

@@ -24,12 +24,12 @@ HOST = "127.0.0.1"
 PROCESSES, THREADS = 1, 16
 """One process, whose threads share a cache; several would need a Redis."""
 READY = """
-Pressroom answers on {address}
+Pressroom is running on {address}
 
-  Log in as    {accounts}   (the password is the name)
+  Sign in as   {accounts}   (the password is the name)
   Call its API curl -H 'x-api-key: {key}' {address}v0/pages
-               This key holds until the next start.
-  Start over   with --fresh; until then the data is kept.
+               This key is valid until the next start.
+  Start over   with --fresh; otherwise the data stays.
   Stop         with Ctrl+C.
 """
 
@@ -37,13 +37,15 @@ Pressroom answers on {address}
 class Command(BaseCommand):
     """Prepare a database with sample data and accounts, and serve it on localhost."""
 
-    help = "Make sample data and accounts, and serve Pressroom on 127.0.0.1."
+    help = "Create sample data and accounts, and serve Pressroom on 127.0.0.1."
     requires_migrations_checks = False
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the port, the size of the sample and --fresh."""
         parser.add_argument("--port", type=port, default=8000)
-        parser.add_argument("--people", type=count, default=5_000, help="how many people to make")
+        parser.add_argument(
+            "--people", type=count, default=5_000, help="number of people to create"
+        )
         parser.add_argument("--fresh", action="store_true", help="start over with new data")
 
     def handle(self, *, port: int, people: int, fresh: bool, **options: Any) -> None:
@@ -58,7 +60,7 @@ class Command(BaseCommand):
                 ready = READY.format(address=address, accounts=", ".join(GROUPS), key=key)
                 serve(HOST, port, PROCESSES, THREADS, on_ready=lambda: self._write(ready))
         except KeyboardInterrupt:
-            raise CommandError("Stopped before it was ready; nothing half-made is kept.") from None
+            raise CommandError("Stopped before it was ready; nothing was saved.") from None
 
     def _write(self, text: str) -> None:
         """Write without buffering, also to a pipe or file."""
@@ -71,7 +73,7 @@ def _prepare(sample: SampleService, people: int, *, fresh: bool) -> None:
         task = bar.add_task("Preparing the database", total=None)
 
         def report(text: str, done: int = 0, total: int = 0) -> None:
-            bar.update(task, description=f"Making {text}", completed=done, total=total or None)
+            bar.update(task, description=f"Creating {text}", completed=done, total=total or None)
 
         # Compressing takes as long as creating the data, and uses the other core.
         collected = aside.submit(collect_static)
@@ -95,7 +97,7 @@ def _bar() -> Progress:
 
 def _require_embedded_api() -> None:
     if not settings.EMBEDDED_API:
-        raise CommandError("SERVICE_URL is set, and the demo brings its own service: unset it.")
+        raise CommandError("SERVICE_URL is set, but the demo has its own service: unset it.")
 
 
 def _require_free_port(port: int) -> None:
@@ -104,5 +106,5 @@ def _require_free_port(port: int) -> None:
         try:
             probe.bind((HOST, port))
         except OSError:
-            message = f"Port {port} can't be used: choose another with --port, or free it."
+            message = f"Port {port} is unavailable: choose another with --port, or free it."
             raise CommandError(message) from None

@@ -14,9 +14,9 @@ class Command(BaseCommand):
     their keys would repeat, and the service would take a new publish for one already done.
     """
 
-    help = "After a restore: let the keys of operations that the backup does not know not repeat."
+    help = "After a restore: make sure that operation keys used after the backup are not reused."
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Renew the keys. Running it again does no harm."""
         renew_operation_keys()
-        self.stdout.write("The keys of operations to come differ from all before.")
+        self.stdout.write("New operation keys will differ from all earlier ones.")

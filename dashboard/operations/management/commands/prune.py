@@ -20,7 +20,7 @@ LONGEST_DAYS = 36_500
 class Command(BaseCommand):
     """Delete settled operations. Open ones stay, and so do records of objects."""
 
-    help = "Let operations go that were settled long ago. What was seen of the service stays."
+    help = "Delete operations completed long ago. Records of pages and audiences stay."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the age and the dry run."""
@@ -29,9 +29,9 @@ class Command(BaseCommand):
             type=_days,
             required=True,
             metavar="DAYS",
-            help=f"how long ago they were settled, {SHORTEST_DAYS} to {LONGEST_DAYS}",
+            help=f"minimum age in days, {SHORTEST_DAYS} to {LONGEST_DAYS}",
         )
-        parser.add_argument("--dry-run", action="store_true", help="say what would go")
+        parser.add_argument("--dry-run", action="store_true", help="report what would be deleted")
 
     def handle(self, *, older_than: int, dry_run: bool, **options: Any) -> None:
         """Prune, or count what would be deleted."""
@@ -40,11 +40,11 @@ class Command(BaseCommand):
             expire_stale_attempts()
             delete_old_deliveries()
         found = prunable(before) if dry_run else prune(before)
-        verb = "Would go" if dry_run else "Gone"
+        verb = "Would delete" if dry_run else "Deleted"
         self.stdout.write(
-            f"{verb}, of what was settled before {before:%Y-%m-%d %H:%M} UTC: "
-            f"operations with all their attempts: {found.operations}; "
-            f"answers to publishes, which stay on record: {found.response_bodies}."
+            f"{verb}, from before {before:%Y-%m-%d %H:%M} UTC: "
+            f"operations with their attempts: {found.operations}; "
+            f"response bodies of publishes that stay on record: {found.response_bodies}."
         )
 
 

@@ -24,6 +24,6 @@ class Command(migrate.Command):
                 raise
             message = " ".join(str(error).split())
             raise CommandError(
-                f"DATABASE_URL: the database can't be reached or written ({message}). What was not "
-                "migrated yet is as it was: put that right and run migrate again."
+                f"DATABASE_URL: the database can't be reached or written ({message}). Pending "
+                "migrations were not applied: fix this and run migrate again."
             ) from error

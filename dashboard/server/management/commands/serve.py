@@ -45,7 +45,9 @@ class Command(BaseCommand):
             )
 
         def announce() -> None:
-            self.stdout.write(f"Pressroom answers on http://{host}:{port}/ until Ctrl+C.")
+            self.stdout.write(
+                f"Pressroom is running on http://{host}:{port}/. Press Ctrl+C to stop."
+            )
             # In a pipe or a file, the line would stay in the buffer for as long as the server runs.
             self.stdout.flush()
 
