@@ -220,7 +220,7 @@ _CANCELLED = ConflictError(
     **_problem(
         409,
         "Conflict",
-        "This version was cancelled, and a cancelled version can't be published.",
+        "This version was canceled, so it can't be published.",
     )
 )
 _NO_CONTEXT = InvalidRequestError(
@@ -236,9 +236,7 @@ _NO_ADDRESS = InvalidRequestError(
         422,
         "Unprocessable Entity",
         "The request was not accepted.",
-        errors=[
-            {"path": "url", "message": "must be an absolute http or https address with a host"}
-        ],
+        errors=[{"path": "url", "message": "must be an absolute http or https URL with a host"}],
     )
 )
 _ERRORS: tuple[APIError, ...] = (

@@ -41,7 +41,7 @@ class ApiKeyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not so at run 
             super().save_model(request, obj, form, change)
             return
         key = keys.issue(obj)
-        messages.warning(request, f"Copy the key now, it is not shown again: {key}")
+        messages.warning(request, f"Copy the key now. It won't be shown again: {key}")
 
     def has_delete_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
         """Refuse deletion: a revoked key records who had access, and until when."""

@@ -12,20 +12,20 @@ from dashboard.embedded_api.routers import audiences, pages, people, webhooks
 
 DESCRIPTION = f"""\
 Pages, audiences and their versions, the conversations in which audiences were written, people,
-and webhook subscriptions. Where the interface specification is silent, this service chose:
+and webhook subscriptions. What the interface specification leaves open, this service decides:
 
-- Dates are `accountlog_` and a UUIDv7 of the moment: they sort by time, and carry it.
-- Refusals are `application/problem+json` (RFC 9457): 400 malformed JSON or cursor, 401 missing,
-  unknown or revoked key, 404 no such thing or another tenant's, 405, 409 conflict, 411 a body
-  without its length, 413 a body over 1 MiB, 415, and 422 with `errors: [{{path, message}}]`.
-  Unknown fields of a body, fields given twice and NUL characters are 422, so nothing that is sent
-  is lost silently. So are numbers of more than 308 digits before the point, and more than 20
-  levels of nesting.
-- Lists come newest first by `createdAt`, then by id; people by name, then by id. Cursors are
-  opaque and name the last item seen, so what is added or removed meanwhile shifts nothing.
-- A key belongs to one tenant, and may call {settings.EMBEDDED_API_CALLS_PER_MINUTE:,} times in a
-  minute of the clock. A further call is 429, with the seconds to wait in `Retry-After`.
-- An id in a path is percent-encoded and may hold any character but NUL.
+- Dates are `accountlog_` and a UUIDv7 of the time: they sort by time and contain it.
+- Errors are `application/problem+json` (RFC 9457): 400 for malformed JSON or cursors, 401 for a
+  missing, unknown or revoked key, 404 for an object that does not exist or belongs to another
+  tenant, 405, 409 for a conflict, 411 for a body without its length, 413 for a body over 1 MiB,
+  415, and 422 with `errors: [{{path, message}}]`. Unknown or repeated fields of a body and NUL
+  characters return 422, so no input is lost silently. So do numbers of more than 308 digits before
+  the point, and more than 20 levels of nesting.
+- Lists are sorted newest first by `createdAt`, then by ID; people by name, then by ID. Cursors are
+  opaque and identify the last item, so items added or removed meanwhile shift nothing.
+- A key belongs to one tenant and allows {settings.EMBEDDED_API_CALLS_PER_MINUTE:,} calls per
+  calendar minute. Further calls return 429, with the seconds to wait in `Retry-After`.
+- An ID in a path is percent-encoded and may contain any character except NUL.
 """
 
 api = NinjaAPI(

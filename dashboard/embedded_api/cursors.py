@@ -50,7 +50,7 @@ class Order:
         try:
             return self._signer.unsign_object(cursor)
         except BadSignature:
-            detail = "The cursor is none that a list of this kind gave."
+            detail = "The cursor is invalid for this list."
             raise ProblemError(HTTPStatus.BAD_REQUEST, detail) from None
 
     @property

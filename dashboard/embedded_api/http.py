@@ -56,7 +56,7 @@ def service_endpoint(view: View) -> View:
     @wraps(view)
     def endpoint(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if wait_s := _retry_after_s(request):
-            detail = f"Too many calls with this key: wait {wait_s} s."
+            detail = f"Too many requests with this key: wait {wait_s} s."
             headers = {"Retry-After": str(wait_s), "Cache-Control": "no-store"}
             return ProblemError(HTTPStatus.TOO_MANY_REQUESTS, detail, headers=headers).to_response()
         # Django ignores a body of unknown length, so its content would be lost silently.
@@ -75,7 +75,7 @@ def service_endpoint(view: View) -> View:
 @service_endpoint
 def not_found_view(request: HttpRequest) -> HttpResponse:
     """Respond to every other path under /v0/."""
-    return not_found("The service has no such path.").to_response()
+    return not_found("Unknown path.").to_response()
 
 
 def _retry_after_s(request: HttpRequest) -> int:
@@ -103,6 +103,6 @@ def error_responses(*statuses: int) -> dict[str, Any]:
 
 def _method_not_allowed(response: HttpResponse) -> HttpResponse:
     allowed = ", ".join(sorted(response.headers["Allow"].split(", ")))
-    detail = f"This path answers to {allowed}."
+    detail = f"Allowed methods: {allowed}."
     headers = {"Allow": allowed}
     return ProblemError(HTTPStatus.METHOD_NOT_ALLOWED, detail, headers=headers).to_response()

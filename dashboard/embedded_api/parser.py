@@ -33,7 +33,7 @@ class JsonParser(Parser):
     def parse_body(self, request: HttpRequest) -> Any:
         """Return the JSON value. Raises ProblemError: 413, 415, 400 or 422."""
         if (size := len(request.body)) > MAX_BODY_BYTES:
-            detail = f"The body has {size:,} bytes; at most {MAX_BODY_BYTES:,} are read."
+            detail = f"The body has {size:,} bytes; the limit is {MAX_BODY_BYTES:,}."
             raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
         if request.content_type != "application/json":
             detail = "Send the body as Content-Type: application/json."

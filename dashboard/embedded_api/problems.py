@@ -18,20 +18,20 @@ from pydantic import BaseModel
 PROBLEM_TYPE = "application/problem+json"
 MAX_ERRORS = 100
 """Fields named in one response: a body of 1 MiB may have a hundred thousand wrong ones."""
-HOLDS_NUL = "must not hold a NUL character"
-_MESSAGES = {"missing": "is required", "extra_forbidden": "is no field of this request"}
+HOLDS_NUL = "must not contain a NUL character"
+_MESSAGES = {"missing": "is required", "extra_forbidden": "is not a field of this request"}
 logger = logging.getLogger(__name__)
 
 
 class FieldError(BaseModel):
-    """One field that was not accepted, by its path in the request: `actions.0.url`."""
+    """One invalid field, by its path in the request: `actions.0.url`."""
 
     path: str
     message: str
 
 
 class Problem(BaseModel):
-    """The body of every answer that is not a success."""
+    """The body of every error response."""
 
     type: str = "about:blank"
     title: str
@@ -83,7 +83,7 @@ def invalid_fields_problem(errors: Iterable[FieldError]) -> ProblemError:
     errors = list(islice(errors, MAX_ERRORS))
     named = ", ".join(dict.fromkeys(error.path or "the body" for error in errors))
     status = HTTPStatus.UNPROCESSABLE_ENTITY
-    return ProblemError(status, f"Not accepted: {named[:500]}.", errors=errors)
+    return ProblemError(status, f"Invalid: {named[:500]}.", errors=errors)
 
 
 def add_exception_handlers(api: NinjaAPI) -> None:
@@ -93,11 +93,9 @@ def add_exception_handlers(api: NinjaAPI) -> None:
         "The x-api-key header is missing, or its key is unknown or revoked.",
         headers={"WWW-Authenticate": "ApiKey"},
     )
-    too_large = ProblemError(
-        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The body is too large to be read."
-    )
+    too_large = ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The body is too large.")
     incomplete = ProblemError(
-        HTTPStatus.REQUEST_TIMEOUT, "The body came too slowly, or its connection broke."
+        HTTPStatus.REQUEST_TIMEOUT, "The body arrived too slowly, or the connection was lost."
     )
     api.add_exception_handler(AuthenticationError, lambda *_: unauthorized.to_response())
     api.add_exception_handler(RequestDataTooBig, lambda *_: too_large.to_response())
@@ -134,5 +132,5 @@ def _parsing_failed(request: HttpRequest, error: Any) -> HttpResponse:
 
 def _internal_error(request: HttpRequest, error: Any) -> HttpResponse:
     logger.error("%s %r failed", request.method, request.path, exc_info=error)
-    detail = "The service failed; the failure is in its log."
+    detail = "Internal error. It was logged."
     return ProblemError(HTTPStatus.INTERNAL_SERVER_ERROR, detail).to_response()

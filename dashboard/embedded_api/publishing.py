@@ -37,11 +37,11 @@ def publish_version(
     # One publish at a time per page: SQLite has one writer, other databases lock the row.
     pages = Page.objects.select_for_update().filter(tenant_id=tenant_id, id=page_id)
     if not (page := pages.first()):
-        raise not_found("There is no such page.")
+        raise not_found("Page not found.")
     of_audience = Version.objects.filter(audience_id=audience_id, audience__page=page)
     versions = {version.id: version for version in of_audience}
     if version_id not in versions:
-        raise not_found("This page has no such version of such an audience.")
+        raise not_found("Version not found.")
     if _is_first_use(operation_key, versions[version_id]):
         _apply(page, versions, version_id)
     return versions[version_id]
@@ -54,7 +54,7 @@ def _is_first_use(operation_key: str | None, version: Version) -> bool:
         tenant_id=version.tenant_id, key=operation_key, defaults={"version": version}
     )
     if known.version_id != version.id:
-        detail = "This operationKey was used to publish another version."
+        detail = "This operationKey was already used to publish another version."
         raise ProblemError(HTTPStatus.CONFLICT, detail)
     return is_new
 
@@ -65,7 +65,7 @@ def _apply(page: Page, versions: dict[str, Version], version_id: str) -> None:
     try:
         changes = lifecycle.publish(dates, version_id, now=now, delays=configured_delays())
     except lifecycle.CancelledVersionError:
-        detail = "This version was cancelled, and a cancelled version can't be published."
+        detail = "This version was canceled, so it can't be published."
         raise ProblemError(HTTPStatus.CONFLICT, detail) from None
     for key, changed in changes.items():
         for name, mark in asdict(changed).items():

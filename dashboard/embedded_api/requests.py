@@ -28,13 +28,13 @@ def _http_url(text: str) -> str:
     except ValueError:
         is_valid = False
     if not is_valid:
-        raise ValueError("must be an absolute http or https address with a host")
+        raise ValueError("must be an absolute http or https URL with a host")
     return text
 
 
 def _no_duplicates(events: list[webhooks.EventName]) -> list[webhooks.EventName]:
     if len(set(events)) < len(events):
-        raise ValueError("must not name an event twice")
+        raise ValueError("must not contain duplicate events")
     return events
 
 
@@ -49,14 +49,14 @@ Events = Annotated[
     Field(json_schema_extra={"uniqueItems": True}),
 ]
 Cursor = Annotated[
-    str, Query(description="`nextCursor` of the part before; absent or empty for the first part.")
+    str, Query(description="The `nextCursor` of the previous page; omit it for the first page.")
 ]
 Limit = Annotated[
     float,
     Query(
         ge=1,
         allow_inf_nan=False,
-        description="How many items: 1 or more; above 200 is read as 200, a fraction is dropped.",
+        description="Number of items: 1 or more. Above 200 means 200; fractions are rounded down.",
     ),
 ]
 MAX_WORDS = 100
@@ -65,8 +65,8 @@ SearchText = Annotated[
     str,
     # Alone: ninja ignores it next to another annotation.
     Query(
-        description="Every word of it must be somewhere in the name, email, domain, slug or phone "
-        "number. Case and accents make no difference. Absent or blank matches all. At most "
+        description="Every word must occur in the name, email, domain, slug or phone number. Case "
+        "and accents are ignored. Absent or blank matches everyone. At most "
         f"{MAX_WORDS} words."
     ),
 ]

@@ -156,11 +156,11 @@ def test_a_subscription_is_read_by_an_empty_patch_and_changed_by_another(
 
 
 def test_refusals_arrive_as_the_errors_that_say_what_to_do(client: PublishingClient) -> None:
-    with pytest.raises(NotFoundError, match="There is no such page"):
+    with pytest.raises(NotFoundError, match="Page not found"):
         client.pages.get("nothing")
     cancelled = make_version(cancelled_at=ago(hours=1))
     page_id, audience_id = cancelled.audience.page_id, cancelled.audience_id
-    with pytest.raises(ConflictError, match="cancelled"):
+    with pytest.raises(ConflictError, match="canceled"):
         client.audiences.publish(page_id, audience_id, cancelled.id)
     with pytest.raises(InvalidRequestError) as refusal:
         client.webhook_subscriptions.update(make_subscription().id, SubscriptionPatch(url="x"))

@@ -64,7 +64,7 @@ def test_every_parameter_of_a_query_is_described(document: dict[str, object]) ->
         for parameter in operation["parameters"]
         if parameter["in"] == "query"
     }
-    assert "Absent or blank matches all" in found["/v0/persons/search", "query"]
+    assert "Absent or blank matches everyone" in found["/v0/persons/search", "query"]
     assert all(found.values())
 
 
@@ -83,9 +83,9 @@ def test_the_page_shows_each_operation_without_scripts_or_other_hosts() -> None:
 @pytest.mark.parametrize(
         "choice",
     [
-        "RFC 9457", "Keys are kept for good", "above 200", "Every word of it",
-        "Case and accents make no difference",
-        "6,000 times in a minute", "429, with the seconds to wait", "308 digits",
+        "RFC 9457", "Keys are stored permanently", "above 200", "Every word must occur in",
+        "Case and accents are ignored",
+        "6,000 calls per calendar minute", "429, with the seconds to wait", "308 digits",
     ],
 )  # fmt: skip
 def test_choices_where_the_spec_is_silent_are_stated(choice: str) -> None:

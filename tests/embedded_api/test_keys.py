@@ -71,7 +71,7 @@ def test_a_revoked_key_is_refused_from_the_next_request_on() -> None:
     key, other = (issue_by_command("--name", name) for name in ("One", "Two"))
     issue_by_command("--revoke", key[:12])
     assert (status_with(key), status_with(other)) == (401, 200)
-    with pytest.raises(CommandError, match="No key in use begins with"):
+    with pytest.raises(CommandError, match="No active key starts with"):
         issue_by_command("--revoke", key[:12])
 
 
@@ -87,7 +87,7 @@ def test_a_revocation_of_too_few_characters_takes_no_key_away() -> None:
 def test_a_revocation_by_the_whole_key_takes_that_key_alone_away() -> None:
     key = issue_by_command("--name", "One")
     for other in (key[:-1], key[:-1] + "?", key + "x", key[:13]):
-        with pytest.raises(CommandError, match="is no key in use"):
+        with pytest.raises(CommandError, match="is not an active key"):
             issue_by_command("--revoke", other)
     assert status_with(key) == 200
     assert issue_by_command("--revoke", key) == f"Revoked {key[:12]}."
@@ -159,7 +159,7 @@ def test_a_key_made_in_the_admin_is_shown_once(admin: Client) -> None:
     url = reverse("admin:embedded_api_apikey_add")
     body = {"name": "CRM", "tenant": keys.default_tenant().pk}
     page = admin.post(url, body, follow=True).content.decode()
-    key = page.partition("it is not shown again: ")[2].split("<")[0].strip()
+    key = page.partition("It won&#x27;t be shown again: ")[2].split("<")[0].strip()
     assert status_with(key) == 200
     row = ApiKey.objects.get()
     listed = reverse("admin:embedded_api_apikey_changelist")

@@ -235,7 +235,7 @@ def test_a_query_has_a_hundred_words_at_most(service: Client) -> None:
     hundred = service.get("/v0/persons/search", {"query": " ".join(words[1:])})
     assert (hundred.status_code, hundred.json()["totalCount"]) == (200, 1)
     more = service.get("/v0/persons/search", {"query": " ".join(words)})
-    message = "It has more than 100 words."
+    message = "must have at most 100 words"
     assert (more.status_code, more.json()["errors"]) == (
         422,
         [{"path": "query", "message": message}],

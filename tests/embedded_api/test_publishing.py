@@ -122,7 +122,7 @@ def test_a_newer_wish_cancels_what_is_queued(service: Client) -> None:
     assert cancelled["cancelledAt"] is not None
     refused = publish(service, first)
     assert refused.status_code == 409
-    assert "cancelled" in refused.json()["detail"]
+    assert "canceled" in refused.json()["detail"]
 
 
 def test_a_page_follows_the_wish_that_was_not_cancelled(service: Client) -> None:

@@ -100,7 +100,7 @@ def test_each_field_that_is_wrong_is_named_in_words_for_a_person(service: Client
     answer = service.post("/v0/pages", {"actions": [{"x": 1}], "name": ""}, content_type=JSON)
     errors = {error.path: error.message for error in problem_of(answer, 422).errors or []}
     assert errors["actions.0.url"] == "is required"
-    assert errors["actions.0.x"] == "is no field of this request"
+    assert errors["actions.0.x"] == "is not a field of this request"
     assert "brandId" in errors
 
 

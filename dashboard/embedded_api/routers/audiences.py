@@ -44,15 +44,15 @@ router = Router(tags=["Audiences"], by_alias=True)
     openapi_extra=error_responses(404),
 )
 def list_audiences(request: ServiceRequest, page_id: str) -> HttpResponse:
-    """All audiences of a page in one answer, newest first by `createdAt`, then by id.
+    """List all audiences of a page in one response, newest first by `createdAt`, then by ID.
 
-    At most 1,000: with more, `hasMore` is true and `totalCount` still exact. `latestVersion` has
-    the highest number; `publishedVersion` is the one that is live. `effectiveName` is the custom
-    name, or else the computed one; `effectiveMetadata` is the page's, overlaid by the override.
-    Fields without a value are absent.
+    At most 1,000: with more, `hasMore` is true and `totalCount` is still exact. `latestVersion` has
+    the highest number; `publishedVersion` is the live one. `effectiveName` is the custom name, or
+    else the computed one; `effectiveMetadata` is the page's with the override applied. Fields
+    without a value are absent.
     """
     if not (page := _PAGE.first(request.auth, page_id)):
-        raise not_found("There is no such page.")
+        raise not_found("Page not found.")
     audiences = _AUDIENCES.rows(page_id)
     count = len(audiences)
     if count > MAX_AUDIENCES:
@@ -76,18 +76,18 @@ def publish(
     version_id: str,
     publication: Publication | None = None,
 ) -> HttpResponse:
-    """Publish any version but a cancelled one, which is a 409.
+    """Publish any version except a cancelled one, which returns 409.
 
     It becomes `queued` (`queuedAt`), then `processing` (`queueDurationMs`), then `published`
     (`publishedAt`) as time passes. At that moment the version live until then becomes `archived`
     with `obsoleteAt` and `archivedAt`, and a draft page becomes `published`. Another queued
     version of the audience becomes `cancelled`; one that is processing goes live first. An
-    archived version may be published again: its earlier dates give way to new ones. Publishing
-    what is queued, processing or live changes nothing and returns it.
+    archived version may be published again: new dates replace its earlier ones. Publishing a
+    queued, processing or live version changes nothing and returns it.
 
-    The first use of an `operationKey` is carried out. The same key for the same version does
-    nothing again and returns the version as it is now; for another version it is a 409. Keys are
-    kept for good, one that met a refusal is not spent. The body may be left out.
+    The first use of an `operationKey` is executed. Repeating it for the same version changes
+    nothing and returns the version's current state; for another version it returns 409. Keys are
+    stored permanently; a rejected request does not use up its key. The body is optional.
     """
     version = publish_version(
         tenant_id=request.auth,
@@ -107,10 +107,11 @@ def publish(
     openapi_extra=error_responses(404),
 )
 def get_messages(request: ServiceRequest, page_id: str, audience_id: str) -> HttpResponse:
-    """The conversation of an audience; an audience that has none is a 404.
+    """Get the conversation of an audience; 404 if it has none.
 
-    `context` is what is true now of the audience and its page: `currentMetaTitle` and the like
-    are of the effective metadata, keywords joined by a comma. A `timestamp` is in milliseconds.
+    `context` is the current state of the audience and its page: `currentMetaTitle` and the like
+    come from the effective metadata, with keywords joined by commas. A `timestamp` is in
+    milliseconds.
     """
     audience = Audience.objects.filter(tenant_id=request.auth, page_id=page_id, id=audience_id)
     rows = Conversation.objects.select_related("audience__page").filter(audience__in=audience)
@@ -118,9 +119,7 @@ def get_messages(request: ServiceRequest, page_id: str, audience_id: str) -> Htt
     if row := rows.first():
         return json_response(conversation_json(row))
     has_audience = audience.exists()
-    raise not_found(
-        "This audience has no conversation." if has_audience else "There is no such audience."
-    )
+    raise not_found("This audience has no conversation." if has_audience else "Audience not found.")
 
 
 def _list_at(

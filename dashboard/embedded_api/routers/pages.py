@@ -56,7 +56,7 @@ router = Router(tags=["Pages"], by_alias=True)
     openapi_extra=error_responses(400, 422),
 )
 def list_pages(request: ServiceRequest, cursor: Cursor = "", limit: Limit = 50) -> HttpResponse:
-    """Newest first by `createdAt`, then by id. Items carry `pageType` and `status`.
+    """List pages, newest first by `createdAt`, then by ID. Items have `pageType` and `status`.
 
     `totalCount` is exact. `nextCursor` is absent at the end of the list.
     """
@@ -76,9 +76,9 @@ def create(request: ServiceRequest, page: NewPage) -> HttpResponse:
     """Create a page with the status `draft`.
 
     `pageType` defaults to `inbound`. `title` is the metadata's title, or else the name.
-    `actionIndex` is the place in the list, from 0. An empty `actionId`, `brandId`, or id of a
-    footer group or link is filled. Null for an optional field is the same as leaving it out.
-    Unknown fields are refused.
+    `actionIndex` is the position in the list, from 0. An empty `actionId`, `brandId`, or ID of a
+    footer group or link is generated. Null for an optional field is the same as omitting it.
+    Unknown fields are rejected.
     """
     row = _create(page, tenant_id=request.auth)
     return json_response(Serializer(timezone.now()).page(row, audiences_count=0), status=201)
@@ -94,7 +94,7 @@ def create(request: ServiceRequest, page: NewPage) -> HttpResponse:
 def get_page(request: ServiceRequest, page_id: str) -> HttpResponse:
     """Get one page."""
     if not (page := _PAGE.first(request.auth, page_id)):
-        raise not_found("There is no such page.")
+        raise not_found("Page not found.")
     return json_response(_page_json(page, timezone.now()))
 
 

@@ -22,7 +22,7 @@ router = Router(tags=["People"], by_alias=True)
     openapi_extra=error_responses(400, 422),
 )
 def list_people(request: ServiceRequest, cursor: Cursor = "", limit: Limit = 50) -> HttpResponse:
-    """By name, then by id. Fields without a value are absent; `totalCount` is exact."""
+    """List people by name, then by ID. Fields without a value are absent; `totalCount` is exact."""
     return _people_response(request, "", cursor, limit)
 
 
@@ -36,11 +36,11 @@ def list_people(request: ServiceRequest, cursor: Cursor = "", limit: Limit = 50)
 def search_people(
     request: ServiceRequest, query: SearchText = "", cursor: Cursor = "", limit: Limit = 50
 ) -> HttpResponse:
-    """Who matches every word of `query`, in the order of the list: by name, then by id."""
+    """List the people who match every word of `query`, by name, then by ID."""
     if "\0" in query:
         raise invalid_fields_problem([FieldError(path="query", message=HOLDS_NUL)])
     if len(query.split()) > MAX_WORDS:
-        message = f"It has more than {MAX_WORDS} words."
+        message = f"must have at most {MAX_WORDS} words"
         raise invalid_fields_problem([FieldError(path="query", message=message)])
     return _people_response(request, query, cursor, limit)
 

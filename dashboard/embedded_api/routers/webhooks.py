@@ -27,11 +27,11 @@ router = Router(tags=["Webhook subscriptions"], by_alias=True)
 def update(
     request: ServiceRequest, subscription_id: str, change: SubscriptionChange
 ) -> HttpResponse:
-    """Change what is sent, and nothing else.
+    """Update only the fields that are sent.
 
-    `url` is an absolute http or https address with a host; `events` are of the six names, none
-    twice, and may be empty. Null for a field is refused, as are unknown fields. A body that
-    changes nothing, such as `{}`, leaves `updatedAt` as it is.
+    `url` is an absolute http or https URL with a host; `events` has any of the six names, without
+    duplicates, and may be empty. Null and unknown fields are rejected. A body that changes
+    nothing, such as `{}`, leaves `updatedAt` unchanged.
     """
     return json_response(
         subscription_json(
@@ -44,7 +44,7 @@ def update(
 def _update(tenant_id: str, subscription_id: str, fields: dict[str, Any]) -> Subscription:
     rows = Subscription.objects.select_for_update().filter(tenant_id=tenant_id)
     if not (row := rows.filter(id=subscription_id).first()):
-        raise not_found("There is no such webhook subscription.")
+        raise not_found("Webhook subscription not found.")
     if any(getattr(row, name) != value for name, value in fields.items()):
         for name, value in fields.items():
             setattr(row, name, value)

@@ -99,10 +99,10 @@ def test_the_audiences_partial_makes_one_call(as_viewer: Client, far_end: FarEnd
 def test_the_audiences_of_a_page_that_does_not_exist_are_not_found(
     as_viewer: Client, far_end: FarEnd
 ) -> None:
-    far_end.answers(404, json={"detail": "There is no such page."})
+    far_end.answers(404, json={"detail": "Page not found."})
     response = as_viewer.get("/pages/gone/", headers=PART)
     assert response.status_code == 404
-    assert "There is no such page." in text(response.content.decode())
+    assert "Page not found." in text(response.content.decode())
 
 
 def test_the_audiences_partial_says_that_they_could_not_load(
@@ -396,10 +396,10 @@ def test_audiences_that_do_not_load_leave_the_page_readable(
 
 
 def test_a_page_that_does_not_exist_is_not_found(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answers(404, json={"detail": "There is no such page."})
+    far_end.answers(404, json={"detail": "Page not found."})
     response = as_viewer.get("/pages/gone/")
     assert response.status_code == 404
-    assert "There is no such page." in text(response.content.decode())
+    assert "Page not found." in text(response.content.decode())
 
 
 def test_an_id_of_any_characters_is_requested_unchanged(as_viewer: Client, far_end: FarEnd) -> None:

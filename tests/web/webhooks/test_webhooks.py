@@ -237,7 +237,7 @@ def test_a_subscription_is_added_by_its_id_and_read_at_once(as_administrator: Cl
 def test_a_wrong_id_brings_the_services_words_to_the_field(as_administrator: Client) -> None:
     answer = as_administrator.post(LIST, {"subscription_id": "whs_wrong", "label": "Kept"})
     assert answer.status_code == 422
-    assert "There is no such webhook subscription." in text(answer.text)
+    assert "Webhook subscription not found." in text(answer.text)
     fields = {
         each.attributes.get("name"): each.attributes for each in elements(answer.text, "input")
     }

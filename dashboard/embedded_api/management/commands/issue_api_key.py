@@ -11,7 +11,7 @@ from dashboard.embedded_api.models import ApiKey
 class Command(BaseCommand):
     """Issue a key and write it to standard output, or revoke one by its prefix."""
 
-    help = "Make a key of the embedded API, which is shown once; or revoke one."
+    help = "Issue a key of the embedded API, which is shown once, or revoke one."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add --name and --revoke; exactly one is required."""
@@ -26,19 +26,19 @@ class Command(BaseCommand):
         if options["revoke"] is not None:
             self._revoke(options["revoke"])
         elif name := options["name"].strip():
-            self.stderr.write("Copy the key now, it is not shown again:")
+            self.stderr.write("Copy the key now. It won't be shown again:")
             self.stdout.write(keys.issue(ApiKey(name=name, tenant=keys.default_tenant())))
         else:
-            raise CommandError("--name is empty: say who or what will use the key.")
+            raise CommandError("--name is empty: enter who or what will use the key.")
 
     def _revoke(self, text: str) -> None:
         if not text:
-            raise CommandError("--revoke is empty: give the first 12 characters of a key.")
+            raise CommandError("--revoke is empty: enter the first 12 characters of a key.")
         prefix, rest = text[: keys.PREFIX_LENGTH], text[keys.PREFIX_LENGTH :]
         if not keys.revoke(keys.find_keys(text)):
             # Don't print the rest: it may be a mistyped key.
             message = (
-                f"{prefix}… is no key in use" if rest else f"No key in use begins with {prefix}"
+                f"{prefix}… is not an active key" if rest else f"No active key starts with {prefix}"
             )
             raise CommandError(f"{message}.")
         self.stdout.write(f"Revoked {prefix}.")
