@@ -142,7 +142,7 @@ class Environment(BaseSettings):
     service_timeout_s: float = Field(default=30.0, gt=0, le=300)
 
     oidc_issuer: IssuerUrl | None = None
-    """The organisation's OpenID Connect provider; without it users sign in by password."""
+    """The organization's OpenID Connect provider; without it users sign in by password."""
     oidc_client_id: str | None = None
     oidc_client_secret: str | None = Field(default=None, repr=False)
     oidc_name: Label = Field(default="your organization", max_length=40)
@@ -152,7 +152,7 @@ class Environment(BaseSettings):
     oidc_groups: GroupMappings = []
     """Map values of that claim to our groups; users without any are refused."""
     oidc_assures_second_factor: bool = False
-    """The organisation requires a second factor of everybody, whatever its tokens say."""
+    """The organization requires a second factor of everybody, whatever its tokens say."""
 
     @property
     def traces(self) -> bool:

@@ -188,7 +188,7 @@ MFA_ALLOW_UNVERIFIED_EMAIL = True
 MFA_RECOVERY_CODES_SHOW_ONCE = True
 MFA_TOTP_TOLERANCE = 1  # steps of 30 seconds by which a phone's clock may differ
 
-# Login by the organisation's provider.
+# Login by the organization's provider.
 SOCIALACCOUNT_ADAPTER = "dashboard.accounts.allauth_adapters.SocialAccountAdapter"
 SOCIALACCOUNT_REQUESTS_TIMEOUT = 10  # seconds
 OIDC_ISSUER = env.oidc_issuer

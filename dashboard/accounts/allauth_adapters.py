@@ -143,7 +143,7 @@ class MFAAdapter(DefaultMFAAdapter):  # type: ignore[misc]  # it has no types
 
 
 class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # it has no types
-    """Login by the organisation's provider, whose claims decide access and groups."""
+    """Login by the organization's provider, whose claims decide access and groups."""
 
     def list_apps(self, request: HttpRequest, *args: Any, **kwargs: Any) -> list[SocialApp]:
         """Return the provider configured in the environment, none from the database."""

@@ -36,7 +36,7 @@ class Factors:
     codes_left: int | None = None
     """Number of unused recovery codes; None if they can't be decrypted any more."""
     connection: ProviderConnection | None = None
-    """Connection to the organisation's provider; None if no provider is configured."""
+    """Connection to the organization's provider; None if no provider is configured."""
 
     @property
     def is_on(self) -> bool:

@@ -1,4 +1,4 @@
-"""The organisation's OpenID Connect provider, in the module that django-allauth expects.
+"""The organization's OpenID Connect provider, in the module that django-allauth expects.
 
 Stricter than the library: the ID token is required, its signature and issuer are verified, and only
 groups and the use of a second factor are stored. An e-mail address only serves to prevent a second

@@ -33,7 +33,7 @@ class Login(LoginView):
     redirect_authenticated_user = True
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Add the organisation's provider, if configured."""
+        """Add the organization's provider, if configured."""
         organisation = settings.OIDC_NAME if is_configured() else ""
         return {**super().get_context_data(**kwargs), "organisation": organisation}
 

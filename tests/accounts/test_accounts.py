@@ -20,7 +20,7 @@ def sign_in(client: Client, name: str, password: str, **more: str) -> Any:
     return client.post(LOGIN, {"username": name, "password": password, **more})
 
 
-def test_signing_in_leads_to_the_page_asked_for(client: Client, vera: User) -> None:
+def test_signing_in_leads_to_the_requested_page(client: Client, vera: User) -> None:
     assert client.get("/people/?q=a").url == "/accounts/login/?next=/people/%3Fq%3Da"
     answer = sign_in(client, "vera", "vera", next="/people/?q=a")
     assert answer.url == "/people/?q=a"
@@ -30,7 +30,7 @@ def test_signing_in_leads_to_no_other_site(client: Client, vera: User) -> None:
     assert sign_in(client, "vera", "vera", next="//evil.example/").url == "/"
 
 
-def test_a_session_ends_with_the_browser_unless_asked_otherwise(vera: User) -> None:
+def test_a_session_ends_with_the_browser_unless_it_is_persistent(vera: User) -> None:
     short, kept = Client(), Client()
     sign_in(short, "vera", "vera")
     sign_in(kept, "vera", "vera", remember="on")
@@ -46,7 +46,7 @@ def test_a_wrong_try_tells_nothing_of_the_name(client: Client, vera: User, name:
     assert "left before" not in said
 
 
-def test_the_password_of_a_wrong_try_is_neither_shown_nor_kept(client: Client, vera: User) -> None:
+def test_a_wrong_password_is_neither_shown_nor_stored(client: Client, vera: User) -> None:
     html = sign_in(client, "vera", "hunter-two").content.decode()
     assert "hunter-two" not in html
     assert "hunter-two" not in AccessAttempt.objects.get().post_data
@@ -107,7 +107,7 @@ def test_a_form_sent_after_the_session_ended_leads_back_to_its_page(client: Clie
     assert answer.url == "/accounts/login/?next=/people/%3Fq%3Da"
 
 
-def test_a_part_asked_for_after_the_session_ended_moves_the_whole_page(client: Client) -> None:
+def test_a_partial_after_the_session_ended_redirects_the_whole_page(client: Client) -> None:
     answer = client.get(
         "/people/?q=ab",
         headers={"HX-Request": "true", "HX-Current-URL": "http://testserver/people/?q=a"},
@@ -176,7 +176,7 @@ def test_a_password_that_is_not_changed_says_why_at_the_field(as_viewer: Client)
 @pytest.mark.parametrize(
     ("back_to", "leads_to"), [("/people/?q=a", "/people/?q=a"), ("https://evil.example/", "/")]
 )
-def test_a_theme_is_kept_and_leads_back(as_viewer: Client, back_to: str, leads_to: str) -> None:
+def test_a_theme_is_saved_and_leads_back(as_viewer: Client, back_to: str, leads_to: str) -> None:
     answer = as_viewer.post("/accounts/theme/", {"theme": "dark", "next": back_to})
     assert answer.url == leads_to
     html = as_viewer.get("/accounts/password/").content.decode()
@@ -214,7 +214,7 @@ def test_staff_find_users_groups_and_keys(staff: User) -> None:
     assert {"/admin/auth/user/", "/admin/auth/group/", "/admin/embedded_api/apikey/"} <= hrefs
 
 
-def test_nobody_makes_themselves_a_superuser(staff: User) -> None:
+def test_no_one_makes_themselves_a_superuser(staff: User) -> None:
     form = {"username": "ada", "is_staff": "on", "is_active": "on", "is_superuser": "on"}
     form |= {"date_joined_0": "2026-01-01", "date_joined_1": "00:00:00"}
     answer = logged_in(staff).post(f"/admin/auth/user/{staff.pk}/change/", form)
@@ -243,7 +243,7 @@ def test_no_page_here_holds_inline_script_or_style(client: Client, staff: User) 
         assert [e for e in scripts if e.attributes.get("type") != "application/json"] == []
 
 
-def test_a_new_secret_key_logs_nobody_out_while_the_old_one_is_named(
+def test_a_new_secret_key_signs_no_one_out_while_the_old_one_is_a_fallback(
     as_viewer: Client, settings: Any
 ) -> None:
     old, settings.SECRET_KEY = settings.SECRET_KEY, "another-key-of-the-tests-" + "y" * 40

@@ -79,7 +79,7 @@ def test_a_session_ends(age: float, idle: float, is_persistent: bool, over: bool
 
 
 @pytest.mark.parametrize(("kept", "aged", "leads_to"), [("", SEEN, 302), ("on", BEGAN, 302)])
-def test_whose_time_is_over_is_asked_who_it_is(
+def test_an_expired_session_must_sign_in_again(
     client: Client, vera: User, kept: str, aged: str, leads_to: int
 ) -> None:
     sign_in(client, "vera", "vera", **({"remember": kept} if kept else {}))
@@ -101,7 +101,7 @@ def test_use_keeps_an_idle_session_alive(client: Client, vera: User) -> None:
     assert client.session[SEEN] >= int(time.time()) - 60
 
 
-def test_wrong_tries_from_elsewhere_lock_nobody_out(vera: User, settings: Any) -> None:
+def test_failed_attempts_from_elsewhere_lock_no_one_out(vera: User, settings: Any) -> None:
     settings.BEHIND_PROXY = True
     attacker, owner = Client(), Client()
     for _ in range(11):

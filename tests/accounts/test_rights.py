@@ -66,9 +66,7 @@ def test_a_stranger_may_sign_in_and_ask_for_health(client: Client, name: str) ->
     [p for p in URLS if p.name in BY_SECRET | WITH_A_PROVIDER],
     ids=lambda p: p.name,
 )
-def test_a_stranger_finds_nothing_where_a_secret_is_asked_for(
-    client: Client, pattern: NamedURL, method: str
-) -> None:
+def test_a_wrong_secret_finds_nothing(client: Client, pattern: NamedURL, method: str) -> None:
     assert getattr(client, method)(address(pattern)).status_code in (404, 405)
 
 

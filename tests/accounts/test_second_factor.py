@@ -60,7 +60,7 @@ def test_without_one_the_password_is_enough(client: Client, vera: User) -> None:
     assert is_in(client)
 
 
-def test_the_password_is_asked_for_anew_before_anything_is_set_up(as_viewer: Client) -> None:
+def test_the_password_is_required_again_before_anything_is_set_up(as_viewer: Client) -> None:
     answer = as_viewer.get(APP)
     assert answer.url.startswith("/accounts/again/?next=")
     wrong = as_viewer.post(answer.url, {"password": "wrong"})
@@ -100,7 +100,7 @@ def test_an_app_that_shows_another_code_is_not_set_up(as_viewer: Client, vera: U
     assert not Authenticator.objects.exists()
 
 
-def test_the_log_in_asks_for_the_code_and_leads_to_the_page_asked_for(
+def test_sign_in_requires_the_code_and_leads_to_the_requested_page(
     client: Client, secret: str
 ) -> None:
     assert sign_in(client, "vera", next="/people/?q=a").url == STEP
@@ -201,7 +201,7 @@ def test_wrong_codes_from_many_places_together_bring_a_pause_of_a_day(secret: st
     assert elsewhere.post(STEP, {"code": code_of(secret)}).status_code == 302
 
 
-def test_what_was_typed_wrong_is_nowhere_kept(client: Client, secret: str) -> None:
+def test_wrong_passwords_are_stored_nowhere(client: Client, secret: str) -> None:
     sign_in(client, "vera")
     client.post(STEP, {"code": WRONG_CODES[-1]})
     kept = AccessAttempt.objects.get()
@@ -269,7 +269,7 @@ def test_without_the_app_the_password_is_enough_again(vera: User) -> None:
 @pytest.mark.parametrize(
     "address", [APP, f"{APP}remove/", PASSKEY, f"{PASSKEY}1/remove/", f"{CODES}new/"]
 )
-def test_no_form_gets_past_the_password_that_is_asked_for_anew(
+def test_no_form_bypasses_reauthentication(
     as_viewer: Client, vera: User, secret: str, address: str
 ) -> None:
     client = Client()
@@ -301,7 +301,7 @@ def test_the_admin_shows_no_factor_and_no_provider(ada: User) -> None:
     assert [href for href in hrefs if href.startswith(apps)] == []
 
 
-def test_secrets_are_kept_sealed(as_viewer: Client, vera: User) -> None:
+def test_secrets_are_stored_encrypted(as_viewer: Client, vera: User) -> None:
     confirm(as_viewer, vera)
     html = as_viewer.get(APP).content.decode()
     waiting = html.partition('id="secret">')[2][:32]
@@ -358,7 +358,7 @@ def test_a_lost_secret_key_is_an_app_lost_and_nothing_worse(
     assert other.get(SETTINGS).status_code == 200
 
 
-def test_a_lost_secret_key_is_told_to_the_person_the_log_and_administrators(
+def test_a_lost_secret_key_is_reported_to_the_user_the_log_and_administrators(
     client: Client, secret: str, ada: User, settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     warning = "Neither SECRET_KEY nor SECRET_KEY_FALLBACKS can decrypt the second factor of vera."
@@ -462,7 +462,7 @@ def test_another_persons_passkey_opens_nothing(there: Client, vera: User, paula:
     assert client.post(STEP, {"credential": hers.shown(step(client))}).status_code == 422
 
 
-def test_nobody_removes_another_persons_passkey(there: Client, vera: User, paula: User) -> None:
+def test_no_one_removes_another_users_passkey(there: Client, vera: User, paula: User) -> None:
     add_passkey(there, vera)
     browser = browser_at_a_name()
     browser.force_login(paula)

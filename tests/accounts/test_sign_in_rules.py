@@ -107,9 +107,7 @@ def test_one_mans_second_factor_is_not_anothers(rule: None, paula: User, mighty:
     assert client.get("/pages/new/").status_code == 403
 
 
-def test_a_log_in_that_stopped_half_way_counts_for_nobody(
-    rule: None, paula: User, mighty: User
-) -> None:
+def test_an_unfinished_sign_in_signs_no_one_in(rule: None, paula: User, mighty: User) -> None:
     set_up_app(logged_in(paula), paula)
     client = Client()
     sign_in(client, "paula")
@@ -182,7 +180,7 @@ def test_an_administrator_switches_the_rule_and_it_is_on_record(
     assert [(act.kind, act.actor_name) for act in done] == [("rule_on", "ada"), ("rule_off", "ada")]
 
 
-def test_the_password_is_asked_for_anew_before_the_rule_is_switched(
+def test_the_password_is_required_again_before_the_rule_changes(
     as_administrator: Client,
 ) -> None:
     led_to = as_administrator.post(RULES, {"do": "on"}).url
@@ -244,7 +242,7 @@ def test_a_reset_of_ones_own_leaves_this_browser_alone_signed_in(ada: User) -> N
     assert not is_in(elsewhere)
 
 
-def test_a_reset_that_took_nothing_signs_nobody_out(
+def test_a_reset_without_factors_signs_no_one_out(
     as_administrator: Client, as_publisher: Client, ada: User, paula: User
 ) -> None:
     confirm(as_administrator, ada)
@@ -269,7 +267,7 @@ def test_an_administrators_new_password_signs_the_person_out_everywhere(
     assert is_in(as_publisher)
 
 
-def test_the_password_is_asked_for_anew_before_a_reset(
+def test_the_password_is_required_again_before_a_reset(
     as_administrator: Client, paula: User
 ) -> None:
     set_up_app(logged_in(paula), paula)

@@ -75,7 +75,7 @@ def test_where_no_provider_is_named_there_is_nothing_to_connect(
     assert as_viewer.post(DISCONNECT).status_code == 404
 
 
-def test_the_log_in_page_offers_it_on_the_way_to_the_page_asked_for(
+def test_the_sign_in_page_offers_it_and_preserves_the_requested_page(
     client: Client, organisation: Organisation
 ) -> None:
     html = client.get(f"{LOGIN}?next=/people/%3Fq%3Da").content.decode()
@@ -192,7 +192,7 @@ def test_a_name_that_is_taken_leads_into_nobodys_account(
     assert User.objects.count() == 1
 
 
-def test_who_has_an_account_here_is_told_how_to_connect_it(
+def test_a_user_with_an_account_here_learns_how_to_connect_it(
     client: Client, organisation: Organisation, vera: User
 ) -> None:
     organisation.info["preferred_username"] = "vera"
@@ -237,7 +237,7 @@ def test_an_account_of_another_provider_is_another_account(
     assert User.objects.count() == 2
 
 
-def test_nothing_of_a_person_is_kept_but_names_and_groups(organisation: Organisation) -> None:
+def test_only_names_and_groups_of_a_user_are_stored(organisation: Organisation) -> None:
     come_back(Client(), organisation)
     kept = SocialAccount.objects.get()
     assert kept.uid == "u-1"
@@ -269,7 +269,7 @@ BAD_TOKENS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.same_on_any_database
 @pytest.mark.parametrize("bad", BAD_TOKENS.values(), ids=BAD_TOKENS.keys())
-def test_a_token_that_is_not_good_lets_nobody_in(
+def test_an_invalid_token_signs_no_one_in(
     client: Client, organisation: Organisation, bad: dict[str, Any]
 ) -> None:
     for name, value in bad.items():
@@ -281,7 +281,7 @@ def test_a_token_that_is_not_good_lets_nobody_in(
     assert User.objects.count() == 0
 
 
-def test_the_user_info_of_somebody_else_lets_nobody_in(
+def test_the_user_info_of_another_user_signs_no_one_in(
     client: Client, organisation: Organisation
 ) -> None:
     organisation.info["sub"] = "u-2"
@@ -301,7 +301,7 @@ def test_a_provider_that_describes_itself_wrongly_is_not_gone_to(
     assert "Couldn’t reach Kestrel ID." in say(answer)
 
 
-def test_a_provider_that_is_away_is_said_to_be(client: Client, settings: Any) -> None:
+def test_an_unreachable_provider_is_reported(client: Client, settings: Any) -> None:
     with answering() as provider:
         settings.OIDC_ISSUER = provider.url
     settings.OIDC_NAME = "Kestrel ID"
@@ -313,7 +313,7 @@ def test_a_provider_that_is_away_is_said_to_be(client: Client, settings: Any) ->
     "query",
     ["", "?state=x&code=y", "?error=access_denied", "?code=y", "?state=%00&code=%00"],
 )
-def test_an_answer_that_nobody_asked_for_lets_nobody_in(
+def test_an_unrequested_response_signs_no_one_in(
     client: Client, organisation: Organisation, query: str
 ) -> None:
     answer = client.get(BACK + query)
@@ -376,7 +376,7 @@ def test_neither_the_secret_nor_a_token_is_in_any_log_line(
         ({"discovery": {"issuer": "https://x.example"}}, "The provider can't be reached"),
     ],
 )
-def test_the_log_tells_why_nobody_was_let_in(
+def test_the_reason_of_a_rejected_sign_in_is_logged(
     client: Client, organisation: Organisation, wrong: dict[str, Any], reason: str
 ) -> None:
     for name, value in wrong.items():
@@ -470,7 +470,7 @@ def test_the_groups_follow_the_provider_once_it_is_connected(
     assert groups_of("vera") == {"Publishers", "Administrators"}
 
 
-def test_a_second_factor_set_up_here_is_asked_for_after_the_provider(
+def test_a_second_factor_set_up_here_is_required_after_the_provider(
     as_viewer: Client, vera_there: Organisation, vera: User
 ) -> None:
     connect(as_viewer, vera, vera_there)
@@ -492,7 +492,7 @@ def test_connecting_and_disconnecting_are_on_record(
 
 
 @pytest.mark.parametrize("address", [CONNECT, DISCONNECT])
-def test_the_password_is_asked_for_anew_before_it(
+def test_the_password_is_required_again_before_it(
     as_viewer: Client, vera_there: Organisation, vera: User, address: str
 ) -> None:
     connect(as_viewer, vera, vera_there)
@@ -587,7 +587,7 @@ def test_who_has_no_group_there_is_not_connected(
     assert not SocialAccount.objects.exists()
 
 
-def test_a_provider_that_is_away_connects_nothing_and_is_said_to_be(
+def test_an_unreachable_provider_connects_nothing_and_is_reported(
     as_viewer: Client, organisation: Organisation, vera: User
 ) -> None:
     organisation.discovery = {"issuer": "https://evil.example"}
@@ -695,7 +695,7 @@ def test_who_comes_from_there_may_set_one_up_here(organisation: Organisation) ->
     assert later.get("/pages/new/").status_code == 200
 
 
-def test_without_a_password_a_code_is_asked_for_before_a_change(organisation: Organisation) -> None:
+def test_without_a_password_a_code_is_required_before_a_change(organisation: Organisation) -> None:
     here, later = Client(), Client()
     come_back(here, organisation)
     secret = set_up_app(here, User.objects.get())

@@ -149,7 +149,7 @@ def _switch_a_webhook(page: Page) -> None:
     page.wait_for_url("**/webhooks/")
     tab_to(page, "Active: Sales chat")
     page.keyboard.press("Space")
-    expect(page.get_by_role("dialog").locator(":focus")).to_have_text("Leave it on")
+    expect(page.get_by_role("dialog").locator(":focus")).to_have_text("Cancel")
     tab_to(page, "Turn off")
     page.keyboard.press("Enter")
     switch = page.locator("[role=switch]:focus")

@@ -21,19 +21,19 @@ def switched_on(page: Page) -> str:
     return copy.get_attribute("data-copy") or ""
 
 
-def test_what_arrives_is_listed_and_shown(page: Page) -> None:
+def test_a_delivery_is_listed_and_shown(page: Page) -> None:
     address = switched_on(page)
     sent = httpx.post(
         address, json=PUBLISHED, headers={"Authorization": "Bearer of a secret"}, timeout=60
     )
     assert sent.status_code == 200
     with page.expect_navigation():
-        page.get_by_role("link", name="Look again").click()
+        page.get_by_role("link", name="Refresh").click()
     first = page.locator("tbody tr").first
     expect(first).to_contain_text("page.version.published")
     first.get_by_role("link").click()
     expect(page.locator(".code")).to_contain_text('"audienceId": "aud_of_the_browser"')
-    expect(page.get_by_text("masked, 18 characters")).to_be_visible()
+    expect(page.get_by_text("redacted (18 characters)")).to_be_visible()
 
 
 def test_a_body_without_a_length_is_taken_and_one_without_end_is_not(page: Page) -> None:
@@ -62,9 +62,9 @@ def test_it_answers_within_fifty_milliseconds(page: Page) -> None:
     assert best(median_ms, below=ANSWERS_WITHIN_MS) < ANSWERS_WITHIN_MS
 
 
-def test_an_address_that_was_replaced_is_nothing_any_more(page: Page) -> None:
+def test_a_replaced_url_returns_404(page: Page) -> None:
     old = switched_on(page)
-    page.get_by_text("Replace the address").first.click()
-    page.get_by_role("button", name="Replace the address").click()
-    expect(page.locator("#messages")).to_contain_text("The address is a new one.")
+    page.get_by_text("Replace URL").first.click()
+    page.get_by_role("button", name="Replace URL").click()
+    expect(page.locator("#messages")).to_contain_text("URL replaced.")
     assert httpx.post(old, json={}, timeout=60).status_code == 404

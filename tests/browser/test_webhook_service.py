@@ -95,7 +95,7 @@ def test_a_change_by_somebody_else_is_shown_and_nothing_typed_is_lost(
     fill_and_review(page, NEW)
     service.held = wire.subscription(url="https://theirs.example/")
     page.get_by_role("button", name="Save changes").click()
-    expect(page.get_by_text("changed at the service since you opened it")).to_be_visible()
+    expect(page.get_by_text("the subscription changed after you opened it")).to_be_visible()
     expect(page.get_by_role("alert").last).to_contain_text("https://theirs.example/")
     expect(page.get_by_label("Target URL")).to_have_value(NEW)
     page.get_by_role("button", name="Save changes").click()
@@ -103,14 +103,14 @@ def test_a_change_by_somebody_else_is_shown_and_nothing_typed_is_lost(
     assert service.changes == [{"url": NEW}]
 
 
-def test_an_outcome_nobody_knows_is_told_with_a_way_to_check_it(
+def test_an_unknown_outcome_is_shown_with_a_link_to_check_it(
     page: Page, service: WebhookService
 ) -> None:
     service.way = answers(500, carried_out=True)
     fill_and_review(page, NEW)
     page.get_by_role("button", name="Save changes").click()
     expect(page.get_by_text("Outcome unknown: the change may have been saved.")).to_be_visible()
-    page.get_by_role("link", name="See this change in Activity").click()
+    page.get_by_role("link", name="Check it in Activity").click()
     page.get_by_role("button", name="Check now").click()
     expect(page.locator(".head .badge")).to_have_text("Succeeded")
 

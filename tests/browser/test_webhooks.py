@@ -64,7 +64,7 @@ def test_what_is_shown_while_typing_is_exactly_what_is_sent(page: Page) -> None:
     page.get_by_label("Target URL").fill("http://10.1.2.3/forms")
     expect(page.locator("#url-warnings")).to_contain_text("10.1.2.3 is a private address")
     page.get_by_label("form.enriched").uncheck()
-    expect(page.locator("#sends")).to_contain_text("Sends 2 changed fields")
+    expect(page.locator("#sends")).to_contain_text("Sends only 2 changed fields")
     shown = body_shown(page)
     assert shown == {"url": "http://10.1.2.3/forms", "events": ["form.submitted"]}
     page.get_by_role("button", name="Save changes").last.click()
@@ -85,10 +85,10 @@ def test_what_is_reviewed_without_javascript_is_exactly_what_is_sent(plain: Page
     assert body_on_record(plain) == shown
 
 
-def test_a_group_is_ticked_half_and_null_gives_way_to_a_list(page: Page) -> None:
+def test_a_partly_checked_group_is_indeterminate_and_null_becomes_a_list(page: Page) -> None:
     open_webhook(page, "Warehouse")
     group = page.get_by_role("group", name="form.*")
-    whole = group.get_by_label("All of these")
+    whole = group.get_by_label("All", exact=True)
     group.get_by_label("form.submitted").check()
     assert whole.evaluate("box => box.indeterminate")
     expect(page.get_by_label("Only these events")).to_be_checked()
@@ -98,7 +98,7 @@ def test_a_group_is_ticked_half_and_null_gives_way_to_a_list(page: Page) -> None
     page.get_by_role("button", name="Clear").click()
     expect(page.locator("#sending")).to_contain_text("null can’t be restored")
     expect(page.locator("#sending pre")).to_have_text(re.compile(r'"events":\s*\[\]'))
-    page.get_by_label("Leave null as it is").check()
+    page.get_by_label("Keep null").check()
     expect(page.locator("#sends")).to_contain_text("No changes yet.")
 
 
@@ -114,13 +114,13 @@ def test_the_switch_goes_off_and_on_by_keyboard_and_keeps_the_focus(page: Page, 
     page.keyboard.press("Enter")
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("Turn off Version events?")
-    expect(dialog.get_by_role("link", name="Leave it on")).to_be_focused()
+    expect(dialog.get_by_role("link", name="Cancel")).to_be_focused()
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
     expect(switch).to_be_focused()
     expect(switch).to_be_checked()
     page.keyboard.press("Space")
-    expect(dialog.get_by_role("link", name="Leave it on")).to_be_focused()
+    expect(dialog.get_by_role("link", name="Cancel")).to_be_focused()
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     expect(switch).not_to_be_checked()
@@ -145,7 +145,7 @@ def test_the_switch_goes_off_and_on_without_javascript(plain: Page) -> None:
     expect(plain.locator("#messages")).to_contain_text("Sales chat is on.")
 
 
-def test_a_row_is_read_in_place_and_the_keyboard_stays(page: Page) -> None:
+def test_a_row_is_refreshed_in_place_and_keeps_the_focus(page: Page) -> None:
     log_in(page, to="/webhooks/")
     button = page.get_by_role("button", name="Refresh: Sales chat")
     button.focus()
@@ -154,14 +154,14 @@ def test_a_row_is_read_in_place_and_the_keyboard_stays(page: Page) -> None:
     expect(button).to_be_focused()
 
 
-def test_forgetting_asks_and_adding_by_id_brings_it_back(page: Page) -> None:
+def test_a_removed_subscription_can_be_added_again_by_id(page: Page) -> None:
     open_webhook(page, "Warehouse")
     subscription_id = page.locator("[data-copy]").first.get_attribute("data-copy") or ""
-    page.get_by_role("link", name="Take it off the list").click()
+    page.get_by_role("link", name="Remove from Pressroom").click()
     page.get_by_role("dialog").get_by_role("button", name="Remove").click()
     expect(page.locator("#messages")).to_contain_text("The service wasn’t changed.")
     expect(row(page, "Warehouse")).to_have_count(0)
-    page.get_by_role("textbox", name="Subscription id").fill(subscription_id)
+    page.get_by_role("textbox", name="Subscription ID").fill(subscription_id)
     page.get_by_role("textbox", name="Label").fill("Warehouse")
-    page.get_by_role("button", name="Add to this list").click()
+    page.get_by_role("button", name="Add subscription").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Warehouse")

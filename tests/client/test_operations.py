@@ -108,7 +108,7 @@ def test_people_are_listed() -> None:
     assert service.line == "GET /v0/persons"
 
 
-def test_people_are_searched_and_only_what_was_asked_is_sent() -> None:
+def test_a_people_search_sends_only_its_parameters() -> None:
     service = Recorder(wire.envelope(wire.person()))
     service.client.people.search(query="ada & co?")
     assert service.line == "GET /v0/persons/search?query=ada+%26+co%3F"
@@ -172,7 +172,7 @@ def test_any_three_identifiers_arrive_as_they_are(page: str, audience: str, vers
     assert [unquote(segment) for segment in segments[3:9:2]] == [page, audience, version]
 
 
-def test_an_address_with_a_path_is_kept_in_front() -> None:
+def test_the_path_of_the_base_url_comes_first() -> None:
     service = Recorder(wire.page())
     client = client_answering(service, base_url="http://service.example/tenant%201/api")
     client.pages.get("..")

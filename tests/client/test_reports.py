@@ -110,7 +110,7 @@ def logged(caplog: pytest.LogCaptureFixture) -> tuple[str, str, object, object]:
     return record.levelname, record.getMessage(), facts["status"], facts.get("error")
 
 
-def test_why_nobody_answered_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_reason_for_a_missing_response_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "dashboard.client")
     with client_of("http://pressroom.invalid") as client, pytest.raises(ConnectError):
         client.pages.create(PAGE_REQUEST)
@@ -184,7 +184,7 @@ def test_a_key_no_header_can_carry_is_refused_without_showing_it(key: str) -> No
     assert key not in str(caught.value)
 
 
-def test_a_time_limit_is_told_in_seconds() -> None:
+def test_a_time_limit_is_shown_in_seconds() -> None:
     client = client_answering(fails(httpx.ReadTimeout), timeout_s=2.5)
     with pytest.raises(ResponseLostError, match=r"didn't respond within 2\.5 s"):
         client.pages.get("page_1")

@@ -95,7 +95,7 @@ def test_a_list_that_says_what_it_said_before_is_not_read_again() -> None:
     assert (len(second.items), len(third.items)) == (1, 0)
 
 
-def test_what_was_read_of_people_is_not_kept() -> None:
+def test_people_are_not_cached() -> None:
     client = client_saying(200, json=wire.envelope(wire.person()))
     assert client.people.list() is not client.people.list()
 
@@ -111,7 +111,7 @@ def test_the_same_answer_to_another_call_is_another_thing() -> None:
     assert client.pages.get("page_1") is not client.pages.get("page_2")
 
 
-def test_of_many_answers_the_last_are_kept() -> None:
+def test_only_the_last_responses_stay_cached() -> None:
     long = 100_000
     client = client_saying(200, json=wire.page(pageContext="x" * long))
     fit = CACHE_BYTES // (PARSED_SIZE_FACTOR * (long + 1_000))
@@ -121,7 +121,7 @@ def test_of_many_answers_the_last_are_kept() -> None:
     assert client.pages.get("page_0") is not first
 
 
-def test_a_very_long_answer_is_not_kept() -> None:
+def test_a_very_long_response_is_not_cached() -> None:
     client = client_saying(200, json=wire.page(pageContext="x" * MAX_CACHED_BODY_BYTES))
     assert client.pages.get("page_1") is not client.pages.get("page_1")
 
@@ -195,7 +195,7 @@ def test_a_hundred_levels_are_read() -> None:
     assert client_saying(200, content=nested(99)).pages.get("page_1").page_id == "page_1"
 
 
-def test_only_the_head_of_a_body_is_kept() -> None:
+def test_only_the_beginning_of_a_body_is_stored() -> None:
     assert len(refused(200, content=b"x" * 10_000).body) == 2000
 
 

@@ -154,6 +154,6 @@ def test_a_key_is_masked_however_json_writes_it(key: str, slash: str) -> None:
 
 
 @pytest.mark.parametrize("status_code", [429, 503])
-def test_how_long_to_wait_is_told(status_code: int) -> None:
+def test_the_time_to_wait_is_reported(status_code: int) -> None:
     assert refusal(status_code, headers={"retry-after": "120"}).retry_after_s == 120
     assert refusal(status_code).retry_after_s is None

@@ -182,7 +182,7 @@ def test_of_a_refusal_that_breaks_off_what_came_is_kept() -> None:
         assert error_of(ConflictError, client.people.list).body == '{"detail": "No such br'
 
 
-def test_what_is_not_http_is_said_to_be_so() -> None:
+def test_a_response_that_is_not_http_is_reported() -> None:
     with client_of_server(says_and_closes(b"SSH-2.0-OpenSSH_9.2\r\n\r\n")) as (client, _):
         error = error_of(ResponseLostError, client.people.list)
     assert str(error) == "The service returned something that isn't HTTP."
@@ -199,7 +199,7 @@ def test_nobody_at_the_port_is_refused() -> None:
 
 
 @pytest.mark.parametrize("host", ["pressroom.invalid", "x" * 70 + ".invalid"])
-def test_a_name_nobody_has_is_not_known(host: str) -> None:
+def test_an_unassigned_host_name_is_unknown(host: str) -> None:
     with client_of(f"http://{host}") as client:
         error = error_of(ConnectError, client.pages.create, PAGE_REQUEST)
     assert str(error) == f"Couldn't reach the service: unknown host {host}."
@@ -251,7 +251,7 @@ def test_a_compressed_answer_is_unpacked(encoding: str) -> None:
         (PEOPLE, "rot13"),
     ],
 )
-def test_what_was_not_asked_for_or_can_t_be_unpacked_is_refused(body: bytes, encoding: str) -> None:
+def test_an_unexpected_or_broken_encoding_is_rejected(body: bytes, encoding: str) -> None:
     with client_of_server(says(answer(body, f"Content-Encoding: {encoding}"))) as (client, _):
         error = error_of(InvalidResponseError, client.people.list)
     assert error.problem == "it can't be decompressed"

@@ -103,7 +103,7 @@ def test_a_whole_environment_passes_djangos_deploy_check() -> None:
         (PROVIDER | {"OIDC_ASSURES_SECOND_FACTOR": "perhaps"}, "OIDC_ASSURES_SECOND_FACTOR"),
     ],
 )
-def test_a_wrong_value_is_told_in_one_sentence(variables: dict[str, str], named: str) -> None:
+def test_a_wrong_value_is_reported_in_one_sentence(variables: dict[str, str], named: str) -> None:
     sentence = sentence_on(**GOOD | variables)
     assert named in sentence
     assert len(sentence.splitlines()) == 1
@@ -140,7 +140,7 @@ def test_a_wrong_value_is_told_in_one_sentence(variables: dict[str, str], named:
         ("METRICS_TOKEN", "short", "must be 16 or more letters"),
     ],
 )
-def test_what_is_wrong_is_said_in_words(name: str, value: str, said: str) -> None:
+def test_an_error_is_reported_in_words(name: str, value: str, said: str) -> None:
     sentence = sentence_on(**GOOD | SERVICE | {name: value})
     assert sentence.startswith(f"{name}: ")
     assert said in sentence

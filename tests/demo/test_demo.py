@@ -159,7 +159,9 @@ def _assert_that_all_requests_share_a_cache(running: Running, browser: httpx.Cli
 def _assert_that_others_are_told_off(folder: Path, running: Running) -> None:
     port = running.url.rsplit(":", 1)[1]
     assert f"Port {port} is unavailable" in refusal(folder, "--port", port)
-    assert "Another demo runs" in refusal(folder, "--port", str(free_port()), "--fresh")
+    assert "Another demo is using this data" in refusal(
+        folder, "--port", str(free_port()), "--fresh"
+    )
 
 
 def refusal(folder: Path, *options: str, **env: str) -> str:
@@ -184,7 +186,7 @@ def test_a_database_with_other_accounts_is_left_alone(tmp_path: Path) -> None:
         foreign.execute("CREATE TABLE auth_user (id INTEGER PRIMARY KEY, username TEXT)")
         foreign.execute("INSERT INTO auth_user (username) VALUES ('ingrid')")
     said = refusal(tmp_path, "--port", str(free_port()), "--fresh")
-    assert "DATABASE_URL names a database with accounts that the demo did not make" in said
+    assert "DATABASE_URL names a database with accounts that the demo did not create" in said
     with sqlite3.connect(tmp_path / "demo.sqlite3") as foreign:
         assert foreign.execute("SELECT username FROM auth_user").fetchall() == [("ingrid",)]
 

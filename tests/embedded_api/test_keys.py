@@ -38,7 +38,7 @@ def issue_by_command(*arguments: str) -> str:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("key", ["", "guess", "prs_", "x" * 10_000, "ключ", "prs_\x7f", " "])
-def test_a_key_nobody_issued_is_refused(key: str) -> None:
+def test_an_unknown_key_is_rejected(key: str) -> None:
     assert status_with(key) == 401
 
 
@@ -50,7 +50,7 @@ def test_no_key_at_all_is_refused_and_says_so() -> None:
 
 
 @pytest.mark.django_db
-def test_an_issued_key_opens_the_service_and_is_kept_as_a_hash_alone() -> None:
+def test_an_issued_key_works_and_is_stored_only_as_a_hash() -> None:
     key = issue_by_command("--name", "Nightly export")
     assert status_with(key) == 200
     row = ApiKey.objects.get(name="Nightly export")

@@ -201,7 +201,7 @@ def test_a_body_that_is_not_accepted_publishes_nothing(
 
 
 @pytest.mark.parametrize("key", ["x", "🎈" * 128, " ", "a/b?c#d%00", "'; DROP TABLE"])
-def test_a_key_of_any_characters_is_kept(service: Client, key: str) -> None:
+def test_a_key_of_any_characters_is_stored(service: Client, key: str) -> None:
     version = make_version()
     answers = [publish(service, version, key).json() for _ in range(2)]
     assert answers[0] == answers[1]

@@ -20,7 +20,7 @@ def call(client: Client, count: int) -> Any:
     return answer
 
 
-def test_a_key_that_calls_too_often_is_told_how_long_to_wait(service: Client) -> None:
+def test_a_key_over_its_limit_gets_the_time_to_wait(service: Client) -> None:
     # Five calls: even if a minute ends in between, three are in the same one.
     answers = [service.get("/v0/pages") for _ in range(5)]
     refused = next(answer for answer in answers if answer.status_code == 429)

@@ -147,6 +147,6 @@ def test_a_failure_of_ours_is_a_problem_without_details(
     assert "Traceback" in caplog.text
 
 
-def test_no_answer_may_be_kept_by_a_cache(service: Client) -> None:
+def test_no_response_may_be_cached(service: Client) -> None:
     for path in ("/v0/pages", "/v0/nothing"):
         assert service.get(path)["Cache-Control"] == "no-store"

@@ -113,7 +113,7 @@ def ask(case: Any) -> None:
 MANY = settings(max_examples=40, suppress_health_check=list(HealthCheck))
 
 
-def test_every_operation_is_asked_below(document: BaseSchema) -> None:
+def test_every_operation_is_called_below(document: BaseSchema) -> None:
     assert sorted(each.ok().label for each in document.get_all_operations()) == sorted(OPERATIONS)
 
 

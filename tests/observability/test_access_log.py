@@ -110,7 +110,7 @@ def key_in(html: str) -> str:
     return values["operation_key"]["value"]
 
 
-def test_a_publish_is_told_with_its_operation_key(
+def test_a_publish_is_logged_with_its_operation_key(
     as_publisher: Client, far_end: FarEnd, log: Log
 ) -> None:
     far_end.answer = service = PublishingService()
@@ -157,7 +157,7 @@ def test_django_s_own_line_is_of_its_request_too(
     assert (line["request_id"], line["person"]) == (answer.headers["X-Request-ID"], "vera")
 
 
-def test_what_is_held_back_is_told(as_viewer: Client, far_end: FarEnd, log: Log) -> None:
+def test_a_rejected_call_is_reported(as_viewer: Client, far_end: FarEnd, log: Log) -> None:
     far_end.fails(httpx.ReadTimeout)
     for _ in range(FAILURE_THRESHOLD):
         as_viewer.get("/people/")

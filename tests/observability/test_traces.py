@@ -149,7 +149,7 @@ def test_a_span_has_the_name_of_its_route_and_begins_a_trace_where_nobody_did(
     assert exported.request("/nowhere/").name == "HTTP"
 
 
-def test_a_call_is_a_span_within_its_request_and_the_service_is_told_so(
+def test_a_call_is_a_child_span_and_the_service_gets_its_ids(
     exported: ExportedSpans,
 ) -> None:
     (call,) = exported.calls_of(exported.request("/people/"))
@@ -182,7 +182,7 @@ def test_calls_made_while_an_export_is_sent_are_within_its_span(exported: Export
     assert all(call.end_time_unix_nano <= request.end_time_unix_nano for call in calls)
 
 
-def test_a_failure_is_told_by_its_kind(exported: ExportedSpans) -> None:
+def test_a_failure_is_reported_by_its_kind(exported: ExportedSpans) -> None:
     calls = exported.calls_of(exported.request("/pages/gone/"))
     (call,) = [call for call in calls if call.name == "Get page"]
     about = flat(call.attributes)

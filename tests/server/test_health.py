@@ -104,7 +104,7 @@ def test_a_cache_that_keeps_nothing_makes_it_unready(client: Client, settings: A
 
 
 @pytest.mark.django_db
-def test_a_refused_key_is_told(client: Client, far_end: FarEnd) -> None:
+def test_a_rejected_key_is_logged(client: Client, far_end: FarEnd) -> None:
     far_end.answers(401)
     with pytest.raises(AuthenticationError):
         publishing_client().people.list()

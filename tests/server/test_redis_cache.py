@@ -68,14 +68,14 @@ def test_a_code_signs_in_once_without_it(vera: User) -> None:
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("_redis_is_away")
-def test_a_balancer_is_told(client: Client) -> None:
+def test_readiness_reports_it_to_a_balancer(client: Client) -> None:
     answer = client.get("/health/ready")
     assert answer.status_code == 503
     assert json.loads(answer.content)["checks"]["cache"] == "failed"
 
 
 @pytest.mark.usefixtures("_redis_is_away")
-def test_it_is_as_if_nothing_was_ever_kept() -> None:
+def test_the_cache_appears_empty() -> None:
     cache.set("k", 1)
     assert (cache.get("k"), cache.get("k", 2), cache.has_key("k")) == (None, 2, False)
     assert (cache.add("k", 1), cache.delete("k"), cache.get_many(["k"])) == (False, False, {})
@@ -107,7 +107,7 @@ def test_one_that_is_silent_is_waited_for_once(as_viewer: Client, gate: Gate) ->
     assert gate.dropped_chunks == 1
 
 
-def test_one_that_was_silent_is_asked_again_by_itself(gate: Gate, clock: Clock) -> None:
+def test_a_silent_service_is_retried_automatically(gate: Gate, clock: Clock) -> None:
     gate.is_silent = True
     cache.set("k", 1)
     gate.is_silent = False

@@ -29,7 +29,7 @@ from dashboard.server.management.commands.serve import Command
         ("demo", "--people", "-5", "-5 must be 1 or more"),
     ],
 )
-def test_a_wrong_option_is_told_by_its_name(
+def test_a_wrong_option_is_reported_by_its_name(
     command: str, option: str, value: str, said: str
 ) -> None:
     with pytest.raises(CommandError) as refused:

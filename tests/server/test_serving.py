@@ -65,7 +65,7 @@ def test_a_setting_that_is_unwise_is_named_in_one_sentence(settings: Any) -> Non
         ({"SECURE_COOKIE": "false"}, "SECURE_COOKIE is not a Pressroom variable and has no effect"),
     ],
 )
-def test_a_likely_mistake_in_the_environment_is_told_at_the_start(
+def test_a_likely_mistake_in_the_environment_is_reported_at_the_start(
     environ: dict[str, str], said: str, tmp_path: Path
 ) -> None:
     show = (
@@ -206,7 +206,7 @@ def test_the_long_forms_of_files_are_not_collected(settings: Any, tmp_path: Path
     assert [*settings.STATIC_ROOT.glob("htmx-2.min.*.js")]
 
 
-def test_the_server_answers_and_ends_when_told(tmp_path: Path) -> None:
+def test_the_server_responds_and_stops_on_a_signal(tmp_path: Path) -> None:
     port = free_port()
     environment = {
         **os.environ,

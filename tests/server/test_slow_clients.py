@@ -64,7 +64,7 @@ def test_slow_clients_do_not_stop_the_server(dashboard: Running, first: bytes) -
     assert took_s < REQUEST_S * 2
 
 
-def test_a_form_that_comes_too_slowly_is_told_so(dashboard: Running) -> None:
+def test_a_form_that_arrives_too_slowly_gets_an_error(dashboard: Running) -> None:
     with trickling(dashboard, HALF_A_BODY) as slow:
         slow[0].settimeout(REQUEST_S * 4)
         response = slow[0].recv(100)

@@ -44,7 +44,7 @@ def test_the_pauses_grow_and_then_stay() -> None:
     assert pauses == [0, 0, 5, 10, 20, 40, 40]
 
 
-def test_a_line_may_be_asked_when_its_pause_is_over() -> None:
+def test_a_circuit_may_be_probed_when_its_pause_is_over() -> None:
     line = CircuitState(failures=3, retry_at=100)
     assert (line.remaining_s(98.5), line.remaining_s(100), line.remaining_s(900)) == (1.5, 0, 0)
 

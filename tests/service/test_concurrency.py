@@ -17,7 +17,7 @@ def test_calls_of_a_remote_service_run_at_the_same_time(settings: Any) -> None:
     assert {first(), second()} == {0, 1}
 
 
-def test_a_call_in_this_process_waits_until_it_is_asked_for(settings: Any) -> None:
+def test_a_call_in_this_process_runs_when_its_result_is_needed(settings: Any) -> None:
     settings.SERVICE_TRANSPORT = "some.Transport"
     made: list[int | str] = []
     result = run_concurrently(lambda: made.append(threading.get_ident()))
@@ -26,7 +26,7 @@ def test_a_call_in_this_process_waits_until_it_is_asked_for(settings: Any) -> No
     assert made == ["asked for", threading.get_ident()]
 
 
-def test_a_failed_call_raises_where_its_result_is_asked_for(settings: Any) -> None:
+def test_a_failed_call_raises_when_its_result_is_read(settings: Any) -> None:
     settings.SERVICE_TRANSPORT = None
 
     def fail() -> None:

@@ -72,7 +72,7 @@ def test_a_page_that_fails_stops_no_other_and_is_named(far_end: FarEnd) -> None:
     assert AudienceRecord.objects.filter(page_id="page_2").exists()
 
 
-def test_a_service_that_is_down_is_asked_five_times_in_a_row_and_then_left_alone(
+def test_a_crawl_stops_after_five_failures_in_a_row(
     far_end: FarEnd,
 ) -> None:
     pages = [page_json(number) for number in range(20)]
@@ -105,7 +105,7 @@ def test_a_list_that_has_more_but_no_cursor_is_a_problem(far_end: FarEnd) -> Non
         crawl()
 
 
-def test_audiences_beyond_what_the_service_lists_are_told_and_are_no_failure(
+def test_audiences_beyond_the_list_are_reported_and_are_no_failure(
     far_end: FarEnd,
 ) -> None:
     cut = wire.envelope(audience_json(0), hasMore=True, totalCount=120)
@@ -127,7 +127,7 @@ def test_an_unreadable_page_is_named_by_its_path(far_end: FarEnd) -> None:
     assert PageRecord.objects.get().page_id == "page_0"
 
 
-def test_no_more_calls_a_second_are_made_than_asked_for(far_end: FarEnd) -> None:
+def test_the_rate_of_calls_is_limited(far_end: FarEnd) -> None:
     far_end.answer = paged_service(two_parts())
     started = time.monotonic()
     call_command("crawl", rate=20, stdout=StringIO())

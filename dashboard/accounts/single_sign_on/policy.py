@@ -1,4 +1,4 @@
-"""Rules for the claims of the organisation's OpenID Connect provider.
+"""Rules for the claims of the organization's OpenID Connect provider.
 
 They decide who may sign in, with which groups, and whether a second factor was used. Only the
 signed-in user of an account can connect it to the provider.
@@ -53,7 +53,7 @@ def map_groups(claims: Mapping[str, Any]) -> list[str]:
 
 
 def claims_second_factor(claims: Mapping[str, Any]) -> bool:
-    """Whether the claims name a second factor, or the organisation always requires one."""
+    """Whether the claims name a second factor, or the organization always requires one."""
     amr = claims.get("amr")
     methods = {each for each in amr if isinstance(each, str)} if isinstance(amr, list) else set()
     has_level = claims.get("acr") in ACR_OF_SECOND_FACTORS

@@ -1,4 +1,4 @@
-"""Login by the organisation's OpenID Connect provider; 404 if none is configured.
+"""Login by the organization's OpenID Connect provider; 404 if none is configured.
 
 Users with an account connect it to the provider in their settings, after signing in to it: a name
 or e-mail address claimed by the provider opens no account.

@@ -185,7 +185,7 @@ def said_to(server: Running, address: str, rest: bytes) -> bytes:
         b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nno trailer\r\n\r\n",
     ],
 )
-def test_nothing_is_kept_of_a_body_that_breaks_off(server: Running, rest: bytes) -> None:
+def test_nothing_of_an_incomplete_body_is_stored(server: Running, rest: bytes) -> None:
     with logged_in(server) as browser:
         token = hidden(browser.get(PAGE), "csrfmiddlewaretoken")
         page = browser.post(PAGE, data={"do": "on", "csrfmiddlewaretoken": token}).text
@@ -195,14 +195,14 @@ def test_nothing_is_kept_of_a_body_that_breaks_off(server: Running, rest: bytes)
         assert "No deliveries yet" in text(browser.get(PAGE).text)
 
 
-def test_the_largest_body_is_taken_and_its_beginning_kept(as_administrator: Client) -> None:
+def test_the_largest_body_is_accepted_and_its_beginning_stored(as_administrator: Client) -> None:
     assert arrive(switched_on(as_administrator), b"x" * 256 * 1024).status_code == 200
     kept = Delivery.objects.get()
     assert (kept.size, len(kept.body), kept.is_cut) == (256 * 1024, 16_384, True)
     assert "First 16,384 characters" in text(detail(as_administrator))
 
 
-def test_a_burst_is_refused_and_told_when_to_come_again(as_administrator: Client) -> None:
+def test_a_burst_is_rejected_with_the_time_to_retry(as_administrator: Client) -> None:
     address = switched_on(as_administrator)
     while True:  # A minute may end in between.
         cache.clear()
@@ -230,7 +230,7 @@ def some_delivery(**fields: Any) -> Delivery:
     )
 
 
-def test_the_newest_ten_thousand_are_kept(as_administrator: Client) -> None:
+def test_the_newest_ten_thousand_are_stored(as_administrator: Client) -> None:
     address = switched_on(as_administrator)
     Delivery.objects.bulk_create(some_delivery() for _ in range(10_000))
     oldest = Delivery.objects.earliest("pk").pk
@@ -415,7 +415,7 @@ def test_the_secret_is_in_no_line_of_a_request_that_is_refused(as_administrator:
     ]
 
 
-def test_what_arrived_is_told_with_its_number(as_administrator: Client) -> None:
+def test_a_delivery_is_logged_with_its_number(as_administrator: Client) -> None:
     with written_log() as log:
         as_administrator.get("/hooks/deliveries/7/")
     (line,) = log.lines("dashboard.requests")

@@ -233,7 +233,7 @@ def test_the_key_of_another_operation_sends_nothing(
     assert service.held["url"] == "https://third.example"
 
 
-def test_an_answer_that_is_not_as_asked_for_is_told(
+def test_a_response_with_different_values_is_reported(
     editor: Client, service: WebhookService
 ) -> None:
     service.way = ignores
@@ -286,7 +286,7 @@ def test_the_embedded_service_is_changed(as_administrator: Client) -> None:
         ("https://hooks.example/\0", "Null characters are not allowed."),
     ],
 )
-def test_an_address_that_can_be_none_is_refused_and_kept(
+def test_an_invalid_url_is_rejected_and_stays_in_the_form(
     editor: Client, service: WebhookService, url: str, said: str
 ) -> None:
     answer = editor.post(PAGE, typed(editor, url=url))
@@ -360,7 +360,7 @@ def test_choosing_nothing_is_not_leaving_null(editor: Client, service: WebhookSe
     assert service.changes == [{"events": []}]
 
 
-def test_ticking_events_while_leaving_null_is_asked_about(
+def test_selecting_events_while_keeping_null_is_an_error(
     editor: Client, service: WebhookService
 ) -> None:
     service.held = wire.subscription(events=None)
@@ -376,9 +376,7 @@ def test_an_event_that_is_known_nowhere_is_refused(editor: Client, service: Webh
     assert "Unknown event: “page.exploded”." in text(answer.text)
 
 
-def test_an_event_of_the_service_that_the_spec_lacks_is_kept(
-    editor: Client, service: WebhookService
-) -> None:
+def test_an_event_that_the_spec_lacks_stays(editor: Client, service: WebhookService) -> None:
     service.held = wire.subscription(events=["page.deleted", "form.submitted"])
     assert "Other events" in text(editor.get(PAGE).text)
     save(editor, events=["form.enriched", "form.submitted", "page.deleted"])
@@ -484,7 +482,7 @@ def test_the_services_words_about_a_field_stand_at_that_field(
         (409, {"message": "Busy."}, "Busy."),
     ],
 )
-def test_other_refusals_stand_beside_the_button_and_all_typed_is_kept(
+def test_other_errors_appear_beside_the_button_and_the_input_stays(
     editor: Client, service: WebhookService, status: int, body: dict[str, Any], said: str
 ) -> None:
     service.way = answers(status, **body)
@@ -500,7 +498,7 @@ def test_other_refusals_stand_beside_the_button_and_all_typed_is_kept(
 @pytest.mark.parametrize(
     "way", [garbage, answers(500), answers(503, carried_out=True), cut(carried_out=True)]
 )
-def test_an_unknown_outcome_is_told_as_unknown_with_its_operation(
+def test_an_unknown_outcome_is_shown_with_its_operation(
     editor: Client, service: WebhookService, way: Any
 ) -> None:
     service.way = way
@@ -529,7 +527,7 @@ def test_an_answer_for_another_subscription_is_no_answer(
     assert Operation.objects.get().outcome == Outcome.ACCEPTED
 
 
-def test_a_look_from_activity_settles_what_was_unknown(
+def test_a_check_from_activity_settles_an_unknown_outcome(
     editor: Client, service: WebhookService
 ) -> None:
     service.way = cut(carried_out=True)
@@ -539,7 +537,7 @@ def test_a_look_from_activity_settles_what_was_unknown(
     assert Operation.objects.get().outcome == Outcome.ACCEPTED
 
 
-def test_a_look_from_activity_puts_nothing_back_on_the_list(
+def test_a_check_from_activity_puts_nothing_back_on_the_list(
     editor: Client, service: WebhookService
 ) -> None:
     service.way = cut(carried_out=True)
@@ -581,7 +579,7 @@ def test_what_was_last_known_is_shown_and_marked(
     assert "https://hooks.example/in" in answer.text
 
 
-def test_what_the_service_has_no_longer_is_told_apart_from_a_service_that_is_away(
+def test_a_missing_object_differs_from_an_unreachable_service(
     editor: Client, service: WebhookService
 ) -> None:
     service.reading = answers(404, detail="Gone.")

@@ -62,7 +62,7 @@ def stands(html: str) -> str:
 
 
 @pytest.mark.parametrize(("active", "is_on"), [("on", True), ("off", False)])
-def test_a_press_sends_active_alone_and_draws_the_switch_anew(
+def test_a_press_sends_active_alone_and_renders_the_switch_again(
     operator: Client, service: WebhookService, active: str, is_on: bool
 ) -> None:
     service.held = wire.subscription(active=not is_on)
@@ -81,7 +81,7 @@ def test_the_switch_keeps_its_id_so_that_the_keyboard_stays_on_it(operator: Clie
     assert ids(operator.get("/webhooks/").text) == ids(press(operator, "off").text)
 
 
-def test_switching_off_is_asked_about_first(operator: Client, service: WebhookService) -> None:
+def test_turning_off_is_confirmed_first(operator: Client, service: WebhookService) -> None:
     data = {"active": "off", "operation_key": str(uuid4()), "back": "/webhooks/?state=on"}
     answer = operator.post(SWITCH, data)
     assert "Turn off CRM?" in text(answer.text)
@@ -102,7 +102,7 @@ def test_htmx_gets_the_question_as_a_dialog(operator: Client, service: WebhookSe
     assert service.changes == []
 
 
-def test_switching_on_is_not_asked_about(operator: Client, service: WebhookService) -> None:
+def test_turning_on_needs_no_confirmation(operator: Client, service: WebhookService) -> None:
     service.held = wire.subscription(active=False)
     operator.post(SWITCH, {"active": "on", "operation_key": str(uuid4())})
     assert service.changes == [{"active": True}]

@@ -55,7 +55,7 @@ def test_an_empty_list_says_how_to_fill_it(as_administrator: Client, as_viewer: 
     assert "Administrators can add them by ID." in shown(as_viewer)
 
 
-def test_the_list_shows_what_was_last_seen_and_asks_nobody(
+def test_the_list_shows_the_last_known_state_without_a_call(
     as_viewer: Client, far_end: FarEnd
 ) -> None:
     known()
@@ -133,7 +133,7 @@ def test_an_event_that_the_spec_does_not_have_can_be_filtered_by(as_viewer: Clie
     assert sum("selected" in option.attributes for option in options) == 1
 
 
-def test_what_was_kept_and_cannot_be_read_any_more_is_a_row_all_the_same(
+def test_a_record_that_cannot_be_read_is_still_a_row(
     as_administrator: Client,
 ) -> None:
     record = known()
@@ -151,7 +151,7 @@ def test_texts_of_the_service_come_out_as_text(as_administrator: Client) -> None
     assert all(script.attributes["src"].startswith("/static/") for script in scripts)
 
 
-def test_the_last_change_that_failed_is_told_in_its_row(as_viewer: Client, paula: User) -> None:
+def test_the_last_failed_change_is_shown_in_its_row(as_viewer: Client, paula: User) -> None:
     known()
     _, attempt = begin(
         operation_key="key",
@@ -247,7 +247,7 @@ def test_a_wrong_id_brings_the_services_words_to_the_field(as_administrator: Cli
     assert SubscriptionRecord.objects.count() == 0
 
 
-def test_adding_twice_is_said_plainly_and_asks_nobody(
+def test_adding_twice_gives_an_error_and_sends_nothing(
     as_administrator: Client, far_end: FarEnd
 ) -> None:
     known()
@@ -268,7 +268,7 @@ def test_adding_twice_is_said_plainly_and_asks_nobody(
         ({"subscription_id": "whs_1", "label": "x" * 121}, "at most 120 characters"),
     ],
 )
-def test_an_id_or_label_out_of_order_is_refused_before_the_service_is_asked(
+def test_an_invalid_id_or_label_is_rejected_before_anything_is_sent(
     as_administrator: Client, far_end: FarEnd, data: dict[str, str], said: str
 ) -> None:
     answer = as_administrator.post(LIST, data)
@@ -344,7 +344,7 @@ def test_reading_all_updates_those_that_answer_and_says_why_others_did_not(
     assert list(urls) == ["https://n.ew", "https://hooks.example/in", "https://n.ew"]
 
 
-def test_reading_all_leaves_the_rest_alone_where_nobody_answers(
+def test_refreshing_all_stops_if_the_service_does_not_respond(
     as_viewer: Client, far_end: FarEnd
 ) -> None:
     for number in range(20):
@@ -439,7 +439,7 @@ def test_a_label_is_given_and_changed_here_alone(as_administrator: Client, far_e
     assert far_end.sent == []
 
 
-def test_a_label_that_is_too_long_is_kept_in_its_field(
+def test_a_label_that_is_too_long_stays_in_its_field(
     as_administrator: Client, far_end: FarEnd
 ) -> None:
     known()
