@@ -6,11 +6,11 @@ from typing import Any
 
 from dashboard.contract.audiences import AudienceVersion, VersionStatus
 from dashboard.ledger.queries.audiences import version_last_known, versions_seen
-from dashboard.web.audiences.state import SUPERSEDED, AudienceHead
+from dashboard.web.audiences.state import LIVE, SUPERSEDED, AudienceHead
 from dashboard.web.versions.history import previous_to
 from dashboard.web.versions.lifecycle import DATES
 
-NAMES = {"live": "The live version", "latest": "The latest version", "previous": "The one before"}
+NAMES = {"live": "Live version", "latest": "Latest version", "previous": "Previous version"}
 MAX_OFFERED = 200
 """The number of versions to choose from; older ones are reached through the history."""
 
@@ -22,22 +22,22 @@ class VersionOption:
     version_id: str
     number: int
     status: str
-    """The status last seen, or `live now` or `superseded`."""
+    """The status last seen, or `live` or `superseded`."""
 
     @property
     def label(self) -> str:
-        """The text of the option: `5, live now`."""
+        """The text of the option: `5, live`."""
         return f"{self.number}, {self.status}"
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenVersion:
     """The parameter of one side, and the version it names."""
 
-    asked: str
+    param: str
     version: AudienceVersion | None
     problem: str = ""
-    """A sentence why there is no version."""
+    """The reason why there is no version."""
     seen_at: datetime | None = None
     """When it was last seen, if the service does not show it now."""
 
@@ -47,7 +47,9 @@ class Chosen:
         return f"Version {self.version.version_number}" if self.version else ""
 
 
-def choose(head: AudienceHead, *, from_param: str, to_param: str) -> tuple[Chosen, Chosen]:
+def choose(
+    head: AudienceHead, *, from_param: str, to_param: str
+) -> tuple[ChosenVersion, ChosenVersion]:
     """Return the two sides, by default the live and the latest version.
 
     A latest version that is live is compared with the one before it. `previous` is the version
@@ -62,7 +64,7 @@ def choose(head: AudienceHead, *, from_param: str, to_param: str) -> tuple[Chose
     return (_previous(head, new) if old_param == "previous" else _find(head, old_param)), new
 
 
-def choices(head: AudienceHead, *chosen: Chosen) -> list[VersionOption]:
+def choices(head: AudienceHead, *chosen: ChosenVersion) -> list[VersionOption]:
     """Return the newest versions seen, newest first, then any others that are chosen."""
     fields = ("version_id", "version_number", "status")
     seen = versions_seen(head.page_id, head.audience_id).values_list(*fields)[:MAX_OFFERED]
@@ -78,7 +80,7 @@ def choices(head: AudienceHead, *chosen: Chosen) -> list[VersionOption]:
     ]
 
 
-def names(head: AudienceHead, offered: list[VersionOption], other: Chosen) -> dict[str, str]:
+def names(head: AudienceHead, offered: list[VersionOption], other: ChosenVersion) -> dict[str, str]:
     """Return the label of each name for one side, with the number of the version it names now.
 
     `other` is the other side; `offered` are versions, newest first.
@@ -92,38 +94,40 @@ def names(head: AudienceHead, offered: list[VersionOption], other: Chosen) -> di
         "previous": before[0].number if before else None,
     }
     return {
-        name: words if numbers[name] is None else f"{words} ({numbers[name]})"
-        for name, words in NAMES.items()
+        name: label if numbers[name] is None else f"{label} ({numbers[name]})"
+        for name, label in NAMES.items()
     }
 
 
 def _status(head: AudienceHead, version_id: str, status: str) -> str:
     if head.live and version_id == head.live.version_id:
-        return "live now"
+        return LIVE
     return SUPERSEDED if head.live and status == VersionStatus.PUBLISHED else status
 
 
-def _find(head: AudienceHead, param: str, *, shown_param: str = "") -> Chosen:
+def _find(head: AudienceHead, param: str, *, shown_param: str = "") -> ChosenVersion:
     if param == "live":
-        return Chosen(param, head.live, "" if head.live else "Nothing of this audience is live.")
+        return ChosenVersion(param, head.live, "" if head.live else "Nothing is live.")
     if param == "latest":
-        return Chosen(param, head.latest, "" if head.latest else "The audience has no version.")
+        return ChosenVersion(
+            param, head.latest, "" if head.latest else "This audience has no versions."
+        )
     for fresh in (head.live, head.latest):
         if fresh and fresh.version_id == param:
-            return Chosen(shown_param or param, fresh)
+            return ChosenVersion(shown_param or param, fresh)
     record = version_last_known(head.page_id, head.audience_id, param)
     if record is None:
-        return Chosen(param, None, f"No version {param[:80]} of this audience was ever seen here.")
-    return Chosen(shown_param or param, record.version, seen_at=record.last_seen_at)
+        return ChosenVersion(param, None, f"No version {param[:80]} is recorded for this audience.")
+    return ChosenVersion(shown_param or param, record.version, seen_at=record.last_seen_at)
 
 
-def _previous(head: AudienceHead, other: Chosen) -> Chosen:
+def _previous(head: AudienceHead, other: ChosenVersion) -> ChosenVersion:
     if other.version is None:
-        return Chosen("previous", None, "")
+        return ChosenVersion("previous", None, "")
     record = previous_to(head.page_id, head.audience_id, other.version.version_id)
     if record is None:
         number = other.version.version_number
-        return Chosen("previous", None, f"No version before {number} was ever seen here.")
+        return ChosenVersion("previous", None, f"No version before {number} is recorded.")
     return _find(head, record.version_id, shown_param="previous")
 
 

@@ -34,7 +34,7 @@ def last_attempt(operation: Operation) -> Attempt | None:
 class VersionChange:
     """The difference of a version's context from that of another."""
 
-    than: int
+    other: int
     """The number of the other version."""
     added: int
     removed: int
@@ -55,7 +55,7 @@ class HistoryRow:
     status: str
     """That of `AudienceState.status_of`."""
     life: Lifecycle
-    changed: VersionChange | None
+    change: VersionChange | None
     """None if there is nothing to compare with, or too much."""
     publishes: Sequence[Operation]
     """Our publishes of it, newest first."""
@@ -81,7 +81,7 @@ class HistoryRow:
         return next(accepted, None)
 
     @property
-    def troubles(self) -> list[Operation]:
+    def unaccepted(self) -> list[Operation]:
         """Our publishes that were not accepted, newest first."""
         return [publish for publish in self.publishes if publish.outcome != Outcome.ACCEPTED]
 
@@ -97,15 +97,15 @@ class HistoryRow:
 
 @dataclass(frozen=True)
 class History:
-    """One part of the history, newest first."""
+    """One page of the history, newest first."""
 
     rows: list[HistoryRow]
     older: int
-    """The number of older versions beyond this part."""
+    """The number of versions older than these."""
 
     @property
-    def next_part(self) -> str:
-        """The id of the version below which the next part starts; empty if there is none."""
+    def next_before(self) -> str:
+        """The `before` of the next page: the last version's id; empty if none is older."""
         return self.rows[-1].version.version_id if self.rows and self.older else ""
 
 
@@ -133,11 +133,11 @@ def version_history(
             is_live=head.is_live(version),
             status=head.status_of(version),
             life=lifecycle_of(version, is_live=head.is_live(version), now=now),
-            changed=changed,
+            change=change,
             publishes=publishes.get(record.version_id, []),
             gap=gap_between(_seen(record), _seen(older)) if older else None,
         )
-        for (record, version), older, changed in zip(shown, below, changes, strict=False)
+        for (record, version), older, change in zip(shown, below, changes, strict=False)
     ]
     return History(rows, older=found.count() - size if len(records) > size else 0)
 

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.contract.dates import is_mark, read_date
 
-# The dates of a version in the order their names suggest: field, wire name, word.
+# The dates of a version in the order their names suggest: field, wire name, label.
 DATES = (
     ("created_at", "createdAt", "Created"),
     ("became_draft_at", "becameDraftAt", "Draft"),
@@ -37,11 +37,11 @@ _DATE_OF_STATUS = {
     "cancelled": "cancelled_at",
     "archived": "archived_at",
 }
-_WAITING = {
-    "pending": "Not yet a draft",
-    "draft": "Not queued",
-    "queued": "In the queue",
-    "processing": "Being processed",
+_OPEN_STATES = {
+    "pending": "Pending",
+    "draft": "In draft",
+    "queued": "In queue",
+    "processing": "Processing",
 }
 
 
@@ -49,7 +49,7 @@ _WAITING = {
 class LifecycleStep:
     """One date of a version."""
 
-    word: str
+    label: str
     text: str
     """The date as sent."""
     moment: datetime | None
@@ -63,8 +63,8 @@ class Lifecycle:
     """The steps of one version in time order, its current state, and doubtful dates."""
 
     steps: tuple[LifecycleStep, ...]
-    standing: str
-    """The state since the last step: `Live`, `Not queued`; empty if its lifecycle is over."""
+    state: str
+    """The state since the last step: `Live`, `In draft`; empty if its lifecycle is over."""
     lasted: timedelta | None
     """How long it has had that state, if the dates say so."""
     doubts: tuple[str, ...]
@@ -97,14 +97,14 @@ class Gap:
         return self.above.number - 1
 
     @property
-    def looks(self) -> tuple[datetime, datetime] | None:
-        """When its neighbours were first seen; None if that was not in order of their numbers."""
-        looks = (self.below.first_seen_at, self.above.first_seen_at)
-        return looks if looks[0] < looks[1] else None
+    def checks(self) -> tuple[datetime, datetime] | None:
+        """The times its neighbors were first seen; None if not in the order of their numbers."""
+        checks = (self.below.first_seen_at, self.above.first_seen_at)
+        return checks if checks[0] < checks[1] else None
 
     @property
-    def is_older_than_the_first_look(self) -> bool:
-        """Whether both its neighbours were first seen at the same time."""
+    def precedes_first_check(self) -> bool:
+        """Whether both its neighbors were first seen at the same time."""
         return self.below.first_seen_at == self.above.first_seen_at
 
 
@@ -112,12 +112,12 @@ def lifecycle_of(version: AudienceVersion, *, is_live: bool, now: datetime) -> L
     """Return the lifecycle of a version, from its dates."""
     steps = _steps(version)
     moments = [step.moment for step in steps if step.moment]
-    standing = "Live" if is_live else _WAITING.get(version.status, "")
+    state = "Live" if is_live else _OPEN_STATES.get(version.status, "")
     since = read_date(version.published_at) if is_live else max(moments, default=None)
     return Lifecycle(
         steps=steps,
-        standing=standing,
-        lasted=now - since if standing and since and since <= now else None,
+        state=state,
+        lasted=now - since if state and since and since <= now else None,
         doubts=tuple(_doubts(version)),
     )
 
@@ -131,9 +131,9 @@ def gap_between(above: SeenVersion, below: SeenVersion) -> Gap | None:
 def _steps(version: AudienceVersion) -> tuple[LifecycleStep, ...]:
     steps: list[LifecycleStep] = []
     before: datetime | None = None
-    for word, text, moment in _dates_in_order(version):
-        took = moment - before if moment and before else None
-        steps.append(LifecycleStep(word, text, moment, took))
+    for label, text, moment in _dates_in_order(version):
+        duration = moment - before if moment and before else None
+        steps.append(LifecycleStep(label, text, moment, duration))
         before = moment
     return tuple(steps)
 
@@ -144,11 +144,11 @@ def _dates_in_order(
     """Return the dates sent, in time order; one that can't be parsed follows its predecessor."""
     dated: list[tuple[datetime | None, int, tuple[str, str, datetime | None]]] = []
     last: datetime | None = None
-    for place, (field, _, word) in enumerate(DATES):
+    for place, (field, _, label) in enumerate(DATES):
         if text := getattr(version, field):
             moment = read_date(text)
             last = moment or last
-            dated.append((last, place, (word, text, moment)))
+            dated.append((last, place, (label, text, moment)))
     dated.sort(key=lambda entry: (entry[0] is not None, entry[0] or 0, entry[1]))
     return [entry for _, _, entry in dated]
 
@@ -160,8 +160,8 @@ def _doubts(version: AudienceVersion) -> Iterator[str]:
     for earlier, later in _COMES_FIRST:
         first, second = read_date(getattr(version, earlier)), read_date(getattr(version, later))
         if first and second and second < first:
-            yield f"{_WIRE_NAMES[later]} lies before {_WIRE_NAMES[earlier]}."
+            yield f"{_WIRE_NAMES[later]} is before {_WIRE_NAMES[earlier]}."
     for field, name, _ in DATES:
         text = getattr(version, field)
         if text and read_date(text) is None and not is_mark(text):
-            yield f"{name} is not a date we can read: “{text[:40]}”."
+            yield f"{name} isn’t a readable date: “{text[:40]}”."

@@ -27,11 +27,11 @@ from dashboard.web.versions.history import version_history
 
 @require_GET
 def version_list(request: Request, page_id: str, audience_id: str) -> HttpResponse:
-    """Show every version ever seen, newest first, in parts: `?before=` is where a part starts.
+    """Show every recorded version, newest first. `?before=` is the version that a page continues.
 
     `show=` is the number of versions, if more than the default were loaded before. While a version
     is in progress, the browser polls the partial "watch"; `?was=` is the state it shows, `?from=`
-    and `?to=` are the versions chosen on it.
+    and `?to=` are the versions selected on it.
     """
     reading, now = read_audience(page_id, audience_id), timezone.now()
     head = head_of(page_id, audience_id, reading.value)
@@ -83,7 +83,7 @@ def version_compare(request: Request, page_id: str, audience_id: str) -> HttpRes
         "old_names": names(head, offered, new),
         "new_names": names(head, offered, old),
         "choices": offered,
-        "in_one_text": params.get("layout") == "text",
+        "is_unified": params.get("layout") == "text",
         "watch": watch,
         "is_new": params.get("was", watch.state) != watch.state,
     }
@@ -92,19 +92,19 @@ def version_compare(request: Request, page_id: str, audience_id: str) -> HttpRes
     context |= _compared(head, old.version, new.version)
     # By id: "live" and "latest" may name another version by the next poll.
     sides = {"from": old.version.version_id, "to": new.version.version_id}
-    layout = {"layout": "text"} if context["in_one_text"] else {}
+    layout = {"layout": "text"} if context["is_unified"] else {}
     context["poll_query"] = f"{urlencode(sides | layout)}&{watch.query}"
     return render_partial(request, "versions/compare.html", context, parts=("compare-poll",))
 
 
 def _compared(head: AudienceHead, old: AudienceVersion, new: AudienceVersion) -> dict[str, Any]:
     version_ids = [old.version_id, new.version_id]
-    tries = publishes_of_versions(head.page_id, head.audience_id, version_ids)
+    publishes = publishes_of_versions(head.page_id, head.audience_id, version_ids)
     return {
         "difference": compare_texts(old.supplementary_context, new.supplementary_context),
         "facts": fact_rows(old, new),
-        "old_tries": [operation for operation in tries if operation.version_id == old.version_id],
-        "new_tries": [operation for operation in tries if operation.version_id == new.version_id],
+        "old_publishes": [each for each in publishes if each.version_id == old.version_id],
+        "new_publishes": [each for each in publishes if each.version_id == new.version_id],
         "old_status": head.status_of(old),
         "new_status": head.status_of(new),
     }

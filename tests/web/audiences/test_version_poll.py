@@ -59,7 +59,7 @@ def test_nothing_in_progress_is_not_polled(
 def test_a_version_in_progress_is_polled(status: str, far_end: FarEnd, as_viewer: Client) -> None:
     serve(far_end, wire.audience(latestVersion=queued(status=status)))
     page = shown(as_viewer)
-    assert re.search(r"Version 2 is on its way, for 2\d s\. This page follows it\.", text(page))
+    assert re.search(r"Publishing version 2 \(2\d s\)\. Updates automatically\.", text(page))
     assert poll_url(page)
 
 
@@ -86,7 +86,7 @@ def test_an_old_or_undated_version_is_polled_rarely_and_not_forever(
         assert f"load delay:{delay}, again" in page
         page = shown(as_viewer, poll_url(page).replace("&amp;", "&"), **PART)
     assert "load delay" not in page
-    assert "This page has stopped looking by itself" in text(page)
+    assert "Auto-refresh stopped." in text(page)
 
 
 def test_a_poll_without_changes_returns_no_list(far_end: FarEnd, as_viewer: Client) -> None:
@@ -123,10 +123,10 @@ def test_the_end_is_announced_and_polling_stops(far_end: FarEnd, as_viewer: Clie
     serve(far_end, wire.audience(latestVersion=live, publishedVersion=live))
     part = shown(as_viewer, at, **PART)
     assert "load delay" not in part
-    assert "Version 2 is live now." in text(part)
+    assert "Version 2 is live." in text(part)
 
 
-def test_what_is_chosen_stays_chosen(far_end: FarEnd, as_viewer: Client) -> None:
+def test_selected_versions_stay_selected(far_end: FarEnd, as_viewer: Client) -> None:
     serve(far_end, wire.audience(latestVersion=queued()))
     at = poll_url(shown(as_viewer))
     serve(far_end, wire.audience(latestVersion=queued(status="processing")))
@@ -143,12 +143,12 @@ def test_a_rollback_is_polled_until_it_is_live(far_end: FarEnd, as_viewer: Clien
     record_version("page_1", AudienceVersion.model_validate(older))
     serve(far_end, wire.audience())
     page = shown(as_viewer)
-    assert "Version 0 is on its way" in text(page)
+    assert "Publishing version 0" in text(page)
     live = wire.live_version(versionId="ver_0", versionNumber=0)
     serve(far_end, wire.audience(publishedVersion=live))
     part = shown(as_viewer, poll_url(page), **PART)
     assert "load delay" not in part
-    assert "Version 0 is live now." in text(part)
+    assert "Version 0 is live." in text(part)
 
 
 def test_a_failed_poll_is_reported_and_polling_continues(
@@ -158,7 +158,7 @@ def test_a_failed_poll_is_reported_and_polling_continues(
     at = poll_url(shown(as_viewer))
     far_end.fails(httpx.ConnectError)
     part = shown(as_viewer, at, **PART)
-    assert "The last look failed." in text(part)
+    assert "Refresh failed." in text(part)
     assert poll_url(part)
 
 

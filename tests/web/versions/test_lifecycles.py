@@ -1,4 +1,4 @@
-"""The life of a version: every date once, in order of time; gaps named, nothing guessed."""
+"""The lifecycle of a version: every date once, in time order; gaps listed, nothing guessed."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -55,10 +55,10 @@ def test_seen_numbers_and_gaps_together_are_all_numbers(seen: list[tuple[int, in
     assert not missing & numbers
 
 
-def test_a_draft_waits_since_it_became_one() -> None:
+def test_a_draft_is_open_since_it_became_one() -> None:
     life = lifecycle_of(version(), is_live=False, now=datetime(2026, 3, 1, 9, 47, tzinfo=UTC))
-    assert (life.standing, life.lasted) == ("Not queued", timedelta(minutes=42))
-    assert [(step.word, step.duration) for step in life.steps] == [
+    assert (life.state, life.lasted) == ("In draft", timedelta(minutes=42))
+    assert [(step.label, step.duration) for step in life.steps] == [
         ("Created", None),
         ("Draft", timedelta(minutes=5)),
     ]
@@ -67,7 +67,7 @@ def test_a_draft_waits_since_it_became_one() -> None:
 def test_a_live_version_is_live_since_it_was_published() -> None:
     published = version(status="published", publishedAt="2026-03-12T13:06:00Z")
     life = lifecycle_of(published, is_live=True, now=NOW)
-    assert (life.standing, life.lasted) == ("Live", timedelta(hours=1))
+    assert (life.state, life.lasted) == ("Live", timedelta(hours=1))
 
 
 @pytest.mark.parametrize(
@@ -75,15 +75,15 @@ def test_a_live_version_is_live_since_it_was_published() -> None:
     [
         ({"status": "published"}, "The status is published, but publishedAt is empty."),
         ({"becameDraftAt": None}, "The status is draft, but becameDraftAt is empty."),
-        ({"becameDraftAt": "2026-02-01T00:00:00Z"}, "becameDraftAt lies before createdAt."),
+        ({"becameDraftAt": "2026-02-01T00:00:00Z"}, "becameDraftAt is before createdAt."),
         (
             {"queuedAt": "2026-03-03T00:00:00Z", "publishedAt": "2026-03-02T00:00:00Z"},
-            "publishedAt lies before queuedAt.",
+            "publishedAt is before queuedAt.",
         ),
-        ({"archivedAt": "last spring"}, "archivedAt is not a date we can read: “last spring”."),
+        ({"archivedAt": "last spring"}, "archivedAt isn’t a readable date: “last spring”."),
     ],
 )
-def test_dates_that_contradict_their_names_are_doubted(differs: dict[str, Any], doubt: str) -> None:
+def test_dates_that_contradict_their_names_are_flagged(differs: dict[str, Any], doubt: str) -> None:
     assert doubt in lifecycle_of(version(**differs), is_live=False, now=NOW).doubts
 
 
@@ -96,16 +96,16 @@ def test_a_version_published_again_after_it_was_archived_is_not_doubted() -> Non
         publishedAt="2026-03-03T00:01:00Z",
     )
     life = lifecycle_of(again, is_live=True, now=NOW)
-    assert [step.word for step in life.steps][-2:] == ["Queued", "Published"]
+    assert [step.label for step in life.steps][-2:] == ["Queued", "Published"]
     assert life.doubts == ()
 
 
-def test_a_gap_knows_the_two_looks_it_fell_between() -> None:
+def test_a_gap_has_the_two_checks_it_lies_between() -> None:
     early, late = NOW - timedelta(days=9), NOW
     gap = gap_between(SeenVersion(5, late), SeenVersion(3, early))
     assert gap is not None
-    assert (gap.first, gap.last, gap.looks) == (4, 4, (early, late))
+    assert (gap.first, gap.last, gap.checks) == (4, 4, (early, late))
     at_once = gap_between(SeenVersion(5, late), SeenVersion(3, late))
     assert at_once is not None
-    assert at_once.is_older_than_the_first_look
-    assert at_once.looks is None
+    assert at_once.precedes_first_check
+    assert at_once.checks is None

@@ -1,4 +1,4 @@
-"""Two versions compared: by word, by field, at an address that can be shared."""
+"""Two versions compared by word and by field, at a URL that can be shared."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -58,16 +58,16 @@ def test_versions_are_chosen_by_id_or_by_name(
 
 
 @pytest.mark.usefixtures("three")
-def test_each_choice_says_which_version_it_is_and_what_became_of_it(as_viewer: Client) -> None:
+def test_each_option_has_the_number_and_the_status_of_its_version(as_viewer: Client) -> None:
     second = wire.version(status="published", publishedAt="2026-01-20T00:00:00Z")
     record_version("page_1", AudienceVersion.model_validate(second))
     page = get(as_viewer, "version-compare", **{"from": "previous", "to": "ver_3"})
     old, new = (text(part.replace("><", "> <")) for part in page.split("<select ")[1:3])
     for side, before in ((old, 2), (new, 1)):
-        assert "The live version (1)" in side
-        assert "The latest version (3)" in side
-        assert f"The one before ({before})" in side
-        for choice in ("3, draft", "2, superseded", "1, live now"):
+        assert "Live version (1)" in side
+        assert "Latest version (3)" in side
+        assert f"Previous version ({before})" in side
+        for choice in ("3, draft", "2, superseded", "1, live"):
             assert choice in side
 
 
@@ -83,7 +83,7 @@ def test_words_that_differ_are_marked_on_their_side(as_viewer: Client) -> None:
 
 
 @pytest.mark.usefixtures("three")
-def test_both_stand_in_one_text_when_asked(as_viewer: Client) -> None:
+def test_the_unified_layout_shows_one_text(as_viewer: Client) -> None:
     page = get(as_viewer, "version-compare", layout="text")
     seen = text(page)
     assert "Runs removed: 64 inserted: 71 trucks." in seen
@@ -91,7 +91,7 @@ def test_both_stand_in_one_text_when_asked(as_viewer: Client) -> None:
 
 
 @pytest.mark.usefixtures("three")
-def test_fields_stand_side_by_side_and_say_where_they_differ(as_viewer: Client) -> None:
+def test_fields_are_side_by_side_and_marked_if_they_differ(as_viewer: Client) -> None:
     seen = text(get(as_viewer, "version-compare"))
     assert "status Differs Published Draft" in seen
     assert "isNewPageAgent true true" in seen
@@ -104,12 +104,14 @@ def test_what_the_service_no_longer_shows_says_when_it_was_seen(as_viewer: Clien
         last_seen_at=datetime(2025, 11, 18, 12, tzinfo=UTC)
     )
     seen = text(get(as_viewer, "version-compare", **{"from": "ver_2", "to": "latest"}))
-    assert "Seen 18 Nov 2025" in seen
+    assert "Last seen 18 Nov 2025" in seen
     assert "2025" not in text(get(as_viewer, "version-compare"))
 
 
 @pytest.mark.usefixtures("three")
-def test_requests_to_publish_are_told_with_their_answers(as_viewer: Client, paula: User) -> None:
+def test_publish_attempts_are_listed_with_their_status_codes(
+    as_viewer: Client, paula: User
+) -> None:
     target = Target("page_1", "aud_1", "ver_3")
     _, attempt = begin(
         operation_key="key-1",
@@ -121,8 +123,8 @@ def test_requests_to_publish_are_told_with_their_answers(as_viewer: Client, paul
     assert attempt is not None
     end(attempt, AttemptResult(Outcome.REJECTED, "The service returned 409: Busy", 409))
     seen = text(get(as_viewer, "version-compare"))
-    assert "Publish tries None from here 1. Failed" in seen
-    assert ", answer 409" in seen
+    assert "Publish attempts None from Pressroom 1. Failed" in seen
+    assert " (409)" in seen
 
 
 @pytest.mark.usefixtures("three")
@@ -140,24 +142,24 @@ def test_the_candidate_can_be_published_from_here(as_publisher: Client, as_viewe
 
 
 @pytest.mark.usefixtures("three")
-def test_a_version_against_itself_says_that_nothing_can_differ(as_viewer: Client) -> None:
+def test_a_version_compared_with_itself_has_a_hint(as_viewer: Client) -> None:
     query = {"from": "ver_2", "to": "ver_2"}
-    assert "This is version 2 on both sides" in text(get(as_viewer, "version-compare", **query))
+    assert "Both sides are version 2." in text(get(as_viewer, "version-compare", **query))
 
 
 @pytest.mark.usefixtures("three")
-def test_an_unknown_version_says_so_and_offers_the_others(as_viewer: Client) -> None:
+def test_an_unknown_version_is_reported_and_the_others_are_offered(as_viewer: Client) -> None:
     query = {"from": "<b>ver_9", "to": "latest"}
     page = get(as_viewer, "version-compare", status=404, **query)
-    assert "No version <b>ver_9 of this audience was ever seen here." in text(page)
+    assert "No version <b>ver_9 is recorded for this audience." in text(page)
     assert "<b>ver_9" not in page
     assert "3, draft" in text(page)
 
 
 @pytest.mark.usefixtures("three")
-def test_nothing_before_the_first_says_so(as_viewer: Client) -> None:
+def test_a_missing_previous_version_is_reported(as_viewer: Client) -> None:
     page = get(as_viewer, "version-compare", status=404, **{"from": "previous", "to": "ver_1"})
-    assert "No version before 1 was ever seen here." in text(page)
+    assert "No version before 1 is recorded." in text(page)
 
 
 def test_the_only_version_has_nothing_to_be_compared_with(
@@ -165,20 +167,18 @@ def test_the_only_version_has_nothing_to_be_compared_with(
 ) -> None:
     serve(far_end, wire.audience(publishedVersion=None))
     seen = text(get(as_viewer, "version-compare", status=404))
-    assert "No version before 2 was ever seen here." in seen
+    assert "No version before 2 is recorded." in seen
     named = get(as_viewer, "version-compare", status=404, **{"from": "live"})
-    assert "Nothing of this audience is live." in text(named)
+    assert "Nothing is live." in text(named)
 
 
-def test_the_same_text_twice_is_said_in_a_sentence(far_end: FarEnd, as_viewer: Client) -> None:
+def test_equal_texts_have_a_sentence(far_end: FarEnd, as_viewer: Client) -> None:
     same = wire.live_version(supplementaryContext="Runs 71 trucks.")
     serve(far_end, wire.audience(publishedVersion=same))
     assert "No differences." in text(get(as_viewer, "version-compare"))
 
 
-def test_two_versions_without_text_are_said_in_a_sentence(
-    far_end: FarEnd, as_viewer: Client
-) -> None:
+def test_two_versions_without_text_have_a_sentence(far_end: FarEnd, as_viewer: Client) -> None:
     empty = {"supplementaryContext": None}
     latest, live = wire.version(**empty), wire.live_version(**empty)
     serve(far_end, wire.audience(latestVersion=latest, publishedVersion=live))
@@ -193,7 +193,7 @@ def test_fields_beyond_the_spec_are_compared_too(far_end: FarEnd, as_viewer: Cli
     assert "simmering" in seen
 
 
-def test_without_an_answer_what_was_seen_is_compared_and_publishing_held_back(
+def test_without_a_response_recorded_versions_are_compared_and_publishing_disabled(
     far_end: FarEnd, as_publisher: Client
 ) -> None:
     record_audiences("page_1", [Audience.model_validate(wire.audience())])
@@ -204,9 +204,7 @@ def test_without_an_answer_what_was_seen_is_compared_and_publishing_held_back(
     assert "/publish/" not in page
 
 
-def test_ids_of_any_characters_come_through_the_address(
-    far_end: FarEnd, as_publisher: Client
-) -> None:
+def test_ids_of_any_characters_work_in_urls(far_end: FarEnd, as_publisher: Client) -> None:
     odd = "v/é & ?#%2F"
     serve(far_end, wire.audience(latestVersion=wire.version(versionId=odd)))
     page = get(as_publisher, "audience-detail")
@@ -238,8 +236,8 @@ def in_progress(**differs: Any) -> dict[str, Any]:
 
 
 def live_audience() -> dict[str, Any]:
-    said = wire.version()["supplementaryContext"]
-    live = wire.live_version(versionId="ver_2", versionNumber=2, supplementaryContext=said)
+    context = wire.version()["supplementaryContext"]
+    live = wire.live_version(versionId="ver_2", versionNumber=2, supplementaryContext=context)
     return wire.audience(latestVersion=live, publishedVersion=live)
 
 
@@ -303,7 +301,7 @@ def test_the_button_that_publishes_goes_once_it_is_published_from_here(
     assert "Publish version 2" not in text(part)
 
 
-def test_one_that_is_stuck_is_polled_rarely_and_not_for_ever(
+def test_a_stuck_version_is_polled_rarely_and_not_forever(
     far_end: FarEnd, as_viewer: Client
 ) -> None:
     serve(far_end, in_progress(queuedAt="2026-03-01T09:00:00Z"))
@@ -315,7 +313,9 @@ def test_one_that_is_stuck_is_polled_rarely_and_not_for_ever(
     assert "Version 2 is still queued. Auto-refresh stopped." in text(page)
 
 
-def test_a_check_that_fails_says_so_and_goes_on(far_end: FarEnd, as_viewer: Client) -> None:
+def test_a_failed_check_is_reported_and_polling_continues(
+    far_end: FarEnd, as_viewer: Client
+) -> None:
     serve(far_end, in_progress())
     page = get(as_viewer, "version-compare")
     far_end.fails(httpx.ConnectError)

@@ -1,4 +1,4 @@
-"""The history of versions: all that were ever seen, what became of each, and the gaps."""
+"""The history: every recorded version, its state, and the gaps."""
 
 import time
 from datetime import UTC, datetime, timedelta
@@ -77,8 +77,8 @@ def test_steps_have_the_time_between_them_and_the_time_in_the_queue(
     seen = text(get(as_viewer, "version-list"))
     assert "5 min Draft" in seen
     assert "38 s Published" in seen
-    assert "38 s in the queue." in seen
-    assert "Not queued for" in seen
+    assert "Queued for 38 s." in seen
+    assert "In draft for" in seen
 
 
 def test_a_version_newer_than_the_live_one_is_counted_against_that(
@@ -101,20 +101,23 @@ def test_what_the_service_no_longer_shows_says_when_it_was_seen(
     page = get(as_viewer, "version-list")
     newer, older = page.split('<h2 id="h-v0"')
     assert "Superseded" in text(older)
-    assert ">seen published <time" in older
-    assert ">seen " not in newer
+    assert "last seen as published, " in text(older)
+    assert "last seen" not in text(newer)
 
 
 @pytest.mark.parametrize(
     ("differs", "words"),
     [
-        ({"status": "published"}, "Superseded seen published"),
-        ({"status": "archived", "publishedAt": "2026-01-10T00:00:00Z"}, "Superseded seen archived"),
-        ({"status": "archived"}, "Archived seen"),
-        ({"status": "draft", "publishedAt": "2026-01-10T00:00:00Z"}, "Draft seen"),
+        ({"status": "published"}, "Superseded last seen as published,"),
+        (
+            {"status": "archived", "publishedAt": "2026-01-10T00:00:00Z"},
+            "Superseded last seen as archived,",
+        ),
+        ({"status": "archived"}, "Archived last seen"),
+        ({"status": "draft", "publishedAt": "2026-01-10T00:00:00Z"}, "Draft last seen"),
     ],
 )
-def test_what_was_live_before_something_else_is_superseded_and_not_green(
+def test_an_earlier_live_version_is_superseded_and_not_green(
     differs: dict[str, Any], words: str, far_end: FarEnd, as_viewer: Client
 ) -> None:
     see(0, **differs)
@@ -124,7 +127,7 @@ def test_what_was_live_before_something_else_is_superseded_and_not_green(
     assert 'data-tone="ok"' not in row
 
 
-def test_what_was_published_is_superseded_by_something_live_alone(
+def test_a_published_version_is_superseded_only_by_a_live_one(
     far_end: FarEnd, as_viewer: Client
 ) -> None:
     see(0, status="published")
@@ -132,17 +135,17 @@ def test_what_was_published_is_superseded_by_something_live_alone(
     assert "Superseded" not in text(get(as_viewer, "version-list"))
 
 
-def test_numbers_never_seen_are_a_gap_between_two_looks(far_end: FarEnd, as_viewer: Client) -> None:
+def test_missing_numbers_are_a_gap_between_two_checks(far_end: FarEnd, as_viewer: Client) -> None:
     see(3, days_ago=20)
     latest = wire.version(versionId="ver_6", versionNumber=6)
     serve(far_end, wire.audience(latestVersion=latest, publishedVersion=None))
     seen = text(get(as_viewer, "version-list"))
-    assert "Versions 4 to 5 were never seen by this dashboard." in seen
-    assert "came and went between two looks" in seen
-    assert "Nothing before version 3 was ever seen" in seen
+    assert "Versions 4 to 5 are missing." in seen
+    assert "They came and went between two checks" in seen
+    assert "Earlier versions are missing." in seen
 
 
-def test_who_published_it_here_and_what_failed_are_told(
+def test_publishers_and_failed_requests_are_listed(
     far_end: FarEnd, as_viewer: Client, paula: User
 ) -> None:
     published_from_here(paula, "ver_1", AttemptResult(Outcome.ACCEPTED))
@@ -164,7 +167,7 @@ def test_who_published_it_here_and_what_failed_are_told(
 
 @pytest.mark.parametrize(
     ("minutes_ago", "words"),
-    [(0, ("In progress", "Follow it")), (5, ("Outcome unknown", "Check it"))],
+    [(0, ("In progress", "View progress")), (5, ("Outcome unknown", "Check outcome"))],
 )
 def test_a_publish_that_was_interrupted_is_shown_as_unknown(
     minutes_ago: int, words: tuple[str, str], far_end: FarEnd, as_viewer: Client, paula: User
@@ -215,7 +218,7 @@ def test_dates_that_contradict_each_other_are_flagged(far_end: FarEnd, as_viewer
     serve(far_end, wire.audience(latestVersion=odd))
     seen = text(get(as_viewer, "version-list"))
     assert "The status is published, but publishedAt is empty." in seen
-    assert "becameDraftAt lies before createdAt." in seen
+    assert "becameDraftAt is before createdAt." in seen
 
 
 def test_marks_unknown_statuses_and_extra_fields_cost_nothing(
@@ -228,9 +231,11 @@ def test_marks_unknown_statuses_and_extra_fields_cost_nothing(
     assert "ID, not a date" in seen
 
 
-def test_an_audience_without_any_version_says_so(far_end: FarEnd, as_viewer: Client) -> None:
+def test_an_audience_without_versions_has_an_empty_state(
+    far_end: FarEnd, as_viewer: Client
+) -> None:
     serve(far_end, {"audienceId": "aud_1"})
-    assert "No version yet" in text(get(as_viewer, "version-list"))
+    assert "No versions yet" in text(get(as_viewer, "version-list"))
 
 
 def test_live_and_latest_are_chosen_to_be_compared(far_end: FarEnd, as_viewer: Client) -> None:
@@ -265,7 +270,7 @@ def long_history() -> None:
 
 
 @pytest.mark.usefixtures("long_history")
-def test_2000_versions_come_in_parts_of_50_that_fit_together(
+def test_2000_versions_come_in_consecutive_pages_of_50(
     far_end: FarEnd, as_viewer: Client, django_assert_max_num_queries: Any
 ) -> None:
     serve(far_end, wire.audience())
@@ -287,7 +292,7 @@ def test_2000_versions_come_in_parts_of_50_that_fit_together(
 
 
 @pytest.mark.usefixtures("long_history")
-def test_what_was_loaded_is_in_the_address_and_comes_back(
+def test_loaded_pages_are_in_the_url_and_come_back(
     far_end: FarEnd, as_viewer: Client, django_assert_max_num_queries: Any
 ) -> None:
     serve(far_end, wire.audience())
@@ -311,13 +316,13 @@ def test_what_was_loaded_is_in_the_address_and_comes_back(
 
 
 @pytest.mark.usefixtures("long_history")
-def test_one_address_shows_200_versions_at_most(far_end: FarEnd, as_viewer: Client) -> None:
+def test_one_url_shows_200_versions_at_most(far_end: FarEnd, as_viewer: Client) -> None:
     serve(far_end, wire.audience())
     assert len(headings(get(as_viewer, "version-list", show="2000"))) == 200
 
 
 @pytest.mark.usefixtures("long_history")
-def test_the_last_part_is_in_the_address_too(far_end: FarEnd, as_viewer: Client) -> None:
+def test_the_last_page_is_in_the_url(far_end: FarEnd, as_viewer: Client) -> None:
     serve(far_end, wire.audience())
     shown_at = address("version-list", before="ver_53")
     assert address_after_loading(as_viewer, 3, shown_at) == f"{shown_at}&show=52"
@@ -330,12 +335,12 @@ def address_after_loading(client: Client, last: int, shown_at: str) -> str:
     """Return the browser's URL after the part below a version was loaded."""
     headers = {"HX-Request": "true", "HX-Target": "more"}
     headers["HX-Current-URL"] = f"http://testserver{shown_at}"
-    asked = address("version-list", before=f"ver_{last}")
-    return client.get(asked, headers=headers)["HX-Replace-Url"]
+    url = address("version-list", before=f"ver_{last}")
+    return client.get(url, headers=headers)["HX-Replace-Url"]
 
 
 @pytest.mark.usefixtures("long_history")
-def test_the_last_part_offers_no_more(far_end: FarEnd, as_viewer: Client) -> None:
+def test_the_last_page_offers_no_more(far_end: FarEnd, as_viewer: Client) -> None:
     serve(far_end, wire.audience())
     part = get(as_viewer, "version-list", target="more", before="ver_3")
     assert headings(part) == ["Version 2", "Version 1"]
@@ -356,7 +361,7 @@ def test_versions_of_one_number_are_all_shown(far_end: FarEnd, as_viewer: Client
 @pytest.mark.parametrize(
     ("answer", "status"), [({"status_code": 500}, 502), ({"status_code": 200, "text": "<"}, 502)]
 )
-def test_without_an_answer_the_history_is_there_and_publishing_held_back(
+def test_without_a_response_the_history_is_shown_and_publishing_disabled(
     answer: dict[str, Any], status: int, far_end: FarEnd, as_publisher: Client
 ) -> None:
     far_end.answers(**answer)
@@ -368,7 +373,7 @@ def test_without_an_answer_the_history_is_there_and_publishing_held_back(
     assert "/publish/" not in page
 
 
-def test_nobody_answering_is_said_so(far_end: FarEnd, as_viewer: Client) -> None:
+def test_a_service_that_does_not_respond_is_reported(far_end: FarEnd, as_viewer: Client) -> None:
     far_end.fails(httpx.ConnectError)
     assert "Service unreachable" in get(as_viewer, "version-list", status=504)
 
