@@ -15,16 +15,16 @@ function choose(link) {
   const group = link.closest("[data-filter-for]");
   for (const each of group.querySelectorAll("a")) each.removeAttribute("aria-current");
   link.setAttribute("aria-current", "true");
-  remember(group.dataset.filterName, link.dataset.show);
+  setParam(group.dataset.filterName, link.dataset.show);
 }
 
 // The filter and the search are in the URL, for reloads and links.
-function remember(name, value) {
+function setParam(name, value) {
   if (document.querySelector("#dialogs > dialog[open]")) return; // the URL is the dialog's
-  history.replaceState(history.state, "", addressWith(name, value));
+  history.replaceState(history.state, "", urlWith(name, value));
   for (const link of document.querySelectorAll("[data-filter-for] a")) {
     const { filterName } = link.closest("[data-filter-for]").dataset;
-    link.href = `?${addressWith(filterName, link.dataset.show).searchParams}${link.hash}`;
+    link.href = `?${urlWith(filterName, link.dataset.show).searchParams}${link.hash}`;
   }
   // An empty conversation has no form. Without a filter the form sends none.
   const show = document.querySelector("[data-search] [name=show]");
@@ -33,25 +33,25 @@ function remember(name, value) {
   show.disabled = !show.value;
 }
 
-function addressWith(name, value) {
-  const address = new URL(location.href);
-  if (value) address.searchParams.set(name, value);
-  else address.searchParams.delete(name);
-  return address;
+function urlWith(name, value) {
+  const url = new URL(location.href);
+  if (value) url.searchParams.set(name, value);
+  else url.searchParams.delete(name);
+  return url;
 }
 
 // An item is shown if it passes the filter and, in the thread, if it contains a match.
 function narrow() {
   const found = document.getElementById("found")?.dataset;
-  const places = found?.words ? new Set(found.messages.split(" ")) : null;
+  const matches = found?.words ? new Set(found.messages.split(" ")) : null;
   const thread = theThread();
   for (const group of document.querySelectorAll("[data-filter-for]")) {
     const list = document.getElementById(group.dataset.filterFor);
     const kind = group.querySelector("[aria-current]")?.dataset.show;
     for (const item of list?.querySelectorAll(":scope > [data-kinds]") ?? []) {
-      const isOut = kind && !item.dataset.kinds.split(" ").includes(kind);
-      const isSilent = places && list === thread && !places.has(item.id);
-      item.hidden = Boolean(isOut || isSilent);
+      const isFilteredOut = kind && !item.dataset.kinds.split(" ").includes(kind);
+      const hasNoMatch = matches && list === thread && !matches.has(item.id);
+      item.hidden = Boolean(isFilteredOut || hasNoMatch);
     }
   }
   if (thread) {
@@ -206,10 +206,10 @@ document.addEventListener("keydown", (event) => {
   const field = event.target;
   if (!theThread() || field.id !== "q" || event.isComposing) return;
   // The current match is selected. Further typing goes to the end of the field.
-  const isAway = theThread()?.contains(getSelection().anchorNode);
-  if (isAway) field.setSelectionRange(field.value.length, field.value.length);
-  const isSought = field.value.trim() === document.getElementById("found").dataset.words;
-  if (event.key !== "Enter" || !isSought || !marks?.size) return;
+  const isMatchSelected = theThread()?.contains(getSelection().anchorNode);
+  if (isMatchSelected) field.setSelectionRange(field.value.length, field.value.length);
+  const isSearched = field.value.trim() === document.getElementById("found").dataset.words;
+  if (event.key !== "Enter" || !isSearched || !marks?.size) return;
   event.preventDefault();
   step(event.shiftKey ? -1 : 1);
 });
@@ -234,7 +234,7 @@ document.addEventListener("htmx:afterSwap", (event) => {
   // A history restore swaps the page without a target.
   const part = event.detail.target?.id ?? "";
   if (part === "found") {
-    remember("q", document.getElementById("q").value.trim());
+    setParam("q", document.getElementById("q").value.trim());
     showFound();
   } else if (part.endsWith("-in")) mark();
   else if (part === "newer") narrow();

@@ -220,7 +220,7 @@ def filter_by(name: str) -> Callable[[Page], None]:
 
 def clear(page: Page) -> None:
     """Clear the search, and wait until everything is shown."""
-    page.get_by_role("link", name="Clear the search").press("Enter")
+    page.get_by_role("link", name="Clear search").press("Enter")
     page.wait_for_function("() => !document.querySelector('li.message[hidden]')")
 
 
@@ -237,7 +237,7 @@ def test_a_search_marks_what_it_found_and_opens_the_calls_that_hold_it(reading: 
     assert reading.evaluate("getSelection().toString()") == "reefer"
     reading.reload()
     assert shown(reading) == ["m3", "m4"]
-    reading.get_by_role("link", name="Clear the search").click()
+    reading.get_by_role("link", name="Clear search").click()
     expect(reading.locator("li.message:visible")).to_have_count(4)
     expect(reading).not_to_have_url(re.compile("q="))
 
@@ -290,7 +290,7 @@ def test_enter_goes_on_to_the_next_match_and_shift_enter_back(reading: Page) -> 
     expect(field).to_be_focused()
     reading.keyboard.type("s")
     expect(field).to_have_value("reefers")
-    expect(reading.locator("#found")).to_contain_text("Nothing matches")
+    expect(reading.locator("#found")).to_contain_text("No matches")
 
 
 def test_a_search_marks_words_across_bold_ones(reading: Page) -> None:
@@ -323,7 +323,7 @@ def test_a_filter_s_address_and_the_search_s_form_know_of_each_other(reading: Pa
     expect(show).to_have_value("errors")
     reading.locator("[data-filter-for=thread]").get_by_role("link", name="All").click()
     expect(show).to_be_disabled()
-    reading.get_by_role("link", name="Clear the search").click()
+    reading.get_by_role("link", name="Clear search").click()
     expect(errors).to_have_attribute("href", re.compile(r"\?show=errors$"))
 
 
@@ -411,30 +411,30 @@ def test_a_conversation_reads_like_a_letter(page: Page, story: Story) -> None:
         first.locator("a", has_text="no").and_(page.locator("[href^=javascript]"))
     ).to_have_count(0)
     expect(first).to_contain_text("Snapshot")
-    expect(first).to_contain_text("speaker not given")
+    expect(first).to_contain_text("author unknown")
     expect(second.get_by_text("First second")).to_have_count(1)
     expect(second.locator("summary")).to_contain_text("Reasoning 5 words")
-    expect(second).to_contain_text("Interrupted. The message stops here.")
+    expect(second).to_contain_text("Interrupted: the message ends here.")
     expect(second).to_contain_text("inferred from reasoning")
     expect(third.locator("del")).to_contain_text("64")
     expect(third.locator("ins")).to_contain_text("71")
     expect(page.locator(".day").nth(1)).to_contain_text("2 h 00 min later")
     expect(page.locator(".day").nth(2)).to_contain_text("4 March 2026")
     expect(page.locator("#published")).to_have_text("Published up to here")
-    expect(page.locator("main")).to_contain_text("1 message and 1 change after what was published")
+    expect(page.locator("main")).to_contain_text("1 message and 1 change since the last publish")
     expect(page.locator(".tabs [aria-current]")).to_contain_text("3 (1 new)")
 
 
 def test_a_board_and_its_messages_lead_to_each_other(reading: Page) -> None:
     board = reading.get_by_role("region", name="Pending changes")
-    board.get_by_role("link", name="Made in message 4").click()
+    board.get_by_role("link", name="From message 4").click()
     expect(reading).to_have_url(re.compile("#m4$"))
-    reading.locator("#m4").get_by_role("link", name="It waits on the board").click()
+    reading.locator("#m4").get_by_role("link", name="Pending").click()
     expect(reading).to_have_url(re.compile("#pending-[0-9a-f]+$"))
 
 
 def test_a_link_to_a_message_that_is_hidden_shows_it(reading: Page) -> None:
-    made = reading.get_by_role("link", name="Made in message 4")
+    made = reading.get_by_role("link", name="From message 4")
     fourth = reading.locator("#m4")
     reading.goto(f"{reading.url}?show=errors&q=marisol")
     until(reading, lambda: shown(reading) == ["m1"])
@@ -479,8 +479,8 @@ def test_a_conversation_opened_empty_fills_as_it_goes_on(page: Page, story: Stor
     story.write("pending_changes", SHORT[3]["changes"])
     page.clock.fast_forward(21_000)
     expect(page.locator("li.message")).to_have_count(4)
-    expect(page.locator("main")).not_to_contain_text("No messages")
-    expect(page.locator("#standing")).to_contain_text("1 pending change")
+    expect(page.locator("#no-messages")).to_have_count(0)
+    expect(page.locator("#published-state")).to_contain_text("1 pending change")
     page.get_by_role("link", name="4 new messages").click()
     expect(page.locator("#m1")).to_be_in_viewport()
     page.clock.resume()
@@ -513,13 +513,13 @@ def test_the_board_is_drawn_anew_in_its_place(reading: Page, story: Story) -> No
     reading.reload()
     reading.evaluate("document.querySelector('#context details').open = true")
     board = reading.get_by_role("region", name="Pending changes")
-    link = board.get_by_role("link", name="Made in message 4")
+    link = board.get_by_role("link", name="From message 4")
     link.focus()
     reading.evaluate("scrollTo(0, 40)")
     before = _place(reading)
     story.write("pending_changes", [{"changeId": "chg_0", "newValue": "y"}, *SHORT[3]["changes"]])
     reading.clock.fast_forward(21_000)
-    expect(reading.locator("#newer")).to_contain_text("The pending changes are others now: 2 wait.")
+    expect(reading.locator("#newer")).to_contain_text("Pending changes updated: 2 pending.")
     expect(reading.locator(".floating")).to_have_attribute("role", "status")
     expect(board.locator("[data-kinds]").first).to_contain_text("y")
     expect(link).to_be_focused()

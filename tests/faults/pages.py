@@ -74,8 +74,8 @@ READS = [
         "Get audience messages",
         reverse("conversation", args=AUDIENCE),
         is_remembered=False,
-        not_there=(200, "lists this audience, but has no conversation for it"),
-        gone=(410, "The conversation is gone"),
+        not_there=(200, "lists this audience but has no conversation for it"),
+        gone=(410, "Conversation no longer exists"),
     ),
     Reads(
         "Get audience messages", reverse("conversation-export", args=AUDIENCE), is_remembered=False

@@ -32,9 +32,9 @@ class ChangeState(StrEnum):
 
 _LABELS = {
     ChangeState.READY: "Ready",
-    ChangeState.APPLIED: "Already applied",
-    ChangeState.MOVED: "Base has moved",
-    ChangeState.UNKNOWN: "Nothing to compare with",
+    ChangeState.APPLIED: "Applied",
+    ChangeState.MOVED: "Original text changed",
+    ChangeState.UNKNOWN: "Can’t compare",
 }
 
 

@@ -11,7 +11,7 @@ from dashboard.web.ui.highlighting import pretty_json
 
 
 def to_markdown(conversation: ShownConversation, *, title: str) -> str:
-    """Return the conversation as Markdown, with all texts of others fenced or quoted.
+    """Return the conversation as Markdown, with all external texts fenced or quoted.
 
     Times are in the current time zone.
     """
@@ -25,34 +25,34 @@ def to_markdown(conversation: ShownConversation, *, title: str) -> str:
     blocks.append(f"## Pending changes: {len(conversation.pending)}")
     for pending in conversation.pending:
         field = pending.matched.field_label
-        blocks.append(f"State, inferred: {pending.matched.state}{f', {field}' if field else ''}.")
+        blocks.append(f"Inferred status: {pending.matched.state}{f', {field}' if field else ''}.")
         blocks += _change(pending.matched.change)
     return "\n\n".join(blocks) + "\n"
 
 
 def _message(message: ShownMessage) -> Iterator[str]:
-    yield f"## {message.number}. {'Agent (inferred)' if message.is_agent else 'Speaker not given'}"
+    yield f"## {message.number}. {'Agent (inferred)' if message.is_agent else 'Author unknown'}"
     when = timezone.localtime(message.moment) if message.moment else None
-    yield f"{when:%Y-%m-%d %H:%M:%S %Z}" if when else "Time not given"
+    yield f"{when:%Y-%m-%d %H:%M:%S %Z}" if when else "Time unknown"
     if message.message.reasoning:
         yield f"Reasoning:\n\n{_quoted(message.message.reasoning)}"
     for call in message.calls:
         yield from _call(call)
     for part in message.parts:
-        named = f"Part of type {_one_line(part.type)}:\n\n" if part.type else ""
+        named = f"Content of type {_one_line(part.type)}:\n\n" if part.type else ""
         yield named + _quoted(part.text or "(no text)")
     for shown in message.changes:
         yield from _change(shown.change)
     if message.is_blank:
-        yield "Nothing in this message."
+        yield "Empty message."
     if message.message.is_interrupted:
-        yield "*Interrupted: the message stops here.*"
+        yield "*Interrupted: the message ends here.*"
     if message.is_published_line:
         yield "---\n\n*Published up to here.*"
 
 
 def _call(call: ShownCall) -> Iterator[str]:
-    yield f"Tool call: {_one_line(call.call.name or 'name not given')}"
+    yield f"Tool call: {_one_line(call.call.name or 'unnamed')}"
     if call.call.arguments:
         yield "Arguments:\n\n" + _fenced(pretty_json(call.call.arguments), "json")
     if call.call.error:
@@ -60,7 +60,7 @@ def _call(call: ShownCall) -> Iterator[str]:
     if call.outcome == "result":
         yield "Result:\n\n" + _fenced(pretty_json(call.call.result), "json")
     if call.outcome == "none":
-        yield "No result was sent."
+        yield "No result."
 
 
 def _change(change: Change) -> Iterator[str]:

@@ -41,7 +41,7 @@ def idle_time(before: datetime | None, moment: datetime | None) -> timedelta | N
 
 
 TEXT_PARTS = ("text", None)
-"""Types of content parts with Markdown; others are shown as plain text under their name."""
+"""Types of content parts with Markdown; others are shown raw, under their type."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class ShownChange:
     """A change that a message made."""
 
     matched: MatchedChange
-    board_place: str
+    pending_place: str
     """Its HTML id among the pending changes; empty if it is not pending."""
 
     @property

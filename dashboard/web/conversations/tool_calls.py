@@ -1,7 +1,7 @@
 """A tool call prepared for rendering: its summary, readable pairs and size."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -56,7 +56,7 @@ class ShownCall:
         """The result or the error in one line."""
         if self.call.error:
             return _line(self.call.error)
-        return summarise(self.call.result) if self.outcome == "result" else ""
+        return summarize(self.call.result) if self.outcome == "result" else ""
 
     @cached_property
     def result_size(self) -> int:
@@ -115,16 +115,17 @@ def size_of(value: Any) -> int:
     )
 
 
-def summarise(value: Any) -> str:
-    """Summarise a result in one line: a count and the first item."""
+def summarize(value: Any) -> str:
+    """Summarize a result in one line: a count and the first item."""
     if isinstance(value, list):
-        count = f"{number(len(value))} item{'' if len(value) == 1 else 's'}"
-        return f"{count}, first: {_line(_word(value[0]))}" if value else "Empty list"
+        if not value:
+            return "Empty list"
+        return f"{_counted(value, 'item')}, first: {_line(_word(value[0]))}"
     if isinstance(value, dict):
         if not value:
             return "Empty object"
         key, first = next(iter(value.items()))
-        more = f" and {number(len(value) - 1)} more" if len(value) > 1 else ""
+        more = f" (and {number(len(value) - 1)} more)" if len(value) > 1 else ""
         return _line(f"{key}: {_line(_word(first))}") + more
     return _line(_word(value))
 
@@ -158,10 +159,14 @@ def _word(value: Any) -> str:
     if isinstance(value, str):
         return value or "Empty text"
     if isinstance(value, list):
-        return f"a list of {number(len(value))}" if value else "Empty list"
+        return _counted(value, "item") if value else "Empty list"
     if isinstance(value, dict):
-        return f"an object of {number(len(value))}" if value else "Empty object"
+        return _counted(value, "field") if value else "Empty object"
     return json.dumps(value)
+
+
+def _counted(values: Sized, noun: str) -> str:
+    return f"{number(len(values))} {noun}{'' if len(values) == 1 else 's'}"
 
 
 def _line(text: str) -> str:

@@ -53,7 +53,7 @@ def conversation(request: Request, page_id: str, audience_id: str) -> HttpRespon
     fetched = run_concurrently(lambda: read_conversation(page_id, audience_id))
     context = _page_context(page_id, audience_id)
     try:
-        _raise_no_answer(context["reading"])
+        _raise_if_no_response(context["reading"])
         shown = show_conversation(fetched())
     except NotFoundError as error:
         if context["head"] is None:
@@ -87,7 +87,7 @@ def conversation_newer(request: Request, page_id: str, audience_id: str) -> Http
     except APIError as error:
         if snapshot.failed:
             return HttpResponse(status=204)
-        context |= {"look": replace(snapshot, failed=True), "failure": explain(error)}
+        context |= {"snapshot": replace(snapshot, failed=True), "failure": explain(error)}
         return render(request, "conversations/newer.html", context)
     now = snapshot.advance(shown)
     if now == snapshot:
@@ -97,11 +97,11 @@ def conversation_newer(request: Request, page_id: str, audience_id: str) -> Http
     rows = make_rows(shown)
     context |= _message_counts(shown, rows) | _pending_context(shown, params)
     context |= {
-        "look": now,
-        "newer": rows[snapshot.count :],
-        "already": rows[: snapshot.count],
+        "snapshot": now,
+        "new_rows": rows[snapshot.count :],
+        "old_rows": rows[: snapshot.count],
         "is_changed": snapshot.is_outdated_by(shown),
-        "told": list(_what_changed(snapshot, now, shown)),
+        "announcements": list(_announcements(snapshot, now, shown)),
         "head": head_last_known(page_id, audience_id),
         "show": _show_param(params),
     }
@@ -144,7 +144,7 @@ def tool_result(
 @require_GET
 @never_cache
 def conversation_export(request: Request, page_id: str, audience_id: str) -> HttpResponse:
-    """Download the conversation: ?format=markdown, anything else as the JSON that was sent."""
+    """Download the conversation: ?format=markdown, or by default the JSON as received."""
     found = read_conversation(page_id, audience_id)
     if request.GET.get("format") != "markdown":
         response: HttpResponse = JsonResponse(found.to_wire(), json_dumps_params=_READABLE)
@@ -162,7 +162,7 @@ def _read(page_id: str, audience_id: str) -> ShownConversation:
     return show_conversation(read_conversation(page_id, audience_id))
 
 
-def _raise_no_answer(reading: ReadResult[AudienceLookup] | None) -> None:
+def _raise_if_no_response(reading: ReadResult[AudienceLookup] | None) -> None:
     """Raise the error of a service that did not respond, to spare the user a second wait."""
     if reading and isinstance(reading.error, NoResponseError):
         raise reading.error
@@ -208,7 +208,7 @@ def _thread_context(request: Request, shown: ShownConversation) -> dict[str, Any
         | _pending_context(shown, request.GET)
         | {
             "is_any_left": not all(row.is_hidden for row in rows),
-            "look": ConversationSnapshot.at(shown),
+            "snapshot": ConversationSnapshot.at(shown),
         }
     )
 
@@ -243,21 +243,21 @@ def _pending_context(shown: ShownConversation, params: QueryDict) -> dict[str, A
     states = {state for state, _, _ in shown.pending_filters}
     return {
         "conversation": shown,
-        "context_now": shown.conversation.context,
-        "asked": params,
+        "current_context": shown.conversation.context,
+        "params": params,
         "pending_show": params.get("pending") if params.get("pending") in states else "",
     }
 
 
-def _what_changed(
+def _announcements(
     before: ConversationSnapshot, now: ConversationSnapshot, shown: ShownConversation
 ) -> Iterator[str]:
     """Yield a message for each section beside the thread that was rendered again."""
     if before.pending != now.pending:
         count = len(shown.pending)
-        yield f"The pending changes are others now: {count} wait{'s' if count == 1 else ''}."
+        yield f"Pending changes updated: {count} pending."
     if before.context != now.context:
-        yield "The context is another now, and what is inferred from it."
+        yield "Context updated, and the fields and statuses inferred from it."
 
 
 def _find_call(
@@ -266,7 +266,7 @@ def _find_call(
     for message in shown.messages:
         if message.key == message_key and 1 <= index <= len(message.calls):
             return message, message.calls[index - 1]
-    raise Http404("No such tool call in this conversation.")
+    raise Http404("Tool call not found.")
 
 
 def _attach(response: HttpResponse, filename: str) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""Whose field a change belongs to, and whether it still fits."""
+"""The inferred field and state of a change."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ def test_a_new_text_that_is_a_field_now_is_applied(field: str) -> None:
     assert (found.state, found.field_label) == (ChangeState.APPLIED, field)
 
 
-def test_neither_text_in_any_field_means_the_base_has_moved() -> None:
+def test_neither_text_in_any_field_means_the_original_text_changed() -> None:
     found = matched("What stood there before", "What was to stand there")
     assert (found.state, found.fields) == (ChangeState.MOVED, ())
 
@@ -73,16 +73,16 @@ def test_a_shortened_excerpt_is_ready_though_the_new_one_is_part_of_the_old() ->
     assert matched("64 trucks out of three depots", "64 trucks out of").state is ChangeState.READY
 
 
-def test_a_short_word_is_not_looked_for_inside_a_field() -> None:
+def test_a_short_text_is_not_searched_inside_a_field() -> None:
     assert matched("trucks", "lorries").state is ChangeState.MOVED
 
 
-def test_an_empty_old_text_is_ready_where_fields_are_empty_and_names_them_all() -> None:
+def test_an_empty_old_text_is_ready_if_fields_are_empty_and_lists_them_all() -> None:
     found = matched("", "A title", **NOW | {"meta title": None, "meta keywords": ""})
     assert (found.state, found.field_label) == (ChangeState.READY, "meta title or meta keywords")
 
 
-def test_an_empty_old_text_whose_new_one_stands_there_is_applied() -> None:
+def test_an_empty_old_text_whose_new_one_is_current_is_applied() -> None:
     found = matched(None, NOW["meta title"], **NOW | {"meta keywords": ""})
     assert (found.state, found.fields) == (ChangeState.APPLIED, ("meta title",))
 

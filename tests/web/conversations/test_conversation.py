@@ -1,4 +1,4 @@
-"""The conversation page: what an operator reads, whatever the service sends."""
+"""The conversation page, whatever the service returns."""
 
 import cProfile
 import json
@@ -17,18 +17,18 @@ from tests.web.hostile import PAYLOADS
 from tests.web.html import elements, text
 from tests.web.remembering import know_audiences
 
-# A conversation is never kept.
+# Conversations are never stored.
 pytestmark = pytest.mark.same_on_any_database
 
 URL = "/pages/page_1/audiences/aud_1/conversation/"
 FOUND = {"HX-Request": "true", "HX-Target": "found"}
-COUNTING = ("tabs", "filters", "standing")
+COUNTING = ("tabs", "filters", "published-state")
 """The parts of the page that count its messages."""
 
 
 @pytest.fixture
-def said(far_end: FarEnd) -> dict[str, Any]:
-    """The conversation the service answers with; a test changes it."""
+def conversation(far_end: FarEnd) -> dict[str, Any]:
+    """The conversation that the service returns; tests change it."""
     conversation = wire.conversation()
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -63,10 +63,10 @@ def visible(html: str) -> list[str]:
     ]
 
 
-def test_a_conversation_reads_from_asking_to_changing(
-    as_viewer: Client, said: dict[str, Any]
+def test_a_conversation_shows_messages_calls_and_changes_in_order(
+    as_viewer: Client, conversation: dict[str, Any]
 ) -> None:
-    said["messages"] = [
+    conversation["messages"] = [
         message(),
         message(
             messageId="msg_2",
@@ -80,21 +80,26 @@ def test_a_conversation_reads_from_asking_to_changing(
     ]
     html = read(as_viewer)
     seen = text(html)
-    assert "Message 1 speaker not given" in seen
+    assert "Message 1 author unknown" in seen
     assert "Agent, message 2 inferred from tool calls, reasoning, changes Snapshot" in seen
     assert "Reasoning 4 words" in seen
     assert "find_person name: Ada Result" in seen
     assert "find_person 404 Not Found Error" in seen
     assert "<strong>wrote</strong>" in html
     assert re.search("removed: 64 ?inserted: 71 trucks", seen)
-    assert seen.index("the share that") < seen.index("Interrupted. The message stops here.")
+    assert seen.index("the share that") < seen.index("Interrupted: the message ends here.")
 
 
-def test_one_reading_costs_two_calls_however_long_it_is(
-    as_viewer: Client, said: dict[str, Any], far_end: FarEnd, django_assert_max_num_queries: Any
+def test_a_conversation_of_any_length_takes_two_calls(
+    as_viewer: Client,
+    conversation: dict[str, Any],
+    far_end: FarEnd,
+    django_assert_max_num_queries: Any,
 ) -> None:
-    said["messages"] = [message(messageId=f"m{n}", toolCalls=[call(result=n)]) for n in range(60)]
-    said["pendingChanges"] = [{"changeId": str(n), "newValue": str(n)} for n in range(60)]
+    conversation["messages"] = [
+        message(messageId=f"m{n}", toolCalls=[call(result=n)]) for n in range(60)
+    ]
+    conversation["pendingChanges"] = [{"changeId": str(n), "newValue": str(n)} for n in range(60)]
     read(as_viewer)  # remembers the audience
     far_end.sent.clear()
     with django_assert_max_num_queries(16):
@@ -103,64 +108,64 @@ def test_one_reading_costs_two_calls_however_long_it_is(
 
 
 def test_a_conversation_leaves_nothing_in_the_database(
-    as_viewer: Client, said: dict[str, Any], django_assert_max_num_queries: Any
+    as_viewer: Client, conversation: dict[str, Any], django_assert_max_num_queries: Any
 ) -> None:
     from django.apps import apps
 
-    said["messages"] = [message(content="A secret of Marisol's", reasoning="Hers")]
-    said["context"] = {"currentMetaTitle": "Marisol's title"}
+    conversation["messages"] = [message(content="A secret of Marisol's", reasoning="Hers")]
+    conversation["context"] = {"currentMetaTitle": "Marisol's title"}
     read(as_viewer)
     for model in apps.get_models():
         assert "Marisol" not in str(list(model._base_manager.values_list())), model
 
 
-def test_an_empty_conversation_says_so(as_viewer: Client, said: dict[str, Any]) -> None:
-    assert "nothing was said in it yet" in text(read(as_viewer))
+def test_an_empty_conversation_has_an_empty_state(
+    as_viewer: Client, conversation: dict[str, Any]
+) -> None:
+    assert "This conversation has no messages yet." in text(read(as_viewer))
 
 
-def test_an_audience_without_a_conversation_says_so_under_its_name(
+def test_an_audience_without_a_conversation_is_shown_with_its_name(
     as_viewer: Client, far_end: FarEnd
 ) -> None:
     far_end.answer = without_conversation(404, wire.audience())
     seen = text(read(as_viewer))
     assert "No conversation" in seen
-    assert "The service lists this audience, but has no conversation for it. " in seen
-    assert "404: Nothing was said." in seen
+    assert "The service lists this audience but has no conversation for it. " in seen
+    assert "404: No conversation." in seen
     assert "Brightwater Foods" in seen
 
 
-def test_an_audience_that_is_missing_too_is_not_said_to_be_listed(
-    as_viewer: Client, far_end: FarEnd
-) -> None:
+def test_an_unlisted_audience_is_not_reported_as_listed(as_viewer: Client, far_end: FarEnd) -> None:
     know_audiences(wire.audience())
     far_end.answer = without_conversation(404)
     seen = text(read(as_viewer))
-    assert "The service lists no such audience, and has no conversation for it." in seen
+    assert "The service returned neither this audience nor a conversation for it." in seen
     assert "lists this audience" not in seen
 
 
-def test_a_conversation_that_is_gone_says_so(as_viewer: Client, far_end: FarEnd) -> None:
+def test_a_deleted_conversation_is_reported(as_viewer: Client, far_end: FarEnd) -> None:
     far_end.answer = without_conversation(410, wire.audience())
     response = as_viewer.get(URL)
     seen = text(response.content.decode())
     assert response.status_code == 410
-    assert "The conversation is gone" in seen
+    assert "Conversation no longer exists" in seen
     assert "starts when someone works" not in seen
-    assert "410: Nothing was said." in seen
+    assert "410: No conversation." in seen
 
 
 def without_conversation(status: int, *audiences: dict[str, Any]) -> Answer:
-    """Return a service that lists these audiences and answers so for any conversation."""
+    """Return a service that lists these audiences and responds so for any conversation."""
 
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("/messages"):
-            return httpx.Response(status, json={"detail": "Nothing was said."})
+            return httpx.Response(status, json={"detail": "No conversation."})
         return httpx.Response(200, json=wire.envelope(*audiences))
 
     return answer
 
 
-def test_a_conversation_of_an_audience_that_no_list_has_is_read_all_the_same(
+def test_a_conversation_of_an_unlisted_audience_is_shown(
     as_viewer: Client, far_end: FarEnd
 ) -> None:
     def answer(request: httpx.Request) -> httpx.Response:
@@ -185,7 +190,7 @@ def test_neither_audience_nor_conversation_is_a_404(as_viewer: Client, far_end: 
         (401, "{}", "refused our key"),
     ],
 )
-def test_a_conversation_that_fails_leaves_the_audience_standing(
+def test_a_conversation_that_fails_still_shows_its_audience(
     as_viewer: Client, far_end: FarEnd, status: int, body: str, sentence: str
 ) -> None:
     def answer(request: httpx.Request) -> httpx.Response:
@@ -199,11 +204,11 @@ def test_a_conversation_that_fails_leaves_the_audience_standing(
     assert failed.status_code == 502
     assert sentence in seen
     assert "Brightwater Foods" in seen
-    assert "conversations are never kept here" in seen
+    assert "Pressroom doesn’t store conversations" in seen
 
 
-def test_a_service_that_is_down_is_asked_once_and_said_under_the_audience_as_last_known(
-    as_publisher: Client, said: dict[str, Any], far_end: FarEnd
+def test_a_service_that_is_down_is_called_once_and_reported_under_the_last_known_audience(
+    as_publisher: Client, conversation: dict[str, Any], far_end: FarEnd
 ) -> None:
     read(as_publisher)
     far_end.fails(httpx.ConnectError)
@@ -213,15 +218,17 @@ def test_a_service_that_is_down_is_asked_once_and_said_under_the_audience_as_las
     assert failed.status_code == 504
     assert "Showing the last known state" in seen
     assert "Brightwater Foods" in seen
-    assert "conversations are never kept here" in seen
+    assert "Pressroom doesn’t store conversations" in seen
     assert 'aria-disabled="true"' in failed.content.decode()
     assert {request.url.path for request in far_end.sent} == {"/v0/pages/page_1/audiences"}
 
 
-def test_a_service_of_nulls_and_strangers_is_read(as_viewer: Client, said: dict[str, Any]) -> None:
-    said["conversation"] = {"publishedMessageId": None, "mood": "good"}
-    said["context"] = {}
-    said["messages"] = [
+def test_a_conversation_of_nulls_and_unknown_fields_is_shown(
+    as_viewer: Client, conversation: dict[str, Any]
+) -> None:
+    conversation["conversation"] = {"publishedMessageId": None, "mood": "good"}
+    conversation["context"] = {}
+    conversation["messages"] = [
         {},
         dict.fromkeys(("messageId", "content", "timestamp", "toolCalls", "changes", "reasoning")),
         message(content=""),
@@ -230,38 +237,40 @@ def test_a_service_of_nulls_and_strangers_is_read(as_viewer: Client, said: dict[
         message(changes=[{}], speaker="someone"),
         message(timestamp=-1e300),
     ]
-    said["pendingChanges"] = [{}, {"changeId": None, "previousValue": None, "newValue": "x"}]
+    conversation["pendingChanges"] = [
+        {},
+        {"changeId": None, "previousValue": None, "newValue": "x"},
+    ]
     seen = text(read(as_viewer))
-    assert "Nothing in this message: no text, no tool calls, no changes." in seen
-    assert "Empty message: the service sent a text with nothing in it." in seen
-    assert "No result and no error were sent." in seen
-    assert "Name not given" in seen
-    assert "A part of type “file_reference”, shown as it came" in seen
+    assert seen.count("Empty message") == 3
+    assert "No result or error." in seen
+    assert "Unnamed tool" in seen
+    assert "Content of type “file_reference”, raw" in seen
     assert '"fileId": "f_1"' in seen
     assert "typeless" in seen
-    assert "Fields the specification does not name 1" in seen
-    assert "Time not readable" in seen
-    assert "Nothing to compare with" in seen
-    assert "The service names no message up to which this was published." in seen
+    assert "Undocumented fields 1" in seen
+    assert "Unreadable time" in seen
+    assert "Can’t compare" in seen
+    assert "Published position unknown." in seen
 
 
-def test_the_published_line_stands_where_the_service_says(
-    as_viewer: Client, said: dict[str, Any]
+def test_the_published_line_follows_the_published_message(
+    as_viewer: Client, conversation: dict[str, Any]
 ) -> None:
-    said["conversation"] = {"publishedMessageId": "msg_1"}
-    said["messages"] = [message(), message(messageId="msg_2", changes=[{"newValue": "x"}])]
+    conversation["conversation"] = {"publishedMessageId": "msg_1"}
+    conversation["messages"] = [message(), message(messageId="msg_2", changes=[{"newValue": "x"}])]
     html = read(as_viewer)
-    assert "1 message and 1 change after what was published." in text(html)
+    assert "1 message and 1 change since the last publish." in text(html)
     assert "Conversation 2 (1 new)" in text(html)
     assert html.index('id="m1"') < html.index('id="published"') < html.index('id="m2"')
 
 
-def test_pending_changes_stand_on_a_board_with_their_states(
-    as_viewer: Client, said: dict[str, Any]
+def test_pending_changes_are_listed_with_their_states(
+    as_viewer: Client, conversation: dict[str, Any]
 ) -> None:
-    said["context"] = {"currentMetaTitle": "Kestrel", "currentMetaKeywords": "cold chain"}
-    said["messages"] = [message(changes=[{"changeId": "chg_1"}])]
-    said["pendingChanges"] = [
+    conversation["context"] = {"currentMetaTitle": "Kestrel", "currentMetaKeywords": "cold chain"}
+    conversation["messages"] = [message(changes=[{"changeId": "chg_1"}])]
+    conversation["pendingChanges"] = [
         {"changeId": "chg_1", "previousValue": "Kestrel", "newValue": "Kestrel Fleet"},
         {"changeId": "chg_2", "previousValue": "reefer", "newValue": "cold chain"},
         {"changeId": "chg_3", "previousValue": "Gone", "newValue": "Never"},
@@ -270,9 +279,9 @@ def test_pending_changes_stand_on_a_board_with_their_states(
     seen = text("<section " + board)
     assert "Pending changes 3" in seen
     assert "Ready meta title inferred" in seen
-    assert "Already applied meta keywords inferred" in seen
-    assert "Base has moved inferred" in seen
-    assert "Made in message 1" in seen
+    assert "Applied meta keywords inferred" in seen
+    assert "Original text changed inferred" in seen
+    assert "From message 1" in seen
     shown = [
         each.attributes["data-kinds"]
         for each in elements(board, "div")
@@ -281,8 +290,10 @@ def test_pending_changes_stand_on_a_board_with_their_states(
     assert shown == ["moved"]
 
 
-def test_errors_keep_the_turn_that_caused_them(as_viewer: Client, said: dict[str, Any]) -> None:
-    said["messages"] = [
+def test_errors_keep_the_turn_that_caused_them(
+    as_viewer: Client, conversation: dict[str, Any]
+) -> None:
+    conversation["messages"] = [
         message(messageId="a"),
         message(messageId="b", content="Ask again."),
         message(messageId="c", reasoning="Hm."),
@@ -293,24 +304,26 @@ def test_errors_keep_the_turn_that_caused_them(as_viewer: Client, said: dict[str
     assert visible(read(as_viewer, "?show=errors")) == ["m2", "m4"]
 
 
-def test_a_filter_that_leaves_nothing_says_so(as_viewer: Client, said: dict[str, Any]) -> None:
-    said["messages"] = [message()]
+def test_a_filter_without_a_match_is_reported(
+    as_viewer: Client, conversation: dict[str, Any]
+) -> None:
+    conversation["messages"] = [message()]
     html = read(as_viewer, "?show=errors")
-    assert '<p class="none" id="none-left">No message stays' in html
+    assert '<p class="none" id="none-left">No messages match.' in html
     assert '<p class="none" id="none-left" hidden>' in read(as_viewer)
 
 
 def test_changes_only_are_the_messages_that_made_some(
-    as_viewer: Client, said: dict[str, Any]
+    as_viewer: Client, conversation: dict[str, Any]
 ) -> None:
-    said["messages"] = [message(), message(messageId="b", changes=[{"newValue": "x"}])]
+    conversation["messages"] = [message(), message(messageId="b", changes=[{"newValue": "x"}])]
     assert visible(read(as_viewer, "?show=changes")) == ["m2"]
 
 
 def test_a_search_counts_matches_inside_folded_calls_and_opens_them(
-    as_viewer: Client, said: dict[str, Any]
+    as_viewer: Client, conversation: dict[str, Any]
 ) -> None:
-    said["messages"] = [
+    conversation["messages"] = [
         message(content="Reefer or reefer?"),
         message(messageId="b", content="x", toolCalls=[call(result="x" * 9_000 + " REEFER")]),
         message(messageId="c", content="Nothing of it."),
@@ -325,11 +338,11 @@ def test_a_search_counts_matches_inside_folded_calls_and_opens_them(
 
 @pytest.mark.parametrize("words", ["then reefer alarms", "a & b", "two lines"])
 def test_a_search_finds_what_is_seen_and_not_the_markup(
-    as_viewer: Client, said: dict[str, Any], words: str
+    as_viewer: Client, conversation: dict[str, Any], words: str
 ) -> None:
-    said["messages"] = [message(content="Then **reefer** alarms, *a* & b.\nTwo\nlines.")]
+    conversation["messages"] = [message(content="Then **reefer** alarms, *a* & b.\nTwo\nlines.")]
     assert "1 match for" in text(read(as_viewer, f"?q={quote(words)}"))
-    assert "Nothing matches" in text(read(as_viewer, "?q=**"))
+    assert "No matches" in text(read(as_viewer, "?q=**"))
 
 
 @pytest.mark.parametrize(
@@ -344,17 +357,17 @@ def test_a_search_finds_what_is_seen_and_not_the_markup(
     ],
 )
 def test_markup_inside_a_word_hides_it_from_no_search(
-    as_viewer: Client, said: dict[str, Any], content: str, words: str
+    as_viewer: Client, conversation: dict[str, Any], content: str, words: str
 ) -> None:
-    said["messages"] = [message(content=content, reasoning=content)]
+    conversation["messages"] = [message(content=content, reasoning=content)]
     assert "2 matches for" in text(read(as_viewer, f"?q={quote(words)}"))
 
 
 @pytest.mark.parametrize("words", ["kuhl", "KÜHLKETTE", "Ku\u0308hl", "strasse"])
 def test_a_search_ignores_case_and_accents(
-    as_viewer: Client, said: dict[str, Any], words: str
+    as_viewer: Client, conversation: dict[str, Any], words: str
 ) -> None:
-    said["messages"] = [
+    conversation["messages"] = [
         message(content="Die **Kühl**kette, Weserstraße.", toolCalls=[call(result="KÜHLKETTE")]),
         message(messageId="b", toolCalls=[call(result="STRASSE")]),
         message(messageId="c", content="Nothing of it."),
@@ -363,9 +376,11 @@ def test_a_search_ignores_case_and_accents(
 
 
 def test_a_search_renders_only_what_may_hold_the_words(
-    as_viewer: Client, said: dict[str, Any]
+    as_viewer: Client, conversation: dict[str, Any]
 ) -> None:
-    said["messages"] = [message(messageId=f"m{n}", content=f"The **{n}th**") for n in range(50)]
+    conversation["messages"] = [
+        message(messageId=f"m{n}", content=f"The **{n}th**") for n in range(50)
+    ]
     with cProfile.Profile() as profile:
         as_viewer.get(URL + "?q=30th", headers=FOUND)
     calls = {key[2]: row[0] for key, row in pstats.Stats(profile).stats.items()}  # type: ignore[attr-defined]
@@ -373,8 +388,13 @@ def test_a_search_renders_only_what_may_hold_the_words(
     assert calls["visible_text"] == 1
 
 
-def test_a_search_by_htmx_gets_the_places_alone(as_viewer: Client, said: dict[str, Any]) -> None:
-    said["messages"] = [message(content="reefer"), message(messageId="b", toolCalls=[call()])]
+def test_a_search_by_htmx_returns_the_matches_only(
+    as_viewer: Client, conversation: dict[str, Any]
+) -> None:
+    conversation["messages"] = [
+        message(content="reefer"),
+        message(messageId="b", toolCalls=[call()]),
+    ]
     answer = as_viewer.get(URL + "?q=ada", headers=FOUND)
     [part] = [e for e in elements(answer.content.decode()) if e.attributes.get("id") == "found"]
     assert part.attributes["data-messages"].split() == ["m2"]
@@ -383,18 +403,20 @@ def test_a_search_by_htmx_gets_the_places_alone(as_viewer: Client, said: dict[st
     assert "HX-Target" in answer["Vary"]
 
 
-def test_a_search_without_a_match_says_so(as_viewer: Client, said: dict[str, Any]) -> None:
-    said["messages"] = [message()]
-    assert "Nothing matches “zeppelin” in this 1 message," in text(read(as_viewer, "?q=zeppelin"))
+def test_a_search_without_a_match_is_reported(
+    as_viewer: Client, conversation: dict[str, Any]
+) -> None:
+    conversation["messages"] = [message()]
+    assert "No matches for “zeppelin” in 1 message," in text(read(as_viewer, "?q=zeppelin"))
     assert "1 match for “the” in 1 of 1 message " in text(read(as_viewer, "?q=the"))
-    said["messages"] = [message(), message(messageId="b")]
-    assert "in these 2 messages, folded" in text(read(as_viewer, "?q=zeppelin"))
+    conversation["messages"] = [message(), message(messageId="b")]
+    assert "in 2 messages, including tool calls" in text(read(as_viewer, "?q=zeppelin"))
 
 
 def test_a_middling_result_comes_when_its_fold_is_opened(
-    as_viewer: Client, said: dict[str, Any]
+    as_viewer: Client, conversation: dict[str, Any]
 ) -> None:
-    said["messages"] = [message(toolCalls=[call(result={"note": "word " * 2_000})])]
+    conversation["messages"] = [message(toolCalls=[call(result={"note": "word " * 2_000})])]
     html = read(as_viewer)
     [fold] = [each for each in elements(html, "details") if "hx-get" in each.attributes]
     assert "word " * 40 not in html
@@ -408,12 +430,12 @@ def test_a_middling_result_comes_when_its_fold_is_opened(
 
 
 def test_a_large_result_shows_its_head_its_size_and_a_download(
-    as_viewer: Client, said: dict[str, Any]
+    as_viewer: Client, conversation: dict[str, Any]
 ) -> None:
     rows = {"rows": ["<b>row</b>"] * 20_000}
-    said["messages"] = [message(messageId="m/1", toolCalls=[call(result=rows)])]
+    conversation["messages"] = [message(messageId="m/1", toolCalls=[call(result=rows)])]
     html = read(as_viewer, "calls/m%252F1/1/")
-    assert re.search(r"Result: 25\d\.\d\sKB, of which this is the start", text(html))
+    assert re.search(r"Result: start of 25\d\.\d\sKB", text(html))
     assert len(html) < 40_000
     [link] = [each for each in elements(html, "a") if "/results/" in each.attributes["href"]]
     file = as_viewer.get(link.attributes["href"])
@@ -423,12 +445,12 @@ def test_a_large_result_shows_its_head_its_size_and_a_download(
 
 
 def test_a_match_deep_in_a_large_result_is_shown_with_what_is_around_it(
-    as_viewer: Client, said: dict[str, Any]
+    as_viewer: Client, conversation: dict[str, Any]
 ) -> None:
     rows = ["Straße"] * 20_000
-    said["messages"] = [message(toolCalls=[call(result=[*rows, "a Reefer door", *rows])])]
+    conversation["messages"] = [message(toolCalls=[call(result=[*rows, "a Reefer door", *rows])])]
     html = read(as_viewer, "?q=reefer")
-    assert "Around the first match" in text(html)
+    assert "First match" in text(html)
     assert "a Reefer door" in text(html)
     assert "a Reefer door" in text(read(as_viewer, "calls/msg_1/1/?q=reefer"))
 
@@ -437,28 +459,28 @@ def test_a_match_deep_in_a_large_result_is_shown_with_what_is_around_it(
     "address", ["calls/msg_1/2/", "calls/msg_9/1/", "results/msg_1/0/", "results/@9/1/"]
 )
 def test_a_call_that_is_not_there_is_a_404(
-    as_viewer: Client, said: dict[str, Any], address: str
+    as_viewer: Client, conversation: dict[str, Any], address: str
 ) -> None:
-    said["messages"] = [message(toolCalls=[call(result=1)])]
+    conversation["messages"] = [message(toolCalls=[call(result=1)])]
     assert as_viewer.get(URL + address).status_code == 404
 
 
 def test_two_hundred_messages_with_5_mb_of_results_make_a_small_page(
-    as_viewer: Client, said: dict[str, Any]
+    as_viewer: Client, conversation: dict[str, Any]
 ) -> None:
     large = {"rows": [f"row {n} of a long table" for n in range(1_000)]}
-    said["messages"] = [
+    conversation["messages"] = [
         message(messageId=f"m{n}", toolCalls=[call(result=large)]) for n in range(200)
     ]
-    assert len(json.dumps(said)) > 5_000_000
+    assert len(json.dumps(conversation)) > 5_000_000
     assert len(read(as_viewer)) < 700_000
 
 
 @pytest.mark.parametrize("payload", PAYLOADS, ids=lambda payload: ascii(payload)[:40])
 def test_no_field_lets_a_hostile_text_be_more_than_text(
-    as_viewer: Client, said: dict[str, Any], payload: str
+    as_viewer: Client, conversation: dict[str, Any], payload: str
 ) -> None:
-    said["messages"] = [
+    conversation["messages"] = [
         message(
             messageId=payload,
             content=payload,
@@ -472,8 +494,8 @@ def test_no_field_lets_a_hostile_text_be_more_than_text(
             changes=[{"changeId": payload, "previousValue": payload, "newValue": payload + "!"}],
         )
     ]
-    said["pendingChanges"] = said["messages"][0]["changes"]
-    said["context"] = dict.fromkeys(
+    conversation["pendingChanges"] = conversation["messages"][0]["changes"]
+    conversation["context"] = dict.fromkeys(
         ("currentSupplementaryContext", "currentMetaTitle", "pageContext"), payload
     )
     html = read(as_viewer)
@@ -498,28 +520,28 @@ def assert_ours(html: str) -> None:
 
 
 def test_an_export_as_json_is_what_the_service_sent(
-    as_viewer: Client, said: dict[str, Any]
+    as_viewer: Client, conversation: dict[str, Any]
 ) -> None:
-    said["messages"] = [message(mood="unknown field", toolCalls=[call(result=None)])]
+    conversation["messages"] = [message(mood="unknown field", toolCalls=[call(result=None)])]
     file = as_viewer.get(URL + "export/?format=json")
-    assert json.loads(file.content) == said
+    assert json.loads(file.content) == conversation
     assert file["Content-Disposition"] == 'attachment; filename="conversation.json"'
 
 
 @pytest.mark.parametrize("moment", ["1700000000000", "1700000000000.5", "1e+300", "-1"])
 def test_an_export_writes_a_number_as_the_service_does(
-    as_viewer: Client, said: dict[str, Any], moment: str
+    as_viewer: Client, conversation: dict[str, Any], moment: str
 ) -> None:
-    said["messages"] = [message(timestamp=json.loads(moment))]
+    conversation["messages"] = [message(timestamp=json.loads(moment))]
     file = as_viewer.get(URL + "export/?format=json").content.decode()
     assert f'"timestamp": {moment},' in file or f'"timestamp": {moment}\n' in file
 
 
 def test_an_export_as_markdown_reads_and_cannot_break_out_of_its_fences(
-    as_viewer: Client, said: dict[str, Any]
+    as_viewer: Client, conversation: dict[str, Any]
 ) -> None:
-    said["conversation"] = {"publishedMessageId": "msg_1"}
-    said["messages"] = [
+    conversation["conversation"] = {"publishedMessageId": "msg_1"}
+    conversation["messages"] = [
         message(
             content="# Not a heading\nof ours",
             reasoning="Because.",
@@ -538,42 +560,42 @@ def test_an_export_as_markdown_reads_and_cannot_break_out_of_its_fences(
     assert "*Published up to here.*" in written
 
 
-def look_of(html: str) -> str:
+def poll_url_in(html: str) -> str:
     [newer] = [each for each in elements(html) if each.attributes.get("id") == "newer"]
     return newer.attributes["hx-get"]
 
 
-def test_a_look_that_finds_nothing_new_answers_nothing(
-    as_viewer: Client, said: dict[str, Any]
+def test_a_poll_without_news_returns_nothing(
+    as_viewer: Client, conversation: dict[str, Any]
 ) -> None:
-    said["messages"] = [message()]
-    assert as_viewer.get(look_of(read(as_viewer))).status_code == 204
+    conversation["messages"] = [message()]
+    assert as_viewer.get(poll_url_in(read(as_viewer))).status_code == 204
 
 
 def test_new_messages_are_added_to_the_thread_and_counted(
-    as_viewer: Client, said: dict[str, Any]
+    as_viewer: Client, conversation: dict[str, Any]
 ) -> None:
-    said["messages"] = [message()]
-    look = look_of(read(as_viewer))
-    said["messages"] = [message(), message(messageId="b", content="Later.")]
-    first = as_viewer.get(look).content.decode()
+    conversation["messages"] = [message()]
+    poll_url = poll_url_in(read(as_viewer))
+    conversation["messages"] = [message(), message(messageId="b", content="Later.")]
+    first = as_viewer.get(poll_url).content.decode()
     assert "1 new message." in text(first)
     assert visible(first) == ["m2"]
     assert 'hx-swap-oob="beforeend:#thread"' in first
-    said["messages"] = [*said["messages"], message(messageId="c")]
-    second = as_viewer.get(look_of(first)).content.decode()
+    conversation["messages"] = [*conversation["messages"], message(messageId="c")]
+    second = as_viewer.get(poll_url_in(first)).content.decode()
     assert "2 new messages." in text(second)
     assert visible(second) == ["m3"]
 
 
 def test_the_first_messages_of_an_empty_conversation_come_with_all_that_goes_with_them(
-    as_viewer: Client, said: dict[str, Any]
+    as_viewer: Client, conversation: dict[str, Any]
 ) -> None:
     html = read(as_viewer)
     places = {each.attributes.get("id") for each in elements(html)}
     assert {"talk", "no-messages"} <= places
-    said["messages"] = [message(), message(messageId="b", content="Later.")]
-    newer = as_viewer.get(look_of(html)).content.decode()
+    conversation["messages"] = [message(), message(messageId="b", content="Later.")]
+    newer = as_viewer.get(poll_url_in(html)).content.decode()
     tools = newer.split('hx-swap-oob="beforebegin:#talk"')[1]
     [form] = elements(tools, "form")
     assert form.attributes["hx-get"] == URL
@@ -581,91 +603,91 @@ def test_the_first_messages_of_an_empty_conversation_come_with_all_that_goes_wit
     assert visible(newer.split('hx-swap-oob="beforebegin:#no-messages"')[1]) == ["m1", "m2"]
     assert 'hx-swap-oob="delete:#no-messages"' in newer
     assert "2 new messages." in text(newer)
-    said["messages"].append(message(messageId="c"))
-    assert 'hx-swap-oob="beforeend:#thread"' in as_viewer.get(look_of(newer)).content.decode()
+    conversation["messages"].append(message(messageId="c"))
+    assert 'hx-swap-oob="beforeend:#thread"' in as_viewer.get(poll_url_in(newer)).content.decode()
 
 
 def test_new_messages_are_counted_wherever_the_page_counts(
-    as_viewer: Client, said: dict[str, Any]
+    as_viewer: Client, conversation: dict[str, Any]
 ) -> None:
-    said["conversation"] = {"publishedMessageId": "msg_1"}
-    said["messages"] = [message()]
-    look = look_of(read(as_viewer))
-    said["messages"] = [message(), message(messageId="b", changes=[{"newValue": "x"}])]
+    conversation["conversation"] = {"publishedMessageId": "msg_1"}
+    conversation["messages"] = [message()]
+    poll_url = poll_url_in(read(as_viewer))
+    conversation["messages"] = [message(), message(messageId="b", changes=[{"newValue": "x"}])]
     page = {"HX-Request": "true", "HX-Current-URL": f"http://testserver{URL}?show=changes&q=a"}
-    html = as_viewer.get(look, headers=page).content.decode()
+    html = as_viewer.get(poll_url, headers=page).content.decode()
     parts = {name: html.split(f'hx-swap-oob="morph:#{name}"')[1] for name in COUNTING}
     assert "Conversation 2 (1 new)" in text(parts["tabs"])
     assert "All 2 Errors 0 Changes 1" in text(parts["filters"])
-    assert "1 message and 1 change after what was published." in text(parts["standing"])
+    assert "1 message and 1 change since the last publish." in text(parts["published-state"])
     [chosen] = [e for e in elements(parts["filters"], "a") if "aria-current" in e.attributes]
     assert chosen.attributes["data-show"] == "changes"
     assert 'href="?q=a"' in parts["filters"]
 
 
-def test_messages_that_changed_above_are_said_and_looking_ends(
-    as_viewer: Client, said: dict[str, Any]
+def test_changed_messages_are_reported_and_polling_ends(
+    as_viewer: Client, conversation: dict[str, Any]
 ) -> None:
-    said["messages"] = [message()]
-    look = look_of(read(as_viewer))
-    said["messages"] = [message(content="Rewritten."), message(messageId="b")]
-    html = as_viewer.get(look).content.decode()
+    conversation["messages"] = [message()]
+    poll_url = poll_url_in(read(as_viewer))
+    conversation["messages"] = [message(content="Rewritten."), message(messageId="b")]
+    html = as_viewer.get(poll_url).content.decode()
     assert "Messages have changed since you opened this page." in text(html)
     assert visible(html) == []
     assert "hx-get" not in html
 
 
-def test_the_head_is_the_same_on_every_tab(as_viewer: Client, said: dict[str, Any]) -> None:
+def test_the_head_is_the_same_on_every_tab(as_viewer: Client, conversation: dict[str, Any]) -> None:
     """Else the tabs below it jump from one to the other."""
-    said["messages"] = [message()]
-    said["pendingChanges"] = [{"changeId": "chg_1", "newValue": "reefer"}]
+    conversation["messages"] = [message()]
+    conversation["pendingChanges"] = [{"changeId": "chg_1", "newValue": "reefer"}]
     tabs = [URL, URL.replace("conversation/", ""), URL.replace("conversation/", "versions/")]
     pages = [as_viewer.get(tab).content.decode() for tab in tabs]
     heads = {text(html.split('id="head"')[1].split('id="tabs"')[0]) for html in pages}
     assert len(heads) == 1
-    standing = pages[0].split('id="standing"')[1].split("</p>")[0]
-    assert text(standing).endswith("1 pending change")
-    assert [e.attributes["href"] for e in elements(standing, "a")] == ["#pending"]
+    published = pages[0].split('id="published-state"')[1].split("</p>")[0]
+    assert text(published).endswith("1 pending change")
+    assert [e.attributes["href"] for e in elements(published, "a")] == ["#pending"]
 
 
-def test_the_count_of_pending_changes_follows_the_board(
-    as_viewer: Client, said: dict[str, Any]
+def test_the_count_of_pending_changes_is_updated(
+    as_viewer: Client, conversation: dict[str, Any]
 ) -> None:
-    said["messages"] = [message()]
-    look = look_of(read(as_viewer))
-    said["pendingChanges"] = [{"changeId": "chg_1", "newValue": "reefer"}]
-    html = as_viewer.get(look).content.decode()
-    assert "1 pending change" in text(html.split('hx-swap-oob="morph:#standing"')[1])
+    conversation["messages"] = [message()]
+    poll_url = poll_url_in(read(as_viewer))
+    conversation["pendingChanges"] = [{"changeId": "chg_1", "newValue": "reefer"}]
+    html = as_viewer.get(poll_url).content.decode()
+    assert "1 pending change" in text(html.split('hx-swap-oob="morph:#published-state"')[1])
 
 
-def test_changed_pending_changes_and_context_are_drawn_anew_and_said_once(
-    as_viewer: Client, said: dict[str, Any]
+def test_changed_pending_changes_and_context_are_rendered_and_announced_once(
+    as_viewer: Client, conversation: dict[str, Any]
 ) -> None:
-    said["messages"] = [message()]
-    look = look_of(read(as_viewer))
-    said["pendingChanges"] = [{"changeId": "chg_1", "newValue": "reefer"}]
-    said["context"] = {"currentMetaTitle": "Kestrel"}
-    html = as_viewer.get(look).content.decode()
-    assert "The pending changes are others now: 1 waits." in text(html)
-    assert "The context is another now" in text(html)
+    conversation["messages"] = [message()]
+    poll_url = poll_url_in(read(as_viewer))
+    conversation["pendingChanges"] = [{"changeId": "chg_1", "newValue": "reefer"}]
+    conversation["context"] = {"currentMetaTitle": "Kestrel"}
+    html = as_viewer.get(poll_url).content.decode()
+    assert "Pending changes updated: 1 pending." in text(html)
+    assert "Context updated" in text(html)
     assert "Pending changes 1" in text(html.split('hx-swap-oob="morph:#pending"')[1])
-    counted = html.split('hx-swap-oob="morph:#standing"')[1].split("</div>")[0]
+    counted = html.split('hx-swap-oob="morph:#published-state"')[1].split("</div>")[0]
     assert text(counted).endswith("1 pending change")
     assert "Kestrel" in text(html.split('hx-swap-oob="morph:#context"')[1])
-    assert as_viewer.get(look_of(html)).status_code == 204
+    assert as_viewer.get(poll_url_in(html)).status_code == 204
 
 
-def test_a_board_drawn_anew_stays_filtered_as_the_page_is(
-    as_viewer: Client, said: dict[str, Any]
+def test_pending_changes_rendered_again_stay_filtered(
+    as_viewer: Client, conversation: dict[str, Any]
 ) -> None:
-    look = look_of(read(as_viewer))
-    said["pendingChanges"] = [
+    poll_url = poll_url_in(read(as_viewer))
+    conversation["pendingChanges"] = [
         {"changeId": "chg_1", "previousValue": "Gone", "newValue": "Never"},
         {"changeId": "chg_2", "previousValue": "Kestrel", "newValue": "Heron"},
     ]
-    said["context"] = {"currentMetaTitle": "Kestrel"}
+    conversation["context"] = {"currentMetaTitle": "Kestrel"}
     page = {"HX-Request": "true", "HX-Current-URL": f"http://testserver{URL}?pending=moved&q=a"}
-    html = as_viewer.get(look, headers=page).content.decode()
+    html = as_viewer.get(poll_url, headers=page).content.decode()
     hidden = [
         each.attributes["data-kinds"]
         for each in elements(html, "div")
@@ -676,42 +698,44 @@ def test_a_board_drawn_anew_stays_filtered_as_the_page_is(
     assert 'href="?q=a#pending"' in html
 
 
-def test_a_line_that_moved_is_said_with_a_link(as_viewer: Client, said: dict[str, Any]) -> None:
-    said["messages"] = [message()]
-    look = look_of(read(as_viewer))
-    said["conversation"] = {"publishedMessageId": "msg_1"}
-    html = as_viewer.get(look).content.decode()
-    assert "The line of what is published is elsewhere now." in text(html)
-    assert as_viewer.get(look_of(html)).status_code == 204
-
-
-def test_a_look_that_fails_says_so_once_and_recovers(
-    as_viewer: Client, said: dict[str, Any], far_end: FarEnd
+def test_a_changed_published_position_is_reported_with_a_link(
+    as_viewer: Client, conversation: dict[str, Any]
 ) -> None:
-    look = look_of(read(as_viewer))
+    conversation["messages"] = [message()]
+    poll_url = poll_url_in(read(as_viewer))
+    conversation["conversation"] = {"publishedMessageId": "msg_1"}
+    html = as_viewer.get(poll_url).content.decode()
+    assert "The published position changed." in text(html)
+    assert as_viewer.get(poll_url_in(html)).status_code == 204
+
+
+def test_a_failed_poll_is_reported_once_and_recovers(
+    as_viewer: Client, conversation: dict[str, Any], far_end: FarEnd
+) -> None:
+    poll_url = poll_url_in(read(as_viewer))
     answer = far_end.answer
     far_end.fails(httpx.ConnectError)
-    failed = as_viewer.get(look).content.decode()
-    assert "New messages can't be looked for now." in text(failed)
-    assert as_viewer.get(look_of(failed)).status_code == 204
+    failed = as_viewer.get(poll_url).content.decode()
+    assert "Couldn’t check for new messages." in text(failed)
+    assert as_viewer.get(poll_url_in(failed)).status_code == 204
     far_end.answer = answer
-    assert text(as_viewer.get(look_of(failed)).content.decode()) == ""
+    assert text(as_viewer.get(poll_url_in(failed)).content.decode()) == ""
 
 
 @pytest.mark.parametrize("query", ["", "?count=x&since=-1", "?count=99999999999", "?count=5"])
-def test_a_look_with_an_odd_address_is_no_failure(
-    as_viewer: Client, said: dict[str, Any], query: str
+def test_a_poll_with_an_invalid_query_does_not_fail(
+    as_viewer: Client, conversation: dict[str, Any], query: str
 ) -> None:
-    said["messages"] = [message()]
+    conversation["messages"] = [message()]
     assert as_viewer.get(URL + "newer/" + query).status_code == 200
 
 
-def test_the_conversation_asks_for_a_log_in(client: Client, db: None) -> None:
+def test_the_conversation_requires_a_sign_in(client: Client, db: None) -> None:
     assert client.get(URL).status_code == 302
 
 
 def test_publishing_is_offered_to_those_who_may(
-    as_viewer: Client, as_publisher: Client, said: dict[str, Any]
+    as_viewer: Client, as_publisher: Client, conversation: dict[str, Any]
 ) -> None:
     assert "/versions/ver_2/publish/" not in read(as_viewer)
     assert "/versions/ver_2/publish/" in read(as_publisher)

@@ -1,4 +1,4 @@
-"""What is made of messages: each text once, a speaker by evidence alone, time that passed."""
+"""Messages of a thread: each text once, the author by evidence only, idle times."""
 
 from datetime import date, timedelta
 from typing import Any
@@ -33,7 +33,7 @@ def test_content_that_repeats_its_parts_is_shown_once() -> None:
     assert [part.text for part in found] == ["One.", "Two."]
 
 
-def test_content_that_says_more_than_its_parts_is_shown_whole() -> None:
+def test_content_longer_than_its_parts_is_shown_whole() -> None:
     found = parts(content="One. Two. Three.", contentParts=[text_part("One."), text_part("Four.")])
     assert [part.text for part in found] == ["One. Two. Three.", "Four."]
 
@@ -43,7 +43,7 @@ def test_parts_keep_their_order_and_their_types() -> None:
     assert found == [ShownPart("a"), ShownPart("b", "chart"), ShownPart("c")]
 
 
-def test_a_part_keeps_the_fields_nobody_named() -> None:
+def test_a_part_shows_its_undocumented_fields() -> None:
     [part] = parts(contentParts=[{"type": "image", "text": None, "fileId": "f_1"}])
     assert part == ShownPart(None, "image", {"fileId": "f_1"})
 
@@ -73,7 +73,7 @@ def test_an_agent_is_named_on_evidence_alone() -> None:
     assert evidence == [[], ["reasoning"], ["tool calls", "changes"], []]
 
 
-def test_days_and_idle_hours_are_told_in_the_readers_zone() -> None:
+def test_days_and_idle_hours_are_in_the_viewers_zone() -> None:
     with timezone.override("Pacific/Auckland"):  # 13 hours ahead of UTC in March
         found = shown(
             {"timestamp": NOON - 2 * HOUR},
@@ -105,7 +105,7 @@ def test_no_timestamp_is_too_odd(timestamps: list[float | None]) -> None:
         assert len(shown(*messages).messages) == len(timestamps)
 
 
-def test_the_line_stands_after_the_published_message_and_the_rest_is_counted() -> None:
+def test_the_line_follows_the_published_message_and_the_rest_is_counted() -> None:
     found = shown(
         {"messageId": "a", "changes": [{}]},
         {"messageId": "b"},
@@ -117,17 +117,17 @@ def test_the_line_stands_after_the_published_message_and_the_rest_is_counted() -
     assert (len(found.after_line), found.changes_after_line) == (2, 2)
 
 
-def test_a_published_message_that_is_not_there_draws_no_line() -> None:
+def test_a_published_message_that_is_missing_has_no_line() -> None:
     found = shown({"messageId": "a"}, conversation={"publishedMessageId": "zz"})
     assert (found.published_number, found.published_elsewhere, found.after_line) == (None, True, [])
 
 
-def test_messages_without_an_id_of_their_own_are_known_by_number() -> None:
+def test_messages_without_a_unique_id_are_found_by_number() -> None:
     found = shown({"messageId": "a"}, {}, {"messageId": "b"}, {"messageId": "b"}).messages
     assert [each.key for each in found] == ["a", "@2", "@3", "@4"]
 
 
-def test_a_pending_change_knows_the_message_that_made_it() -> None:
+def test_a_pending_change_links_to_the_message_that_made_it() -> None:
     found = shown(
         {"content": "x"},
         {"changes": [{"changeId": "c1"}]},

@@ -13,7 +13,7 @@ from dashboard.web.conversations.tool_calls import (
     ShownCall,
     readable_pairs,
     size_of,
-    summarise,
+    summarize,
 )
 from tests.web.ui.test_highlighting import JSON
 
@@ -27,10 +27,10 @@ def call(**fields: Any) -> ShownCall:
     [
         ([], "Empty list"),
         (["a"], "1 item, first: a"),
-        ([{"a": 1}, 2], "2 items, first: an object of 1"),
+        ([{"a": 1}, 2], "2 items, first: 1 field"),
         ({}, "Empty object"),
         ({"name": "Ada"}, "name: Ada"),
-        ({"rows": [1, 2], "more": True, "next": None}, "rows: a list of 2 and 2 more"),
+        ({"rows": [1, 2], "more": True, "next": None}, "rows: 2 items (and 2 more)"),
         ("two\nlines", "two lines"),
         ("", "Empty text"),
         (None, "null"),
@@ -38,13 +38,13 @@ def call(**fields: Any) -> ShownCall:
         (12, "12"),
     ],
 )
-def test_a_result_is_summed_up_by_its_count_and_what_comes_first(result: Any, line: str) -> None:
-    assert summarise(result) == line
+def test_a_result_is_summarized_by_its_count_and_first_item(result: Any, line: str) -> None:
+    assert summarize(result) == line
 
 
 @given(JSON)
 def test_a_summary_is_one_short_line_of_anything(value: Any) -> None:
-    line = summarise(value)
+    line = summarize(value)
     assert "\n" not in line
     assert len(line) < MAX_LINE + 60
 
