@@ -72,7 +72,7 @@ class OperationKeyConflictError(Exception):
     """The operation key belongs to another request, so nothing may be sent with it."""
 
     def __init__(self, operation: Operation) -> None:
-        super().__init__("The operation key is on record for another request.")
+        super().__init__("The operation key is already recorded for another request.")
         self.operation = operation
 
 
@@ -103,7 +103,7 @@ def combined_outcome(attempts: Collection[str]) -> Outcome:
     """Return the outcome of an operation from those of its attempts, one or more.
 
     An accepted one decides. While any is in flight or unknown, a rejection of another proves
-    nothing: the unknown one may have been carried out.
+    nothing: the unknown one may have been executed.
     """
     order = (
         Outcome.ACCEPTED,

@@ -31,8 +31,8 @@ class VersionSnapshot:
     """The state of one version and of the live one, as read at a time."""
 
     version: AudienceVersion | None
-    """As last seen; None if it never was."""
-    is_named: bool
+    """As last seen; None if it is not recorded."""
+    is_returned: bool
     """Whether the service returned it now: it returns only the latest and the live version."""
     live: AudienceVersion | None
     as_of: datetime
@@ -65,7 +65,7 @@ def read_version_state(operation: Operation) -> VersionSnapshot:
     return VersionSnapshot(
         version=named
         or load_version(operation.page_id, operation.audience_id, operation.version_id),
-        is_named=named is not None and reading.is_live,
+        is_returned=named is not None and reading.is_live,
         live=audience.published_version,
         as_of=reading.as_of,
         error=reading.error,
@@ -77,7 +77,7 @@ def load_version_state(operation: Operation, *, error: APIError | None = None) -
     record = audience_last_known(operation.page_id, operation.audience_id)
     return VersionSnapshot(
         version=load_version(operation.page_id, operation.audience_id, operation.version_id),
-        is_named=False,
+        is_returned=False,
         live=record.audience.published_version if record else None,
         as_of=timezone.now(),
         error=error,
@@ -93,7 +93,7 @@ def settle_from_snapshot(operation: Operation, snapshot: VersionSnapshot) -> Ope
     verdict = publish_verdict(
         number=operation.version_number,
         before=operation.before,
-        version=snapshot.version if snapshot.is_named else None,
+        version=snapshot.version if snapshot.is_returned else None,
         live=snapshot.live,
         requested_at=operation.requested_at,
         is_rejected=_was_rejected(operation),
@@ -153,12 +153,12 @@ def _check_subscription(operation: Operation) -> Operation:
 
 
 def _record_failed_check(operation: Operation, error: APIError) -> Operation:
-    return settle(operation, Outcome.UNKNOWN, found=f"nothing could be seen. {error}")
+    return settle(operation, Outcome.UNKNOWN, found=f"the check failed. {error}")
 
 
 def find_version(audience: Audience, version_id: str) -> AudienceVersion | None:
     """Return the live or the latest version of an audience, if it has this id."""
-    # The live one first: if it is both, that it is live says more.
+    # The live version first, as one version may be both.
     named = (audience.published_version, audience.latest_version)
     return next((v for v in named if v and v.version_id == version_id), None)
 

@@ -37,7 +37,7 @@ ResponseT = TypeVar("ResponseT", bound=WireModel)
 
 
 def read_operation_key(form: Mapping[str, Any]) -> str:
-    """Return the operation key that a form carries, or "" if it is not a UUID."""
+    """Return the operation key of a form, or "" if it is not a UUID."""
     try:
         return str(UUID(form.get("operation_key", "")))
     except ValueError:
@@ -93,7 +93,7 @@ def _record_result(attempt: Attempt, result: AttemptResult) -> Operation:
         "outcome": str(result.outcome),
         "attempt": attempt.number,
     }
-    line = "Attempt %(attempt)s at %(kind)s %(operation_key)s: %(outcome)s"
+    line = "Attempt %(attempt)s of %(kind)s %(operation_key)s: %(outcome)s"
     _logger.info(line, facts, extra={"facts": facts})
     return operation
 
@@ -101,7 +101,7 @@ def _record_result(attempt: Attempt, result: AttemptResult) -> Operation:
 def attempt_result_for(error: APIError) -> AttemptResult:
     """Return the result of an attempt that raised this error.
 
-    Unknown whenever the service may have carried it out.
+    Unknown if the service may have executed it.
     """
     outcome = Outcome.UNKNOWN
     if isinstance(error, ConnectError):
@@ -128,7 +128,7 @@ def send(operation: Operation, attempt: Attempt) -> ExecutionResult[WireModel]:
 
 
 def build_call(operation: Operation) -> Callable[[], WireModel]:
-    """Return the call that carries out an operation."""
+    """Return the API call of an operation."""
     client, body = publishing_client(), operation.body_sent or {}
     match OperationKind(operation.kind):
         case OperationKind.PUBLISH_VERSION:
@@ -148,7 +148,7 @@ def _publish(operation: Operation, *, key: str | None) -> AudienceVersion:
     ids = (operation.page_id, operation.audience_id, operation.version_id)
     version = publishing_client().audiences.publish(*ids, operation_key=key)
     if version.version_id != operation.version_id:
-        problem = f"the response is for another version, {version.version_id}"
+        problem = f"the service returned another version, {version.version_id}"
         body = version.model_dump_json(by_alias=True, exclude_unset=True)
         raise InvalidResponseError(problem, path="versionId", status_code=200, body=body)
     return version

@@ -23,7 +23,7 @@ longer was reset, and may be published again. Source: our choice."""
 
 def begin_publish(review: PublishReview, *, actor: User) -> tuple[Operation, Attempt | None]:
     """Record the publish; the attempt is None if its key is already recorded."""
-    version, (page_id, audience_id, version_id) = review.version, review.subject.ids
+    version, (page_id, audience_id, version_id) = review.version, review.target.ids
     return begin(
         operation_key=review.operation_key,
         kind=OperationKind.PUBLISH_VERSION,
@@ -45,7 +45,7 @@ def record_not_sent(review: PublishReview, *, actor: User) -> Operation:
     operation, attempt = begin_publish(review, actor=actor)
     if attempt is None:
         return operation
-    message = f"Stopped before sending, for nothing could be checked. {review.reading.error}"
+    message = f"The pre-publish checks couldn’t run. {review.reading.error}"
     return end(attempt, AttemptResult(Outcome.NOT_SENT, message))
 
 
@@ -66,10 +66,10 @@ def has_changed(review: PublishReview, shown: str) -> bool:
 def submit_problem(review: PublishReview, typed: str) -> str:
     """Return the reason why the publish can't be sent, or ""."""
     if review.is_off or review.version is None:
-        return "Not published: publishing is off, for the reasons above."
+        return "Not published: publishing is disabled for the reasons above."
     number = str(review.version.version_number)
     if review.asks_for_number and typed.strip() != number:
-        return f"Not published. Read what was found, then type {number}."
+        return f"Not published. Review the warnings, then type {number}."
     return ""
 
 
@@ -86,7 +86,7 @@ def _is_in_progress(review: PublishReview, last: Operation) -> bool:
     if is_unchanged(last.before, version) and _was_just_settled(last):
         return True
     # The service returns only the latest and the live version: polling any other is useless.
-    is_visible = review.is_named or timezone.now() - last.requested_at < POLLING_PERIOD
+    is_visible = review.is_returned or timezone.now() - last.requested_at < POLLING_PERIOD
     return is_visible and version.status in IN_FLIGHT
 
 
@@ -101,7 +101,7 @@ def current_progress(operation: Operation, snapshot: VersionSnapshot) -> Progres
         outcome=operation.outcome,
         version=snapshot.version,
         live=snapshot.live,
-        is_named=snapshot.is_named,
+        is_returned=snapshot.is_returned,
         requested_at=operation.requested_at,
         usual=typical_times(),
         now=timezone.now(),

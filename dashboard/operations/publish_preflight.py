@@ -28,7 +28,7 @@ class Severity(StrEnum):
 class Finding:
     """One finding: a headline, its consequence, and a page with details."""
 
-    weight: Severity
+    severity: Severity
     headline: str
     detail: str = ""
     read_more: str = ""
@@ -37,20 +37,20 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class PreflightInput:
-    """All that the checks need."""
+    """The input of the checks."""
 
     version: AudienceVersion | None
-    """None if the service did not return it and it was never seen."""
+    """None if the service did not return it and it is not recorded."""
     latest: AudienceVersion | None
     live: AudienceVersion | None
     page: PageItem | None
-    """None if it can't be read and was never seen."""
+    """None if it can't be read and is not recorded."""
     page_problem: str = ""
     """The reason why the page can't be read; then it is as last known."""
     is_last_known: bool
     """The service did not respond: the data is as last known."""
     is_listed: bool
-    """Whether the service's list has the audience."""
+    """Whether the audience is in the service's list."""
     is_readable: bool
     """Whether its item in the list can be read."""
     is_archived: bool
@@ -63,130 +63,134 @@ class PreflightInput:
     """The reason why the conversation can't be read."""
 
 
-def findings(known: PreflightInput) -> list[Finding]:
+def findings(data: PreflightInput) -> list[Finding]:
     """Return the findings, the most severe first."""
     found = [
-        *_about_what_is_known(known),
-        *_about_the_version(known),
-        *_about_its_surroundings(known),
-        *_about_the_conversation(known),
+        *_data_findings(data),
+        *_version_findings(data),
+        *_context_findings(data),
+        *_conversation_findings(data),
     ]
     order = list(reversed(Severity))
-    return sorted(found, key=lambda finding: order.index(finding.weight))
+    return sorted(found, key=lambda finding: order.index(finding.severity))
 
 
 def is_off(found: list[Finding]) -> bool:
     """Return whether publishing is off."""
-    return any(finding.weight is Severity.STOP for finding in found)
+    return any(finding.severity is Severity.STOP for finding in found)
 
 
 def asks_for_number(found: list[Finding]) -> bool:
     """Return whether the version number has to be typed."""
-    return any(finding.weight is Severity.RISK for finding in found)
+    return any(finding.severity is Severity.RISK for finding in found)
 
 
-def _about_what_is_known(known: PreflightInput) -> Iterator[Finding]:
-    if known.is_last_known:
+def _data_findings(data: PreflightInput) -> Iterator[Finding]:
+    if data.is_last_known:
         yield Finding(
             Severity.STOP,
-            "The service does not answer.",
-            "What you see was last known. Publishing is off until it answers.",
+            "Couldn’t reach the service.",
+            "Showing the last known state. Publishing is disabled until the service responds.",
         )
-    elif not known.is_listed:
+    elif not data.is_listed:
         yield Finding(
             Severity.RISK,
-            "The service’s list does not hold this audience.",
-            "What is live now is as it was last seen.",
+            "This audience isn’t in the service’s list.",
+            "The live version shown is the last known one.",
         )
-    elif not known.is_readable:
+    elif not data.is_readable:
         yield Finding(
             Severity.RISK,
-            "What the service says of this audience can’t be read.",
-            "What is live now is as it was last seen.",
+            "The service’s data for this audience can’t be read.",
+            "The live version shown is the last known one.",
         )
-    if known.version is None:
+    if data.version is None:
         yield Finding(
             Severity.STOP,
-            "This version was never seen here.",
-            "Its number and its text are not known, so nothing can be compared.",
+            "This version isn’t recorded here.",
+            "Its number and text are unknown, so it can’t be compared.",
             "versions",
         )
 
 
-def _about_the_version(known: PreflightInput) -> Iterator[Finding]:
-    version, live, latest = known.version, known.live, known.latest
+def _version_findings(data: PreflightInput) -> Iterator[Finding]:
+    version, live, latest = data.version, data.live, data.latest
     if version is None:
         return
     name = f"Version {version.version_number}"
     if live and live.version_id == version.version_id:
         yield Finding(
             Severity.RISK,
-            f"{name} is live already.",
-            "The service does not say what publishing it again does.",
+            f"{name} is already live.",
+            "The API doesn’t document what publishing it again does.",
         )
     elif version.status in IN_FLIGHT:
         yield Finding(
             Severity.RISK,
-            f"{name} is {version.status} already.",
-            "It may go live without you.",
+            f"{name} is already {version.status}.",
+            "It may already be going live.",
             "versions",
         )
     elif version.status == VersionStatus.CANCELLED:
-        yield Finding(Severity.RISK, f"{name} was cancelled.", "The service may refuse it.")
+        yield Finding(Severity.RISK, f"{name} was canceled.", "The service may reject it.")
     if latest and latest.version_number > version.version_number:
         yield Finding(
             Severity.RISK,
             f"Version {latest.version_number} is newer.",
-            f"{name} would go live in its place.",
+            f"{name} would go live instead.",
             "versions",
         )
 
 
-def _about_its_surroundings(known: PreflightInput) -> Iterator[Finding]:
-    version, latest, page = known.version, known.latest, known.page
-    for number in known.others_in_flight:
+def _context_findings(data: PreflightInput) -> Iterator[Finding]:
+    version, latest, page = data.version, data.latest, data.page
+    for number in data.others_in_flight:
         yield Finding(
             Severity.RISK,
-            f"Publishing {_version(number)} is not finished.",
-            "Its outcome is still open. The two may overtake each other.",
+            f"Publishing {_version(number)} hasn’t finished.",
+            "Its outcome is unknown. The two may finish in either order.",
             "versions",
         )
     is_other = latest and version and latest.version_id != version.version_id
     if latest and is_other and latest.status in IN_FLIGHT:
         yield Finding(
             Severity.RISK,
-            f"Version {latest.version_number} is on its way to go live ({latest.status}).",
-            "The two may overtake each other.",
+            f"Version {latest.version_number} is already being published ({latest.status}).",
+            "The two may finish in either order.",
             "versions",
         )
-    if known.is_archived:
-        yield Finding(
-            Severity.RISK, "The audience is archived.", "Nobody may see what you publish."
-        )
-    if page and (page.archived_at or page.status == PageStatus.ARCHIVED):
-        yield Finding(Severity.RISK, "The page is archived.", "Nobody may see what you publish.")
-    if known.page_problem:
+    if data.is_archived:
         yield Finding(
             Severity.RISK,
-            "The page couldn’t be read, so its status wasn’t checked.",
-            known.page_problem,
+            "This audience is archived.",
+            "Visitors might not see the published version.",
+        )
+    if page and (page.archived_at or page.status == PageStatus.ARCHIVED):
+        yield Finding(
+            Severity.RISK, "This page is archived.", "Visitors might not see the published version."
+        )
+    if data.page_problem:
+        yield Finding(
+            Severity.RISK,
+            "Couldn’t read the page, so its status wasn’t checked.",
+            data.page_problem,
         )
 
 
-def _about_the_conversation(known: PreflightInput) -> Iterator[Finding]:
-    pending, version = known.pending_changes, known.version
-    if known.conversation_problem:
+def _conversation_findings(data: PreflightInput) -> Iterator[Finding]:
+    pending, version = data.pending_changes, data.version
+    if data.conversation_problem:
         yield Finding(
             Severity.NOTE,
-            "Pending changes are not known.",
-            f"The conversation can’t be read. {known.conversation_problem}",
+            "Pending changes are unknown.",
+            f"Couldn’t read the conversation. {data.conversation_problem}",
         )
     if pending and version:
-        are, they = ("change is", "It was") if pending == 1 else ("changes are", "They were")
+        are, they = ("change is", "It") if pending == 1 else ("changes are", "They")
         yield Finding(
             Severity.NOTE,
             f"{pending} pending {are} not in {_version(version.version_number)}.",
-            f"{they} made in the conversation and would not go live.",
+            f"{they} won’t go live with this version.",
             "conversation",
         )
 

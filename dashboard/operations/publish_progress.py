@@ -28,7 +28,7 @@ class Stage(StrEnum):
     """No response yet."""
     UNKNOWN = "unknown"
     """No usable response."""
-    UNDER_WAY = "under way"
+    IN_PROGRESS = "in progress"
     LIVE = "live"
     REPLACED = "replaced"
     """It went live, and another version did later."""
@@ -45,11 +45,11 @@ FINAL = (Stage.LIVE, Stage.REPLACED, *_ENDED_UNPUBLISHED)
 HEADLINES = {
     Stage.SENDING: "Sending {name}",
     Stage.UNKNOWN: "We don’t know if {name} was published",
-    Stage.UNDER_WAY: "Publishing {name}",
+    Stage.IN_PROGRESS: "Publishing {name}",
     Stage.LIVE: "{name} is live",
     Stage.REPLACED: "{name} went live and was replaced",
     Stage.OVERTAKEN: "{name} was overtaken",
-    Stage.CANCELLED: "{name} was cancelled",
+    Stage.CANCELLED: "{name} was canceled",
     Stage.ARCHIVED: "{name} was archived",
 }
 
@@ -58,7 +58,7 @@ HEADLINES = {
 class ProgressStep:
     """One step of the stepper. `state` is done, now or todo."""
 
-    word: str
+    label: str
     state: str
     at: datetime | None = None
 
@@ -69,13 +69,13 @@ class Progress:
 
     stage: Stage
     status: str
-    """The version's status at the service; empty if it is not known."""
+    """The version's status at the service; empty if unknown."""
     steps: list[ProgressStep]
     elapsed: timedelta
     """From the request to the end, or to now."""
     is_long: bool
     """Whether it takes longer than is typical."""
-    next_look_s: int | None
+    next_poll_s: int | None
     """Seconds until the next poll; None to stop polling."""
 
     name: str
@@ -98,17 +98,17 @@ def publish_progress(
     outcome: str,
     version: AudienceVersion | None,
     live: AudienceVersion | None,
-    is_named: bool,
+    is_returned: bool,
     requested_at: datetime,
     usual: TypicalTimes | None,
     now: datetime,
 ) -> Progress:
     """Return the progress of a publish requested at `requested_at`.
 
-    `is_named` tells whether the last read returned the version; the service returns only the
+    `is_returned` is whether the last read returned the version; the service returns only the
     latest and the live one, so an earlier one is not returned until it is live.
     """
-    stage = _stage(outcome, version, live=live, is_named=is_named, requested_at=requested_at)
+    stage = _stage(outcome, version, live=live, is_returned=is_returned, requested_at=requested_at)
     elapsed = max((_ended_at(stage, version, requested_at) or now) - requested_at, timedelta())
     longest = usual.most if usual else DEFAULT_LONG
     return Progress(
@@ -117,7 +117,7 @@ def publish_progress(
         steps=_steps(stage, version),
         elapsed=elapsed,
         is_long=stage not in FINAL and elapsed > longest,
-        next_look_s=None if stage in FINAL else poll_interval_s(elapsed),
+        next_poll_s=None if stage in FINAL else poll_interval_s(elapsed),
         name=f"version {version.version_number}" if version else "this version",
     )
 
@@ -145,7 +145,7 @@ def _stage(
     version: AudienceVersion | None,
     *,
     live: AudienceVersion | None,
-    is_named: bool,
+    is_returned: bool,
     requested_at: datetime,
 ) -> Stage:
     if outcome == Outcome.SENDING:
@@ -153,12 +153,12 @@ def _stage(
     if outcome == Outcome.UNKNOWN:
         return Stage.UNKNOWN
     if version is None:
-        return Stage.UNDER_WAY
+        return Stage.IN_PROGRESS
     if live and live.version_id == version.version_id:
         return Stage.LIVE
-    is_overtaken = not is_named and live and _is_since(_queued_or_live_at(live), requested_at)
+    is_overtaken = not is_returned and live and _is_since(_queued_or_live_at(live), requested_at)
     return _stage_by_status(version, live, requested_at) or (
-        Stage.OVERTAKEN if is_overtaken else Stage.UNDER_WAY
+        Stage.OVERTAKEN if is_overtaken else Stage.IN_PROGRESS
     )
 
 
@@ -182,7 +182,7 @@ def _steps(stage: Stage, version: AudienceVersion | None) -> list[ProgressStep]:
     """Return draft, queued, processing, published; a failed step ends the list."""
     if version is None:
         return [
-            ProgressStep(word, "todo") for word in ("Draft", "Queued", "Processing", "Published")
+            ProgressStep(label, "todo") for label in ("Draft", "Queued", "Processing", "Published")
         ]
     dates = [version.became_draft_at or version.created_at, version.queued_at, None]
     reached = _current_step(stage, version)

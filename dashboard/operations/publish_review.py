@@ -139,16 +139,16 @@ class FoundPage:
 
 @dataclass(frozen=True)
 class PublishReview:
-    """All that is known when the user is asked to confirm a publish."""
+    """The data that a user reviews before confirming a publish."""
 
-    subject: PublishTarget
+    target: PublishTarget
     operation_key: str
     reading: ReadResult[AudienceLookup]
     version: AudienceVersion | None
-    is_named: bool
+    is_returned: bool
     """Whether the service returned the version just now."""
     page: PageItem | None
-    waiting: PendingChanges
+    pending: PendingChanges
     last: Operation | None
     """The last publish of this version, of any outcome."""
     live_since: Any
@@ -181,7 +181,7 @@ class PublishReview:
 
         Without notes: pending changes are read for the form, and not again when it is sent.
         """
-        headlines = [each.headline for each in self.findings if each.weight is not Severity.NOTE]
+        headlines = [each.headline for each in self.findings if each.severity is not Severity.NOTE]
         shown = repr((_shown_fields(self.live), _shown_fields(self.version), headlines))
         return hashlib.sha256(shown.encode()).hexdigest()
 
@@ -196,7 +196,7 @@ def review_publish(target: PublishTarget, *, with_conversation: bool) -> Publish
     """Read the audience and its page, and the conversation if requested.
 
     A conversation that can't be read becomes a finding. Raises APIError if the audience can't be
-    read and was never seen.
+    read and is not recorded.
     """
     operation_key = publish_key(*target.ids)
     page_result = run_concurrently(lambda: publishing_client().pages.get(target.page_id))
@@ -206,21 +206,21 @@ def review_publish(target: PublishTarget, *, with_conversation: bool) -> Publish
     named = find_version(found.audience, target.version_id) if found.is_as_listed else None
     # If the service has just not responded, the other reads are not waited for.
     page = _read_page(target.page_id, page_result if reading.is_live else None)
-    waiting = _read_pending_changes(conversation_result if reading.is_live else None)
+    pending = _read_pending_changes(conversation_result if reading.is_live else None)
     version = named or load_version(*target.ids)
     history = target.history(found.audience.published_version)
     return PublishReview(
-        subject=target,
+        target=target,
         operation_key=operation_key,
         reading=reading,
         version=version,
-        is_named=named is not None and reading.is_live,
+        is_returned=named is not None and reading.is_live,
         page=page.page,
-        waiting=waiting,
+        pending=pending,
         last=history.last(),
         live_since=history.publish_of(found.audience.published_version),
         findings=findings(
-            _preflight_input(reading, version, page, history.other_open_versions(), waiting)
+            _preflight_input(reading, version, page, history.other_open_versions(), pending)
         ),
     )
 
@@ -230,7 +230,7 @@ def _preflight_input(
     version: AudienceVersion | None,
     page: FoundPage,
     others_in_flight: tuple[int | None, ...],
-    waiting: PendingChanges,
+    pending: PendingChanges,
 ) -> PreflightInput:
     found = reading.value
     return PreflightInput(
@@ -244,8 +244,8 @@ def _preflight_input(
         is_readable=found.unreadable is None,
         is_archived=bool(found.audience.archived_at),
         others_in_flight=others_in_flight,
-        pending_changes=waiting.count,
-        conversation_problem=waiting.problem,
+        pending_changes=pending.count,
+        conversation_problem=pending.problem,
     )
 
 

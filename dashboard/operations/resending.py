@@ -117,7 +117,7 @@ def _changes_since(
 def _snapshot_of(review: PublishReview) -> VersionSnapshot:
     return VersionSnapshot(
         version=review.version,
-        is_named=review.is_named,
+        is_returned=review.is_returned,
         live=review.live,
         as_of=review.reading.as_of,
         error=review.reading.error,

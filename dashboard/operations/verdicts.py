@@ -27,7 +27,7 @@ _COMPARED_FIELDS = ("status", "queuedAt", "publishedAt")
 
 @dataclass(frozen=True)
 class Verdict:
-    """The resulting outcome, and the finding in a sentence."""
+    """The resulting outcome, and the finding as a clause."""
 
     outcome: Outcome
     found: str
@@ -56,23 +56,26 @@ def publish_verdict(
     """Return whether a request made at `requested_at` published a version.
 
     `before` is from `compared_fields`. `version` is None if the service does not return it now, as
-    it is neither the latest nor the live one. `is_rejected` tells that the service rejected a retry
+    it is neither the latest nor the live one. `is_rejected` means that the service rejected a retry
     after the first request had time to arrive.
     """
     name = "the version" if number is None else f"version {number}"
     if version is None:
         return Verdict(
-            Outcome.UNKNOWN, f"{name} is neither the latest nor the live one{_live_suffix(live)}"
+            Outcome.UNKNOWN,
+            f"{name} is neither the latest nor the live version{_live_suffix(live)}",
         )
     if _has_progressed(before, version, requested_at):
-        return Verdict(Outcome.ACCEPTED, f"{name} is {version.status}: the request was carried out")
+        return Verdict(
+            Outcome.ACCEPTED, f"{name} is now {version.status}, so the publish went through"
+        )
     still = "still " if before and before.get("status") == version.status else ""
     found = f"{name} is {still}{version.status}{_live_suffix(live)}"
     if _was_in_flight(before):
-        found += "; it was on its way before you asked, so that proves nothing"
+        found += "; it was already in progress before this request, so this proves nothing"
     if not is_rejected:
         return Verdict(Outcome.UNKNOWN, found)
-    found += "; the service refused the request when it was sent again"
+    found += "; the service rejected the retry"
     would_show = before is not None and before.get("status") in UNPUBLISHED
     return Verdict(Outcome.REJECTED if would_show else Outcome.UNKNOWN, found)
 
@@ -86,7 +89,7 @@ def page_verdict(
 ) -> tuple[Verdict, PageItem | None]:
     """Return whether a request created one of the newest pages, and which.
 
-    `newest` has only pages that were not known before, and that no other request created.
+    `newest` has only pages that were not recorded before, and that no other request created.
     `duplicates` are the times of equal requests that are open, too: only if there is a page for
     each of them, one of the pages is this request's.
     """
@@ -96,20 +99,18 @@ def page_verdict(
         if _is_made_from(page, body_sent) and _is_since(page.created_at, requested_at)
     ]
     if not pages:
-        return Verdict(Outcome.UNKNOWN, "no such page is among the newest"), None
+        return Verdict(Outcome.UNKNOWN, "not found among the newest pages"), None
     possible = [at for at in duplicates if any(_is_since(page.created_at, at) for page in pages)]
     if len(pages) <= len(possible):
         found = (
-            f"such a page is among the newest, with the id {pages[0].page_id}, but another request "
-            "of the same words is open too, and either may have made it"
+            f"a matching page is among the newest (ID {pages[0].page_id}), but an identical "
+            "request is open too, and either may have created it"
         )
         return Verdict(Outcome.UNKNOWN, found), None
     # Earlier requests created the older pages.
     pages.sort(key=lambda page: read_date(page.created_at) or requested_at)
     page = pages[sum(at < requested_at for at in possible)]
-    return Verdict(
-        Outcome.ACCEPTED, f"the page is among the newest, with the id {page.page_id}"
-    ), page
+    return Verdict(Outcome.ACCEPTED, f"found among the newest pages (ID {page.page_id})"), page
 
 
 def page_identity(body_sent: Mapping[str, Any]) -> tuple[Any, Any, Any]:
@@ -123,17 +124,15 @@ def subscription_verdict(
     before: Mapping[str, Any] | None,
     now: Mapping[str, Any],
 ) -> Verdict:
-    """Return whether a subscription became what a request asked for; all as on the wire."""
+    """Return whether a request updated a subscription; all as on the wire."""
     differing = [name for name, wanted in body_sent.items() if now.get(name) != wanted]
     if differing:
-        is_not = "is not" if len(differing) == 1 else "are not"
-        return Verdict(Outcome.UNKNOWN, f"{_join_names(differing)} {is_not} as asked for")
+        verb = "differs" if len(differing) == 1 else "differ"
+        return Verdict(Outcome.UNKNOWN, f"{_join_names(differing)} {verb} from the request")
     was_so = before is None or all(before.get(name) == body_sent[name] for name in body_sent)
     if was_so:
-        return Verdict(
-            Outcome.UNKNOWN, "the subscription is as asked for, but may have been before"
-        )
-    return Verdict(Outcome.ACCEPTED, "the subscription is as asked for, which it was not before")
+        return Verdict(Outcome.UNKNOWN, "the subscription matches the request, but may have before")
+    return Verdict(Outcome.ACCEPTED, "the subscription matches the request, and didn’t before")
 
 
 def _has_progressed(
@@ -170,7 +169,7 @@ def _is_made_from(page: PageItem, body_sent: Mapping[str, Any]) -> bool:
 
 
 def _live_suffix(live: AudienceVersion | None) -> str:
-    return f", live version {live.version_number}" if live else ", no version is live"
+    return f" (live: version {live.version_number})" if live else " (nothing is live)"
 
 
 def _join_names(names: Collection[str]) -> str:

@@ -264,7 +264,7 @@ def test_without_a_connection_the_dialog_says_whether_it_was_sent(
     button = tab.get_by_role("button", name="Publish version 2")
     button.click()
     expect(tab.locator("#publish").get_by_role("alert")).to_contain_text(
-        "it isn’t known whether this was sent"
+        "it’s unknown whether this was sent"
     )
     assert service.keys == []
     tab.context.set_offline(False)

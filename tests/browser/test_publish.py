@@ -113,7 +113,7 @@ def test_a_version_is_published_watched_compared_and_rolled_back(
     ask_to_publish(page, "Roll back to 1")
     expect(headline(page)).to_have_text("Roll back to version 1?")
     press(page, "Publish version 1")
-    expect(dialog(page)).to_contain_text("Not published. Read what was found, then type 1.")
+    expect(dialog(page)).to_contain_text("Not published. Review the warnings, then type 1.")
     expect(dialog(page).get_by_label("Type 1 to publish")).to_be_focused()
     page.keyboard.type("1")
     press(page, "Publish version 1")
@@ -188,13 +188,13 @@ def test_an_unknown_outcome_is_checked_and_then_sent_again_with_the_same_key(
     press(page, "Publish version 2")
     expect(headline(page)).to_have_text("We don’t know if version 2 was published")
     # The page looks once by itself; what it found stands there before anybody asks.
-    expect(dialog(page)).to_contain_text("version 2 is still draft, live version 1")
+    expect(dialog(page)).to_contain_text("version 2 is still draft (live: version 1)")
     reads = service.reads
     with page.expect_response("**/check/"):
         press(page, "Check now")
     settle(page)
     assert service.reads > reads
-    expect(dialog(page)).to_contain_text("version 2 is still draft, live version 1")
+    expect(dialog(page)).to_contain_text("version 2 is still draft (live: version 1)")
     assert len(service.keys) == 1
     service.way = accepts
     press(page, "Retry with the same key")
@@ -232,7 +232,7 @@ def test_sending_again_what_a_newer_version_has_replaced_asks_for_the_number(
     page = opened(at.publish)
     press(page, "Publish version 2")
     expect(headline(page)).to_have_text("We don’t know if version 2 was published")
-    expect(dialog(page)).to_contain_text("version 2 is still draft, live version 1")
+    expect(dialog(page)).to_contain_text("version 2 is still draft (live: version 1)")
     service.way = accepts
     service.latest = service.live = wire.live_version(versionId="ver_3", versionNumber=3)
     if is_in_the_dialog:
@@ -242,11 +242,11 @@ def test_sending_again_what_a_newer_version_has_replaced_asks_for_the_number(
         page.get_by_role("button", name="Retry with the same key").click()
     expect(headline(page)).to_have_text("Roll back to version 2?")
     expect(dialog(page)).to_contain_text("Version 3 is newer.")
-    expect(dialog(page).get_by_label("Type 2 to send again")).to_be_focused()
+    expect(dialog(page).get_by_label("Type 2 to retry")).to_be_focused()
     assert barriers(page) == []
     assert len(service.keys) == 1
-    dialog(page).get_by_label("Type 2 to send again").fill("2")
-    press(page, "Send again, same key")
+    dialog(page).get_by_label("Type 2 to retry").fill("2")
+    press(page, "Retry with the same key")
     expect(headline(page)).to_contain_text("Publishing version")
     assert len(service.keys) == 2
     assert len(set(service.keys)) == 1
@@ -295,7 +295,7 @@ def test_a_dashboard_killed_while_it_publishes_tells_the_truth_when_it_runs_agai
             assert arrived.wait(60)
             first.kill()
             expect(dialog(page).get_by_role("alert")).to_contain_text(
-                "it isn’t known whether this was sent"
+                "it’s unknown whether this was sent"
             )
         released.set()
         with dashboard.started(port=port):
@@ -350,11 +350,11 @@ def test_every_state_of_a_publish_is_readable_by_all(
         wrong += wrong_with(page, "unknown")
         service.moves_on("queued", queuedAt=now())
         expect(headline(page)).to_have_text("Publishing version 2", timeout=PATIENCE_MS)
-        wrong += wrong_with(page, "under way")
+        wrong += wrong_with(page, "in progress")
         page.goto(at.versions)
         wrong += wrong_with(page, "history")
         service.moves_on("published")
-        expect(page.locator("#watch")).to_contain_text("live now", timeout=PATIENCE_MS)
+        expect(page.locator("#watch")).to_contain_text("is live", timeout=PATIENCE_MS)
         wrong += wrong_with(page, "history at the end")
     assert wrong == []
 
@@ -364,7 +364,7 @@ def test_the_history_follows_a_version_and_leaves_the_reader_alone(
 ) -> None:
     service.moves_on("queued", queuedAt=now())
     page = opened(at.versions)
-    expect(page.locator("#watch")).to_contain_text("Version 2 is on its way")
+    expect(page.locator("#watch")).to_contain_text("Publishing version 2")
     choice = page.get_by_role("radio", name="From version 2")
     choice.check()
     page.get_by_role("radio", name="To version 1").check()
@@ -376,7 +376,7 @@ def test_the_history_follows_a_version_and_leaves_the_reader_alone(
         "Version 2: processing.", timeout=PATIENCE_MS
     )
     service.moves_on("published")
-    expect(page.locator("#watch")).to_contain_text("Version 2 is live now", timeout=PATIENCE_MS)
+    expect(page.locator("#watch")).to_contain_text("Version 2 is live", timeout=PATIENCE_MS)
     expect(page.locator(f"#row-ver_2{at.mark}")).to_contain_text("Live now")
     expect(page.locator(f"#row-ver_1{at.mark}")).not_to_contain_text("Live now")
     expect(page.locator("#head")).to_contain_text("Version 2 live")
@@ -454,4 +454,4 @@ def test_a_hidden_tab_does_not_look_and_goes_on_when_it_is_seen(
     assert service.reads == before
     page.evaluate("delete document.hidden")
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-    expect(page.locator("#watch")).to_contain_text("Version 2 is live now", timeout=PATIENCE_MS)
+    expect(page.locator("#watch")).to_contain_text("Version 2 is live", timeout=PATIENCE_MS)

@@ -1,4 +1,4 @@
-"""Who published what is live is said of the publish that brought it, and of no other."""
+"""The live version is attributed to the publish that queued it, and to no other."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -75,7 +75,7 @@ def test_of_two_publishes_the_one_that_queued_it_counts() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("is_again_elsewhere", [False, True])
-def test_nobody_here_is_named_for_what_was_published_again_elsewhere(
+def test_a_version_published_again_elsewhere_has_no_publisher_here(
     is_again_elsewhere: bool, as_publisher: Client, far_end: FarEnd
 ) -> None:
     far_end.answer = service = PublishingService()
@@ -84,9 +84,9 @@ def test_nobody_here_is_named_for_what_was_published_again_elsewhere(
     if is_again_elsewhere:
         later = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
         service.moves_on("published", queuedAt=later)
-    told = [
+    attributed = [
         "Published by paula" in text(get(as_publisher, "audience-detail")),
         "Published by paula." in text(get(as_publisher, "version-list")),
         "by paula" in text(shown(as_publisher, EARLIER)),
     ]
-    assert told == [not is_again_elsewhere] * 3
+    assert attributed == [not is_again_elsewhere] * 3

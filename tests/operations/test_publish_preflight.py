@@ -1,4 +1,4 @@
-"""Pre-flight finds what speaks for a second thought, and asks for the number where it should."""
+"""Pre-flight checks report the risks of a publish, and require the number when they should."""
 
 from typing import Any
 
@@ -27,8 +27,8 @@ def page(**differs: Any) -> PageItem:
 
 
 def preflight_input(**differs: Any) -> PreflightInput:
-    """A draft over a live version, and nothing to say against it."""
-    calm: dict[str, Any] = {
+    """Return the input of a draft over a live version, without findings."""
+    defaults: dict[str, Any] = {
         "version": version(),
         "latest": version(),
         "live": AudienceVersion.model_validate(wire.live_version()),
@@ -40,18 +40,18 @@ def preflight_input(**differs: Any) -> PreflightInput:
         "others_in_flight": (),
         "pending_changes": 0,
     }
-    return PreflightInput(**calm | differs)
+    return PreflightInput(**defaults | differs)
 
 
 def headlines(**differs: Any) -> list[str]:
     return [finding.headline for finding in findings(preflight_input(**differs))]
 
 
-def test_a_draft_over_a_live_version_raises_nothing() -> None:
+def test_a_draft_over_a_live_version_has_no_findings() -> None:
     assert headlines() == []
 
 
-def test_the_first_version_of_an_audience_raises_nothing() -> None:
+def test_the_first_version_of_an_audience_has_no_findings() -> None:
     assert headlines(live=None, page=None, pending_changes=None) == []
 
 
@@ -61,23 +61,23 @@ QUEUED = version(status="queued", versionId="ver_3", versionNumber=3)
 @pytest.mark.parametrize(
     ("differs", "headline"),
     [
-        ({"live": version()}, "Version 2 is live already."),
-        ({"version": version(status="queued")}, "Version 2 is queued already."),
-        ({"version": version(status="pending")}, "Version 2 is pending already."),
-        ({"version": version(status="cancelled")}, "Version 2 was cancelled."),
+        ({"live": version()}, "Version 2 is already live."),
+        ({"version": version(status="queued")}, "Version 2 is already queued."),
+        ({"version": version(status="pending")}, "Version 2 is already pending."),
+        ({"version": version(status="cancelled")}, "Version 2 was canceled."),
         ({"latest": version(versionId="ver_3", versionNumber=3)}, "Version 3 is newer."),
-        ({"latest": QUEUED}, "Version 3 is on its way to go live (queued)."),
-        ({"others_in_flight": (3,)}, "Publishing version 3 is not finished."),
-        ({"others_in_flight": (None,)}, "Publishing another version is not finished."),
-        ({"page": page(status="archived")}, "The page is archived."),
-        ({"page": page(archivedAt=wire.MARK, status=None)}, "The page is archived."),
-        ({"page_problem": "500"}, "The page couldn’t be read, so its status wasn’t checked."),
-        ({"is_archived": True}, "The audience is archived."),
-        ({"is_readable": False}, "What the service says of this audience can’t be read."),
-        ({"is_listed": False}, "The service’s list does not hold this audience."),
+        ({"latest": QUEUED}, "Version 3 is already being published (queued)."),
+        ({"others_in_flight": (3,)}, "Publishing version 3 hasn’t finished."),
+        ({"others_in_flight": (None,)}, "Publishing another version hasn’t finished."),
+        ({"page": page(status="archived")}, "This page is archived."),
+        ({"page": page(archivedAt=wire.MARK, status=None)}, "This page is archived."),
+        ({"page_problem": "500"}, "Couldn’t read the page, so its status wasn’t checked."),
+        ({"is_archived": True}, "This audience is archived."),
+        ({"is_readable": False}, "The service’s data for this audience can’t be read."),
+        ({"is_listed": False}, "This audience isn’t in the service’s list."),
     ],
 )
-def test_a_risk_is_named_and_asks_for_the_number(differs: dict[str, Any], headline: str) -> None:
+def test_a_risk_is_reported_and_requires_the_number(differs: dict[str, Any], headline: str) -> None:
     found = findings(preflight_input(**differs))
     assert headline in [finding.headline for finding in found]
     assert asks_for_number(found)
@@ -85,7 +85,7 @@ def test_a_risk_is_named_and_asks_for_the_number(differs: dict[str, Any], headli
 
 
 @pytest.mark.parametrize("differs", [{"version": None}, {"is_last_known": True}])
-def test_what_is_not_known_now_turns_publishing_off(differs: dict[str, Any]) -> None:
+def test_publishing_is_disabled_without_current_data(differs: dict[str, Any]) -> None:
     assert is_off(findings(preflight_input(**differs)))
 
 
@@ -96,7 +96,7 @@ def test_what_is_not_known_now_turns_publishing_off(differs: dict[str, Any]) -> 
         (2, "2 pending changes are not in version 2."),
     ],
 )
-def test_pending_changes_are_counted_and_are_no_risk(count: int, headline: str) -> None:
+def test_pending_changes_are_counted_and_are_not_a_risk(count: int, headline: str) -> None:
     assert headlines(pending_changes=count) == [headline]
     assert not asks_for_number(findings(preflight_input(pending_changes=count)))
 
@@ -115,6 +115,6 @@ def test_pending_changes_are_counted_and_are_no_risk(count: int, headline: str) 
     pending_changes=st.none() | st.integers(0, 3),
     conversation_problem=st.sampled_from(["", "Broken."]),
 )
-def test_the_gravest_come_first_in_every_situation(**any_: Any) -> None:
-    weights = [finding.weight for finding in findings(PreflightInput(**any_))]
-    assert weights == sorted(weights, key=[Severity.STOP, Severity.RISK, Severity.NOTE].index)
+def test_the_most_severe_findings_come_first(**any_: Any) -> None:
+    severities = [finding.severity for finding in findings(PreflightInput(**any_))]
+    assert severities == sorted(severities, key=[Severity.STOP, Severity.RISK, Severity.NOTE].index)

@@ -1,4 +1,4 @@
-"""A look settles only what it proves."""
+"""A check settles only what it proves."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,9 +10,9 @@ from dashboard.ledger.models.operations import Outcome
 from dashboard.operations.verdicts import Verdict, compared_fields, publish_verdict
 from tests import wire
 
-ASKED = datetime(2026, 3, 12, 14, 6, 12, tzinfo=UTC)
+REQUESTED_AT = datetime(2026, 3, 12, 14, 6, 12, tzinfo=UTC)
 BEFORE, SLIGHTLY_BEFORE, AFTER = (
-    (ASKED + timedelta(minutes=minutes)).isoformat() for minutes in (-60, -1, 1)
+    (REQUESTED_AT + timedelta(minutes=minutes)).isoformat() for minutes in (-60, -1, 1)
 )
 
 
@@ -34,7 +34,7 @@ def verdict(before: Any, seen: AudienceVersion | None, *, is_rejected: bool = Fa
         before=before,
         version=seen,
         live=AudienceVersion.model_validate(wire.live_version()),
-        requested_at=ASKED,
+        requested_at=REQUESTED_AT,
         is_rejected=is_rejected,
     )
 
@@ -47,7 +47,7 @@ def verdict(before: Any, seen: AudienceVersion | None, *, is_rejected: bool = Fa
         (DRAFT, version(status="published", queuedAt=AFTER, publishedAt=AFTER)),
         (DRAFT, version(status="cancelled", queuedAt=AFTER)),
         (DRAFT, version(status="processing", **WITHOUT_DATES)),
-        (DRAFT, version(status="queued", queuedAt="a date nobody can read")),
+        (DRAFT, version(status="queued", queuedAt="not a date")),
         (None, version(status="queued", queuedAt=AFTER)),
         (compared_fields(WAS_LIVE), version(status="queued", queuedAt=AFTER)),
         (
@@ -57,7 +57,7 @@ def verdict(before: Any, seen: AudienceVersion | None, *, is_rejected: bool = Fa
         (QUEUED, version(status="published", queuedAt=AFTER, publishedAt=AFTER)),
     ],
 )
-def test_what_was_queued_or_published_since_was_carried_out(
+def test_a_version_queued_or_published_since_was_published(
     before: Any, seen: AudienceVersion
 ) -> None:
     assert verdict(before, seen).outcome is Outcome.ACCEPTED
@@ -81,33 +81,33 @@ def test_what_was_queued_or_published_since_was_carried_out(
         (QUEUED, version(status="processing", queuedAt=BEFORE)),
     ],
 )
-def test_what_may_be_so_without_us_proves_nothing(
+def test_a_state_with_another_possible_cause_proves_nothing(
     before: Any, seen: AudienceVersion | None
 ) -> None:
     assert verdict(before, seen).outcome is Outcome.UNKNOWN
 
 
-def test_what_was_found_is_said() -> None:
-    assert verdict(DRAFT, version()).found == "version 2 is still draft, live version 1"
+def test_the_finding_names_the_status_and_the_live_version() -> None:
+    assert verdict(DRAFT, version()).found == "version 2 is still draft (live: version 1)"
 
 
-def test_a_refused_repeat_and_no_sign_of_the_first_is_a_no() -> None:
+def test_a_rejected_retry_of_an_unchanged_version_is_rejected() -> None:
     assert verdict(DRAFT, version(), is_rejected=True).outcome is Outcome.REJECTED
 
 
 @pytest.mark.parametrize("status", ["queued", "processing", "published", "cancelled"])
-def test_a_refused_repeat_is_no_no_where_the_first_may_have_changed_nothing(status: str) -> None:
+def test_a_rejected_retry_proves_nothing_if_publishing_may_change_nothing(status: str) -> None:
     seen = version(status=status, queuedAt=BEFORE, publishedAt=BEFORE)
     assert verdict(compared_fields(seen), seen, is_rejected=True).outcome is Outcome.UNKNOWN
 
 
-def test_what_was_on_its_way_before_is_said() -> None:
+def test_the_finding_names_a_publish_that_was_in_progress_before() -> None:
     seen = version(status="published", queuedAt=BEFORE, publishedAt=AFTER)
     found = verdict(QUEUED, seen).found
-    assert "it was on its way before you asked, so that proves nothing" in found
+    assert "it was already in progress before this request, so this proves nothing" in found
 
 
-def test_a_refused_repeat_of_what_was_carried_out_is_no_no() -> None:
+def test_a_rejected_retry_of_an_executed_publish_is_accepted() -> None:
     queued = version(status="queued", queuedAt=AFTER)
     assert verdict(DRAFT, queued, is_rejected=True).outcome is Outcome.ACCEPTED
     assert verdict(DRAFT, None, is_rejected=True).outcome is Outcome.UNKNOWN

@@ -46,9 +46,9 @@ from dashboard.web.audiences.views import audience_context
 from dashboard.web.ui.htmx import Request, render_partial, wants_partial
 from dashboard.web.ui.text_diff import TextDifference, compare_texts
 
-OUT_OF_DATE = "This form is out of date. Nothing was sent. Read it again, then publish."
-CHANGED = "What you read has changed. Nothing was sent."
-NOT_SENT_AGAIN = "Nothing was sent again. Read what was found first."
+OUT_OF_DATE = "This form is out of date. Nothing was sent. Review it again, then publish."
+CHANGED = "Something changed since you opened this form. Nothing was sent."
+NOT_RESENT = "Not sent again. Review the warnings first."
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -74,7 +74,7 @@ def publish(request: Request, page_id: str, audience_id: str, version_id: str) -
 def show_publish(request: Request, operation: Operation, *, is_new: bool = False) -> HttpResponse:
     """Show a recorded publish: its progress, its unknown outcome, or the form to try again.
 
-    `is_new` says that it was just sent: its response is shown, and nothing is fetched.
+    `is_new` means that it was just sent: show its response, and fetch nothing.
     """
     attempts = list(operation.attempts.all())
     show_interrupted(operation, attempts)
@@ -95,7 +95,7 @@ def show_publish(request: Request, operation: Operation, *, is_new: bool = False
         "attempts": attempts,
         "attempt": attempts[-1] if attempts else None,
         "progress": progress,
-        "sighting": snapshot,
+        "snapshot": snapshot,
         "usual": typical_times(),
         "is_new": is_new,
         "was": request.GET.get("was", ""),
@@ -104,8 +104,8 @@ def show_publish(request: Request, operation: Operation, *, is_new: bool = False
 
 
 def confirm_resend(request: Request, review: PublishReview) -> HttpResponse:
-    """Show the findings against sending a publish of unknown outcome again, and ask to confirm."""
-    return _confirm(request, review, is_again=True, problem=NOT_SENT_AGAIN, status=422)
+    """Show the findings against a retry of a publish of unknown outcome, to be confirmed."""
+    return _confirm(request, review, is_retry=True, problem=NOT_RESENT, status=422)
 
 
 def publish_url(operation: Operation) -> str:
@@ -152,7 +152,7 @@ def _show_result(
         return trigger_client_event(
             show_publish(request, operation, is_new=True), "version-published"
         )
-    next_key = publish_key(*review.subject.ids)
+    next_key = publish_key(*review.target.ids)
     return _confirm(request, replace(review, operation_key=next_key), failed=operation)
 
 
@@ -167,20 +167,20 @@ def _confirm(
     review: PublishReview,
     *,
     failed: Operation | None = None,
-    is_again: bool = False,
+    is_retry: bool = False,
     problem: str = "",
     typed: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    target = review.subject
+    target = review.target
     context = {
         "kind": "confirm",
-        "preparation": review,
+        "review": review,
         "difference": SimpleLazyObject(lambda: _difference(review)),
         "reading": review.reading,
         "failed": failed,
         "failed_attempt": failed.attempts.last() if failed else None,
-        "is_again": is_again,
+        "is_retry": is_retry,
         "problem": problem,
         "typed": typed,
         "head": SimpleLazyObject(lambda: head_of(*target.of_audience, review.reading.value)),
@@ -202,7 +202,7 @@ def _render(
 ) -> HttpResponse:
     defaults: dict[str, Any] = {
         "here": "pages",
-        "subject": target,
+        "target": target,
         "progress": None,
         "head": SimpleLazyObject(lambda: head_last_known(*target.of_audience)),
     }

@@ -215,7 +215,7 @@ def test_an_interrupted_operation_is_shown_as_unknown_without_a_write(
         assert keys_in(shown(as_publisher, "/activity/?outcome=sending")) == []
         assert "Check now" in shown(as_publisher, "/activity/k1/")
         assert "Publish: outcome unknown" in text(shown(as_publisher, "/pages/"))
-        assert "Look before you send it again" in text(shown(as_publisher, watched))
+        assert "Check before retrying" in text(shown(as_publisher, watched))
         assert exported(as_publisher)[0]["outcome"] == "Outcome unknown"
     sql = [query["sql"] for query in queries.captured_queries]
     assert not [one for one in sql if one.startswith(("UPDATE", "INSERT")) and "attempt" in one]
@@ -459,7 +459,7 @@ def test_one_page_of_two_equal_unresolved_requests_settles_neither(
     far_end.answers(200, json=wire.envelope(made("page_new", 0)))
     for key in ("k2", "k1"):
         message = text(settle(as_publisher, "check", key))
-        assert "with the id page_new, but another request of the same words is open too" in message
+        assert "(ID page_new), but an identical request is open too" in message
     assert set(Operation.objects.values_list("outcome", flat=True)) == {Outcome.UNKNOWN}
 
 
@@ -499,7 +499,7 @@ def test_another_page_proves_nothing(
     new_page(paula, "k1", ending=LOST)
     other = wire.page(name="Fleet", pageContext="Lorries.", createdAt=timezone.now().isoformat())
     far_end.answers(200, json=wire.envelope(other | differs))
-    assert "no such page is among the newest" in settle(as_publisher, "check")
+    assert "not found among the newest pages" in settle(as_publisher, "check")
     assert Operation.objects.get().outcome == Outcome.UNKNOWN
 
 
@@ -550,7 +550,7 @@ def test_a_check_without_a_response_says_so(
 ) -> None:
     webhook(ada, "k1", ending=LOST)
     far_end.fails(httpx.ReadTimeout)
-    assert "nothing could be seen. The service didn't respond" in settle(as_administrator, "check")
+    assert "the check failed. The service didn't respond" in settle(as_administrator, "check")
 
 
 def test_a_settled_operation_is_not_retried(

@@ -60,9 +60,9 @@ def test_a_retry_that_would_replace_a_newer_version_requires_its_number(
     page = text(answer.content.decode())
     assert answer.status_code == 422
     assert lost not in service.keys
-    assert "Nothing was sent again. Read what was found first." in page
+    assert "Not sent again. Review the warnings first." in page
     assert "Version 3 is newer." in page
-    assert "Type 2 to send again" in page
+    assert "Type 2 to retry" in page
     assert "Live now Version 3" in page
 
 
@@ -105,7 +105,7 @@ def test_nothing_is_retried_while_nothing_can_be_read(
     far_end.fails(httpx.ConnectError)
     known = len(far_end.sent)
     page = as_publisher.post(f"/activity/{lost}/send-again/").content.decode()
-    assert "The service does not answer." in text(page)
+    assert "Couldn’t reach the service." in text(page)
     assert {request.method for request in far_end.sent[known:]} == {"GET"}
     assert Operation.objects.get(version_id="ver_2").outcome == Outcome.UNKNOWN
 

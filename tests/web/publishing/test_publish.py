@@ -1,4 +1,4 @@
-"""Publishing: what will change is said first, it happens once, and its outcome is never guessed."""
+"""Publishing is reviewed first, sent once, and its outcome is never guessed."""
 
 import re
 from collections.abc import Callable
@@ -69,15 +69,15 @@ def outcomes() -> list[str]:
     return list(Operation.objects.order_by("pk").values_list("outcome", flat=True))
 
 
-# What is said before
+# Review
 
 
-def test_the_page_says_what_is_live_and_what_will_be(
+def test_the_review_shows_what_is_live_and_what_will_be(
     as_publisher: Client, service: PublishingService
 ) -> None:
     page = text(shown(as_publisher))
     assert "Live now Version 1" in page
-    assert "Will go live Version 2" in page
+    assert "After publishing Version 2" in page
     assert "removed: 64" in page
     assert "inserted: 71" in page
 
@@ -100,7 +100,7 @@ def test_the_audience_the_page_and_the_conversation_are_read_at_that_moment(
     assert service.reads == 3
 
 
-def test_pending_changes_that_are_no_part_of_the_version_are_counted(
+def test_pending_changes_outside_the_version_are_counted(
     as_publisher: Client, service: PublishingService
 ) -> None:
     service.conversation = httpx.Response(
@@ -114,7 +114,7 @@ def test_a_conversation_that_cannot_be_read_is_a_finding_and_no_error(
 ) -> None:
     service.conversation = httpx.Response(500, json={"detail": "Broken."})
     page = shown(as_publisher)
-    assert "Pending changes are not known." in text(page)
+    assert "Pending changes are unknown." in text(page)
     assert key_in(page)
 
 
@@ -122,17 +122,17 @@ def test_an_audience_without_a_conversation_has_no_pending_changes(
     as_publisher: Client, service: PublishingService
 ) -> None:
     service.conversation = httpx.Response(404, json={"detail": "None."})
-    assert "None: this audience has no conversation" in text(shown(as_publisher))
+    assert "None (no conversation)" in text(shown(as_publisher))
 
 
-def test_nothing_live_and_no_text_have_their_words(
+def test_nothing_live_and_no_text_have_a_placeholder(
     as_publisher: Client, service: PublishingService
 ) -> None:
     service.live = None
     assert service.latest
     service.latest |= {"supplementaryContext": None, "becameDraftAt": None}
     page = text(shown(as_publisher))
-    assert "No version is live" in page
+    assert "Nothing is live" in page
     assert "Both are empty." in page
     assert "an unknown time" in page
 
@@ -149,7 +149,7 @@ def test_an_unknown_status_keeps_its_own_name(
 
 
 @pytest.mark.parametrize("typed", ["", "1", "two", "22"])
-def test_a_risk_asks_for_the_number(
+def test_a_risk_requires_the_number(
     typed: str, as_publisher: Client, service: PublishingService
 ) -> None:
     service.page |= {"status": "archived"}
@@ -165,7 +165,7 @@ def test_a_page_that_cannot_be_read_is_a_risk(
 ) -> None:
     service.page_response = httpx.Response(status, json={"detail": "Broken."})
     page = text(shown(as_publisher))
-    assert "The page couldn’t be read, so its status wasn’t checked." in page
+    assert "Couldn’t read the page, so its status wasn’t checked." in page
     publish(as_publisher)
     assert service.keys == []
     publish(as_publisher, number="2")
@@ -182,7 +182,7 @@ def test_a_page_that_could_be_read_when_the_form_was_opened_is_read_again(
     assert service.keys == []
 
 
-def test_what_was_typed_is_kept(as_publisher: Client, service: PublishingService) -> None:
+def test_typed_text_is_preserved(as_publisher: Client, service: PublishingService) -> None:
     service.page |= {"status": "archived"}
     number = [e for e in elements(publish(as_publisher, number="17")) if e.tag == "input"][-1]
     assert number.attributes["value"] == "17"
@@ -195,7 +195,7 @@ def test_the_number_typed_right_publishes(as_publisher: Client, service: Publish
     assert outcomes() == [Outcome.ACCEPTED]
 
 
-def test_what_became_risky_after_the_form_was_opened_stops_it(
+def test_a_risk_that_appears_after_the_form_was_opened_stops_the_publish(
     as_publisher: Client, service: PublishingService
 ) -> None:
     form = {"operation_key": key_in(shown(as_publisher))}
@@ -229,7 +229,7 @@ def what_the_live_one_says(service: PublishingService) -> None:
     [its_text, its_agent, what_is_live, what_the_live_one_says],
     ids=lambda one: one.__name__,
 )
-def test_what_changed_under_an_open_form_is_shown_before_anything_is_sent(
+def test_changes_since_the_form_was_opened_are_shown_before_anything_is_sent(
     changes: Callable[[PublishingService], None],
     as_publisher: Client,
     service: PublishingService,
@@ -239,13 +239,13 @@ def test_what_changed_under_an_open_form_is_shown_before_anything_is_sent(
     answer = as_publisher.post(ADDRESS, form)
     assert answer.status_code == 422
     page = answer.content.decode()
-    assert "What you read has changed. Nothing was sent." in text(page)
+    assert "Something changed since you opened this form. Nothing was sent." in text(page)
     assert (service.keys, outcomes()) == ([], [])
     as_publisher.post(ADDRESS, form_in(page))
     assert outcomes() == [Outcome.ACCEPTED]
 
 
-def test_a_number_typed_for_one_risk_does_not_stand_for_another(
+def test_a_number_typed_for_one_risk_does_not_confirm_another(
     as_publisher: Client, service: PublishingService
 ) -> None:
     service.page |= {"status": "archived"}
@@ -257,7 +257,7 @@ def test_a_number_typed_for_one_risk_does_not_stand_for_another(
     assert service.keys == []
 
 
-def test_a_form_that_does_not_tell_what_it_has_shown_is_asked_again_where_there_is_a_risk(
+def test_a_form_without_its_hash_is_shown_again_if_there_is_a_risk(
     as_publisher: Client, service: PublishingService
 ) -> None:
     service.page |= {"status": "archived"}
@@ -267,7 +267,7 @@ def test_a_form_that_does_not_tell_what_it_has_shown_is_asked_again_where_there_
     assert service.keys == []
 
 
-def test_what_waits_in_the_conversation_does_not_outdate_a_form(
+def test_pending_changes_do_not_outdate_a_form(
     as_publisher: Client, service: PublishingService
 ) -> None:
     form = form_in(shown(as_publisher))
@@ -283,7 +283,7 @@ def test_a_version_never_seen_is_not_published(
 ) -> None:
     strange = ADDRESS.replace("ver_2", "ver_9")
     page = shown(as_publisher, strange)
-    assert "This version was never seen here." in text(page)
+    assert "This version isn’t recorded here." in text(page)
     answer = as_publisher.post(strange, {"operation_key": key_in(page)})
     assert answer.status_code == 422
     assert service.keys == []
@@ -295,10 +295,10 @@ def test_an_audience_that_can_no_longer_be_read_is_a_risk_and_proves_nothing(
     service.way = answers(500)
     publish(as_publisher)
     service.latest = {"status": "queued"}
-    assert "neither the latest nor the live one" in text(shown(as_publisher))
+    assert "neither the latest nor the live version" in text(shown(as_publisher))
     assert outcomes() == [Outcome.UNKNOWN]
     page = text(shown(as_publisher, EARLIER))
-    assert "What the service says of this audience can’t be read." in page
+    assert "The service’s data for this audience can’t be read." in page
 
 
 def test_an_earlier_version_is_rolled_back_to_with_its_number(
@@ -310,23 +310,23 @@ def test_an_earlier_version_is_rolled_back_to_with_its_number(
     assert "Roll back to version 1?" in text(shown(as_publisher, EARLIER))
     page = publish(as_publisher, EARLIER, number="1")
     assert outcomes() == [Outcome.ACCEPTED]
-    assert "out of sight until it is live" in text(page)
+    assert "isn’t visible until it is live" in text(page)
 
 
 # One key, one effect
 
 
 @pytest.mark.parametrize("status", [200, 201, 202])
-def test_the_status_of_an_answer_that_says_yes_is_on_record(
+def test_the_status_code_of_an_accepted_publish_is_recorded(
     status: int, as_publisher: Client, service: PublishingService
 ) -> None:
     service.way = lambda of, request: httpx.Response(status, json=of.carry_out(request))
-    assert f"The service said Yes, {status} in" in text(publish(as_publisher))
+    assert f"Response Accepted ({status}) in" in text(publish(as_publisher))
     key = Operation.objects.get().operation_key
     assert f"Succeeded {status} in" in text(shown(as_publisher, f"/activity/{key}/"))
 
 
-def test_a_publish_is_on_record_before_it_is_sent(
+def test_a_publish_is_recorded_before_it_is_sent(
     as_publisher: Client, service: PublishingService
 ) -> None:
     def way(of: PublishingService, request: httpx.Request) -> httpx.Response:
@@ -356,7 +356,7 @@ def test_a_form_opened_before_the_publish_sends_nothing_after_it(
     assert len(service.keys) == 1
 
 
-def test_what_the_service_took_is_watched_while_its_list_shows_nothing_of_it(
+def test_an_accepted_publish_is_in_progress_while_the_list_lags(
     as_publisher: Client, service: PublishingService
 ) -> None:
     service.way = lags
@@ -366,7 +366,7 @@ def test_what_the_service_took_is_watched_while_its_list_shows_nothing_of_it(
     assert 'name="operation_key"' not in page
 
 
-def test_a_form_that_is_out_of_date_leads_to_what_is_watched(
+def test_an_outdated_form_leads_to_the_publish_in_progress(
     as_publisher: Client, service: PublishingService
 ) -> None:
     service.way = lags
@@ -375,7 +375,7 @@ def test_a_form_that_is_out_of_date_leads_to_what_is_watched(
     assert "Publishing version 2" in text(answer.content.decode())
 
 
-def test_a_list_that_never_shows_it_is_believed_in_the_end(
+def test_a_list_that_never_shows_the_publish_is_trusted_in_the_end(
     as_publisher: Client, service: PublishingService
 ) -> None:
     service.way = lags
@@ -385,7 +385,7 @@ def test_a_list_that_never_shows_it_is_believed_in_the_end(
     assert len(set(service.keys)) == 2
 
 
-def test_two_people_hold_the_same_key(
+def test_two_users_have_the_same_key(
     as_publisher: Client, service: PublishingService, django_user_model: Any
 ) -> None:
     other = Client()
@@ -394,7 +394,7 @@ def test_two_people_hold_the_same_key(
 
 
 @pytest.mark.parametrize("key", ["", "mine", "x" * 5_000, "pr-0000-0000-0000-0000-0000", "\0"])
-def test_a_key_that_is_none_of_ours_is_refused(
+def test_an_operation_key_of_other_origin_is_rejected(
     key: str, as_publisher: Client, service: PublishingService
 ) -> None:
     answer = as_publisher.post(ADDRESS, {"operation_key": key})
@@ -403,7 +403,7 @@ def test_a_key_that_is_none_of_ours_is_refused(
     assert service.keys == []
 
 
-def test_the_key_of_another_version_is_refused(
+def test_the_key_of_another_version_is_rejected(
     as_publisher: Client, service: PublishingService
 ) -> None:
     publish(as_publisher)
@@ -417,14 +417,14 @@ def test_the_key_of_another_version_is_refused(
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 410, 422, 429])
-def test_a_refusal_is_shown_beside_the_button_and_can_be_tried_again(
+def test_a_rejection_is_shown_beside_the_button_and_can_be_retried(
     status: int, as_publisher: Client, service: PublishingService
 ) -> None:
     service.way = answers(status, "Not <b>today</b>.")
     page = publish(as_publisher)
     assert outcomes() == [Outcome.REJECTED]
     assert f"The service returned {status}: Not <b>today</b>." in text(page)
-    assert "Version 2 is as it was: draft." in text(page)
+    assert "Version 2 is unchanged (draft)." in text(page)
     service.way = accepts
     as_publisher.post(ADDRESS, {"operation_key": key_in(page)})
     assert outcomes() == [Outcome.REJECTED, Outcome.ACCEPTED]
@@ -442,30 +442,30 @@ UNANSWERED: list[Callable[[bool], Way]] = [
 
 
 @pytest.mark.parametrize("unanswered", UNANSWERED)
-def test_no_answer_is_unknown_until_a_look_proves_it(
+def test_no_response_is_unknown_until_a_check_proves_it(
     unanswered: Callable[[bool], Way], as_publisher: Client, service: PublishingService
 ) -> None:
     service.way = unanswered(False)
     page = text(publish(as_publisher))
     assert outcomes() == [Outcome.UNKNOWN]
     assert "We don’t know if version 2 was published" in page
-    assert "version 2 is still draft, live version 1" in page
+    assert "version 2 is still draft (live: version 1)" in page
     assert "Check now" in page
     assert "Retry with the same key" in page
 
 
 @pytest.mark.parametrize("unanswered", [*UNANSWERED, lambda _: garbage])
-def test_a_publish_that_was_carried_out_unseen_is_found_at_once(
+def test_a_publish_without_a_response_that_went_through_is_found_at_once(
     unanswered: Callable[[bool], Way], as_publisher: Client, service: PublishingService
 ) -> None:
     service.way = unanswered(True)
     page = publish(as_publisher)
     assert outcomes() == [Outcome.ACCEPTED]
-    assert "A look found it" in text(page)
+    assert "No response, but version 2 is now" in text(page)
     assert len(service.keys) == 1
 
 
-def test_what_never_left_is_not_sent_and_can_be_tried_again(
+def test_a_failed_connection_is_not_sent_and_can_be_retried(
     as_publisher: Client, service: PublishingService
 ) -> None:
     service.way = fails(httpx.ConnectError, carried_out=False)
@@ -477,7 +477,7 @@ def test_what_never_left_is_not_sent_and_can_be_tried_again(
     assert outcomes() == [Outcome.NOT_SENT, Outcome.ACCEPTED]
 
 
-def test_an_unknown_outcome_keeps_its_place_and_its_key(
+def test_an_unknown_outcome_keeps_its_url_and_its_key(
     as_publisher: Client, service: PublishingService
 ) -> None:
     service.way = answers(500)
@@ -487,7 +487,7 @@ def test_an_unknown_outcome_keeps_its_place_and_its_key(
     assert 'name="operation_key"' not in page
 
 
-def test_sending_again_uses_the_same_key(as_publisher: Client, service: PublishingService) -> None:
+def test_a_retry_uses_the_same_key(as_publisher: Client, service: PublishingService) -> None:
     service.way = answers(500)
     publish(as_publisher)
     service.way = accepts
@@ -498,7 +498,7 @@ def test_sending_again_uses_the_same_key(as_publisher: Client, service: Publishi
     assert service.keys == [key, key]
 
 
-def test_a_refused_repeat_leaves_it_unknown(
+def test_a_rejected_retry_leaves_the_outcome_unknown(
     as_publisher: Client, service: PublishingService
 ) -> None:
     service.way = fails(httpx.ReadTimeout, carried_out=False)
@@ -520,7 +520,7 @@ def progress_address(html: str) -> str:
     return polling[0].attributes.get("hx-get", "")
 
 
-def test_progress_moves_from_queued_to_live_and_then_asks_no_more(
+def test_progress_goes_from_queued_to_live_and_then_stops_polling(
     as_publisher: Client, service: PublishingService
 ) -> None:
     page = publish(as_publisher)
@@ -543,7 +543,7 @@ def test_only_a_change_of_status_is_announced(
     assert 'id="pub-announcement"' not in shown(as_publisher, address, **PROGRESS)
 
 
-def test_a_look_costs_one_call(as_publisher: Client, service: PublishingService) -> None:
+def test_a_poll_takes_one_call(as_publisher: Client, service: PublishingService) -> None:
     address = progress_address(publish(as_publisher))
     before = service.reads
     shown(as_publisher, address, **PROGRESS)
@@ -554,30 +554,30 @@ def test_progress_survives_a_reload(as_publisher: Client, service: PublishingSer
     publish(as_publisher)
     assert "Publishing version 2" in text(shown(as_publisher))
     service.moves_on("published")
-    assert "Version 2 is live already." in text(shown(as_publisher))
+    assert "Version 2 is already live." in text(shown(as_publisher))
 
 
-def test_a_cancelled_version_is_told_plainly(
+def test_a_cancelled_version_is_reported_with_the_live_one(
     as_publisher: Client, service: PublishingService
 ) -> None:
     address = progress_address(publish(as_publisher))
     service.moves_on("cancelled", cancelledAt="2026-03-09T10:00:00Z")
     part = shown(as_publisher, address, **PROGRESS)
-    assert "Version 2 was cancelled. Version 1 is live now." in text(part)
+    assert "Version 2 was canceled. Version 1 is live." in text(part)
     assert progress_address(part) == ""
 
 
-def test_a_look_that_fails_is_said_and_goes_on(
+def test_a_failed_poll_is_reported_and_polling_continues(
     as_publisher: Client, service: PublishingService, far_end: FarEnd
 ) -> None:
     address = progress_address(publish(as_publisher))
     far_end.fails(httpx.ConnectError)
     part = shown(as_publisher, address, **PROGRESS)
-    assert "The last look failed." in text(part)
+    assert "Refresh failed." in text(part)
     assert progress_address(part)
 
 
-def test_what_becomes_unknown_while_it_is_watched_changes_the_whole_dialog(
+def test_an_outcome_that_becomes_unknown_replaces_the_whole_dialog(
     as_publisher: Client, service: PublishingService
 ) -> None:
     address = progress_address(publish(as_publisher))
@@ -589,7 +589,7 @@ def test_what_becomes_unknown_while_it_is_watched_changes_the_whole_dialog(
     assert "We don’t know if version 2 was published" in text(answer.content.decode())
 
 
-def test_what_was_under_way_before_an_earlier_version_goes_live_first_and_overtakes_nothing(
+def test_a_version_queued_before_an_earlier_one_goes_live_first_and_overtakes_nothing(
     as_publisher: Client, service: PublishingService
 ) -> None:
     shown(as_publisher)
@@ -608,24 +608,24 @@ def test_what_was_under_way_before_an_earlier_version_goes_live_first_and_overta
 # The service is away
 
 
-def test_publishing_is_off_while_the_service_does_not_answer(
+def test_publishing_is_disabled_while_the_service_does_not_respond(
     as_publisher: Client, service: PublishingService, far_end: FarEnd
 ) -> None:
     shown(as_publisher)
     far_end.fails(httpx.ConnectError)
     page = shown(as_publisher)
-    assert "Publishing is off until it answers." in text(page)
+    assert "Publishing is disabled until the service responds." in text(page)
     buttons = [e.attributes for e in elements(page, "button")]
     assert {"class": "button primary", "type": "button", "aria-disabled": "true"} in buttons
 
 
-def test_a_click_while_the_service_is_away_is_on_record_as_not_sent(
+def test_a_click_while_the_service_is_down_is_recorded_as_not_sent(
     as_publisher: Client, service: PublishingService, far_end: FarEnd
 ) -> None:
     form = {"operation_key": key_in(shown(as_publisher))}
     far_end.fails(httpx.ConnectError)
     page = as_publisher.post(ADDRESS, form, follow=True).content.decode()
-    assert "Stopped before sending" in text(page)
+    assert "The pre-publish checks couldn’t run." in text(page)
     assert outcomes() == [Outcome.NOT_SENT]
 
 
@@ -640,7 +640,7 @@ def test_a_service_that_hangs_is_waited_for_once(
 
 
 @pytest.mark.parametrize("status", [404, 500])
-def test_an_audience_never_seen_and_not_to_be_had_is_a_page_that_says_so(
+def test_an_unrecorded_audience_that_cannot_be_read_is_an_error_page(
     status: int, as_publisher: Client, far_end: FarEnd
 ) -> None:
     far_end.answers(status, json={"detail": "Gone."})
@@ -680,7 +680,7 @@ def test_the_page_reads_few_publishes_of_an_audience_that_has_many(
     lost = {"version_id": "ver_0", "version_number": 0, "outcome": Outcome.UNKNOWN}
     Operation.objects.filter(operation_key="k0").update(**lost)
     page = text(shown(as_publisher, EARLIER))
-    assert "Publishing version 0 is not finished." in page
-    preparation = review_publish(PublishTarget("page_1", "aud_1", "ver_1"), with_conversation=False)
-    on_record = preparation.subject.history(preparation.live)
+    assert "Publishing version 0 hasn’t finished." in page
+    review = review_publish(PublishTarget("page_1", "aud_1", "ver_1"), with_conversation=False)
+    on_record = review.target.history(review.live)
     assert len(on_record.publishes) == MAX_PUBLISHES

@@ -32,7 +32,7 @@ class Desk:
     service: PublishingService
 
     def publish(self, way: Way) -> str:
-        """Publish a draft of an audience that nobody touched yet; return its address."""
+        """Publish a draft of an unused audience; return its URL."""
         self.service.__init__(way=way)  # type: ignore[misc]
         address = f"/pages/page_{uuid4().hex}/audiences/aud_1/versions/ver_2/publish/"
         page = self.browser.get(address)
@@ -44,7 +44,7 @@ class Desk:
         return text(self.browser.get(address).text)
 
     def record(self, address: str) -> str:
-        """Return the heading of what Activity says of the publish at an address."""
+        """Return the heading of a publish in Activity, by its URL."""
         key = address.partition("?operation=")[2]
         page = self.browser.get(f"/activity/{key}/").text
         found = re.search(r"<h1>.*?</header>", page, re.DOTALL)
@@ -63,13 +63,13 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 
 
 @pytest.mark.parametrize("status", [409, 422])
-def test_a_refusal_is_shown_beside_the_button_in_the_services_words(
+def test_a_rejection_is_shown_beside_the_button_in_the_services_words(
     status: int, desk: Desk
 ) -> None:
     address = desk.publish(answers(status, "The page is locked."))
     page = desk.shown(address)
     assert f"Not published. The service returned {status}: The page is locked." in page
-    assert "Version 2 is as it was: draft." in page
+    assert "Version 2 is unchanged (draft)." in page
     assert "Publish version 2 Failed" in desk.record(address)
 
 
@@ -83,7 +83,7 @@ def test_a_refusal_is_shown_beside_the_button_in_the_services_words(
     ],
     ids=["500", "garbage", "another version", "cut"],
 )
-def test_no_readable_answer_and_no_sign_of_it_is_unknown(way: Way, desk: Desk) -> None:
+def test_an_unreadable_response_without_proof_is_unknown(way: Way, desk: Desk) -> None:
     address = desk.publish(way)
     page = desk.shown(address)
     assert "We don’t know if version 2 was published" in page
@@ -101,13 +101,13 @@ def test_no_readable_answer_and_no_sign_of_it_is_unknown(way: Way, desk: Desk) -
     ],
     ids=["accepted", "500", "garbage", "cut"],
 )
-def test_what_was_carried_out_is_found_to_be_so(way: Way, desk: Desk) -> None:
+def test_an_executed_publish_is_found_to_be_accepted(way: Way, desk: Desk) -> None:
     address = desk.publish(way)
     assert "Publishing version 2" in desk.shown(address)
     assert "Publish version 2 Succeeded" in desk.record(address)
 
 
-def test_an_answer_after_the_time_limit_is_unknown_until_a_look_sees_the_truth(
+def test_a_response_after_the_time_limit_is_unknown_until_a_check_proves_it(
     desk: Desk,
 ) -> None:
     released, carried_out = Event(), Event()

@@ -21,7 +21,7 @@ IN_A_DIALOG = {"HX-Request": "true", "HX-Target": "dialogs"}
 
 
 class BusyService(PublishingService):
-    """Answers a publish only when most of the others have been answered by the dashboard."""
+    """Responds to a publish only after the dashboard has responded to most others."""
 
     def __init__(self) -> None:
         super().__init__(way=self.waits)
@@ -42,12 +42,12 @@ class Office:
     service: BusyService
 
     def opens(self, address: str) -> dict[str, str]:
-        """Return the form at an address, filled in."""
+        """Return the form at a URL, filled in."""
         page = self.browser.get(address)
         return {name: hidden(page, name) for name in ("operation_key", "csrfmiddlewaretoken")}
 
     def submits_at_once(self, address: str, form: dict[str, str]) -> list[str]:
-        """Submit it to the servers in turn, from many threads; return what each page says."""
+        """Submit it to the servers in turn, from many threads; return the text of each page."""
         start = Barrier(SUBMISSIONS)
         # Cookies hold for a host, whatever its port: both servers know the session.
         cookies = "; ".join(f"{name}={value}" for name, value in self.browser.cookies.items())
@@ -61,13 +61,13 @@ class Office:
             assert answer.status_code == 200, text(answer.text)
             return text(answer.text)
 
-        said = []
+        texts = []
         with ThreadPoolExecutor(SUBMISSIONS) as pool:
             for done in as_completed(pool.submit(submit, place) for place in range(SUBMISSIONS)):
-                said.append(done.result())
-                if len(said) == SUBMISSIONS * 4 // 5:
+                texts.append(done.result())
+                if len(texts) == SUBMISSIONS * 4 // 5:
                     self.service.most_are_answered.set()
-        return said
+        return texts
 
 
 @contextmanager
@@ -116,16 +116,16 @@ def test_fifty_submissions_to_two_servers_are_one_request_to_the_service(
     office: Office, page_id: str
 ) -> None:
     form = office.opens(publish(page_id))
-    said = office.submits_at_once(publish(page_id), form)
+    texts = office.submits_at_once(publish(page_id), form)
     record = text(office.browser.get("/activity/", params={"target": page_id}).text)
     assert office.service.keys == [form["operation_key"]]
-    assert all("ending version 2" in page or "ublishing version 2" in page for page in said), said
+    assert all("ending version 2" in page or "ublishing version 2" in page for page in texts), texts
     assert record.count("Publish version 2 Brightwater Foods") == 1
     assert "Brightwater Foods Succeeded" in record
 
 
 @pytest.mark.parametrize("offices", ["postgresql"], indirect=True)
-def test_fifty_clicks_on_send_again_are_one_more_request_with_the_same_key(
+def test_fifty_clicks_on_retry_are_one_more_request_with_the_same_key(
     office: Office, page_id: str
 ) -> None:
     form = office.opens(publish(page_id))

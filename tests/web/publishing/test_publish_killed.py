@@ -1,4 +1,4 @@
-"""A dashboard killed in the middle of a publish finds the truth after it starts again."""
+"""A dashboard killed in the middle of a publish shows the true outcome after a restart."""
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -13,7 +13,7 @@ from tests.web.html import text
 from tests.web.publishing.publishing_service import PublishingService, answers
 
 PAGES = {True: "page_done", False: "page_lost"}
-"""The page of which a version is published, by whether the service carries that out."""
+"""The page of which a version is published, by whether the service executes that."""
 
 
 def publish(page_id: str) -> str:
@@ -95,21 +95,21 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> ShownPublishes:
             }
 
 
-def test_while_an_answer_could_still_come_it_is_on_its_way(shown: ShownPublishes) -> None:
+def test_a_publish_within_the_time_limit_is_in_progress(shown: ShownPublishes) -> None:
     assert all("Sending version 2" in tells.at_once for tells in shown.values())
 
 
-def test_the_service_was_asked_once(shown: ShownPublishes) -> None:
+def test_the_service_was_called_once(shown: ShownPublishes) -> None:
     assert [tells.keys for tells in shown.values()] == [1, 1]
 
 
-def test_what_the_service_carried_out_is_found_to_be_done(shown: ShownPublishes) -> None:
+def test_a_publish_that_went_through_is_found(shown: ShownPublishes) -> None:
     tells = shown[PAGES[True]]
     assert "Publishing version 2" in tells.later
     assert "Brightwater Foods Succeeded" in tells.record
 
 
-def test_what_it_did_not_is_told_as_unknown(shown: ShownPublishes) -> None:
+def test_a_publish_that_did_not_go_through_is_unknown(shown: ShownPublishes) -> None:
     tells = shown[PAGES[False]]
     assert "We don’t know if version 2 was published" in tells.later
     assert "version 2 is still draft" in tells.later

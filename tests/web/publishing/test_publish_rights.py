@@ -1,4 +1,4 @@
-"""Everyone may watch a publish; who may not publish is offered nothing, and refused."""
+"""Every user can view a publish; users who may not publish are offered none, and rejected."""
 
 import pytest
 from django.test import Client
@@ -25,7 +25,7 @@ def watched() -> str:
 
 
 @pytest.mark.parametrize("method", ["get", "post"])
-def test_who_may_not_publish_gets_403_and_a_sentence(
+def test_users_who_may_not_publish_get_403_and_an_explanation(
     method: str, as_viewer: Client, service: PublishingService
 ) -> None:
     answer = getattr(as_viewer, method)(ADDRESS)
@@ -35,7 +35,7 @@ def test_who_may_not_publish_gets_403_and_a_sentence(
 
 
 @pytest.mark.parametrize("at", ["", "versions/", "versions/compare/"])
-def test_who_may_not_publish_is_offered_no_way_to_it(
+def test_users_who_may_not_publish_have_no_publish_link(
     at: str, as_publisher: Client, as_viewer: Client, service: PublishingService
 ) -> None:
     address = ADDRESS.partition("versions/")[0] + at
@@ -57,7 +57,7 @@ def test_neither_the_key_nor_the_dialog_opens_the_way_to_publish(
     assert len(service.keys) == 1
 
 
-def test_who_may_not_publish_may_watch(
+def test_users_who_may_not_publish_can_view_progress(
     as_publisher: Client, as_viewer: Client, service: PublishingService
 ) -> None:
     publish(as_publisher)
@@ -77,13 +77,13 @@ def test_an_unknown_outcome_is_shown_without_the_buttons_that_settle_it(
     publish(as_publisher)
     page = shown(as_viewer, watched())
     assert "We don’t know if version 2 was published" in text(page)
-    assert "Whoever may publish may check it." in text(page)
+    assert "Only users who can publish can check it." in text(page)
     dialog = page[page.index("<dialog") :]
     assert [form for form in elements(dialog, "form") if "/activity/" in str(form)] == []
 
 
 @pytest.mark.parametrize("headers", [{}, DIALOG, PROGRESS])
-def test_a_publish_that_failed_leads_who_only_watches_to_the_record(
+def test_a_failed_publish_redirects_viewers_to_its_record(
     headers: dict[str, str], as_publisher: Client, as_viewer: Client, service: PublishingService
 ) -> None:
     service.way = answers(409, "No.")

@@ -1,4 +1,4 @@
-"""Any story of clicks, reloads, kills and lost answers ends with one key for one intent.
+"""Any sequence of clicks, reloads, kills and lost responses ends with one key for one intent.
 
 Hypothesis tells the stories. The service keeps the truth: which keys arrived, and which it carried
 out. Set STORIES to tell more of them.
@@ -69,7 +69,7 @@ serial = count()
 
 
 class TruthfulService(PublishingService):
-    """Records what it carried out, and fails if a second key arrives for an open intent."""
+    """Records what it executed, and fails if a second key arrives for an open intent."""
 
     def __init__(self, page_id: str) -> None:
         super().__init__()
@@ -218,7 +218,7 @@ class PublishStory(RuleBasedStateMachine):
         with suppress(Killed):
             answer = self.tabs[tab].post(self.address, form, headers=DIALOG)
         if answer is not None and answer.status_code == 422:
-            assert "What you read has changed." in text(answer.content.decode())
+            assert "Something changed since you opened this form." in text(answer.content.decode())
             assert len(self.service.keys) == arrived
         else:
             assert Operation.objects.filter(operation_key=form["operation_key"]).exists()
@@ -253,7 +253,7 @@ class PublishStory(RuleBasedStateMachine):
 
 
 @pytest.mark.django_db
-def test_no_story_of_a_publish_sends_two_keys_or_tells_an_untruth(
+def test_no_sequence_of_steps_sends_two_keys_or_shows_a_wrong_outcome(
     paula: User, far_end: FarEnd
 ) -> None:
     root = User.objects.create_superuser("root", password="root")
@@ -262,9 +262,9 @@ def test_no_story_of_a_publish_sends_two_keys_or_tells_an_untruth(
         people = {"paula": paula, "root": root}
 
     Story.far_end = far_end
-    told = settings(
+    limits = settings(
         max_examples=int(os.environ.get("STORIES", "30")),
         stateful_step_count=12,
         suppress_health_check=list(HealthCheck),
     )
-    run_state_machine_as_test(Story, settings=told)
+    run_state_machine_as_test(Story, settings=limits)
