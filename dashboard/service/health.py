@@ -153,7 +153,7 @@ def health_word(health: Health) -> str:
     """Return the health in a few words, for `/health/ready`."""
     if health.is_key_refused:
         return "key rejected"
-    return {True: "operational", False: "unreachable", None: "not checked yet"}[health.is_answering]
+    return {True: "operational", False: "unavailable", None: "not checked yet"}[health.is_answering]
 
 
 def is_fast() -> bool:

@@ -13,6 +13,7 @@ import "./keys.js";
 import "./relative-times.js";
 import "./morph.js";
 import "./conversation.js";
+import "./help.js";
 import "./rows.js";
 import "./people.js";
 import "./versions.js";

@@ -122,5 +122,5 @@ def test_a_service_that_fails_is_told_and_asked_nothing(client: Client, far_end:
     answer = client.get("/health/ready")
 
     assert answer.status_code == 200
-    assert answer.json()["service"] == "unreachable"
+    assert answer.json()["service"] == "unavailable"
     assert far_end.sent == []
