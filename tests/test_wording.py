@@ -53,7 +53,7 @@ BANNED = {
     r"\bcontract watch\b": "API conformance",
     r"\bas sent\b": "raw response",
     r"\bbase has moved\b": "conflict",
-    r"\bof no use\b|\bstays under\b|\bwithout a name\b": "unnamed; no match",
+    r"\bof no use\b|\bstays under\b": "no match",
 }
 """Words that read as translated, each with what to say instead. Source: our choice."""
 

@@ -187,7 +187,7 @@ def test_neither_audience_nor_conversation_is_a_404(as_viewer: Client, far_end: 
         (500, "oops", "Service error"),
         (200, "<html>", "can't be read"),
         (200, '{"messages": 1}', "can't be read"),
-        (401, "{}", "refused our key"),
+        (401, "{}", "API key rejected"),
     ],
 )
 def test_a_conversation_that_fails_still_shows_its_audience(

@@ -215,7 +215,7 @@ def test_a_form_of_another_user_is_saved_for_that_user_and_not_sent(
     other = checking(person("pierre", "Publishers"))
     response = other.post(NEW, form)
     assert response.status_code == 403
-    assert "kept as a draft of theirs" in text(response.content.decode())
+    assert "saved as their draft" in text(response.content.decode())
     assert offered(other) == []
     assert len(offered(as_publisher)) == 1
 

@@ -455,7 +455,7 @@ FAILURES = [
     (lambda request: httpx.Response(500, json={"detail": "Out of paper"}), 502, "Out of paper"),
     (lambda request: httpx.Response(400, json={"detail": "Bad words"}), 502, "Bad words"),
     (lambda request: httpx.Response(429), 503, "Rate limit reached"),
-    (lambda request: httpx.Response(401), 502, "refused our key"),
+    (lambda request: httpx.Response(401), 502, "API key rejected"),
     (lambda request: httpx.Response(200, content=b"<html>"), 502, "not JSON"),
     (lambda request: httpx.Response(200, json={"items": []}), 502, "hasMore"),
 ]
