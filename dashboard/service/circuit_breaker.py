@@ -196,4 +196,4 @@ def _key(operation: str) -> str:
 
 
 def _probe_key(operation: str) -> str:
-    return f"service:look:2:{operation.replace(' ', '-')}"
+    return f"service:probe:3:{operation.replace(' ', '-')}"

@@ -1,14 +1,26 @@
-// Show the help of a term while a mouse rests on its button. A click, a tap and Enter need no script.
+// Show the help of a term while a mouse rests on its button. Enter, a click and a tap need no script.
 const RESTS_MS = 300;
 let resting;
+let hovered;
+
+const buttonOf = (target) => target.closest?.("button.help");
+const helpOf = (target) => buttonOf(target)?.popoverTargetElement;
 
 document.addEventListener("pointerover", (event) => {
-  const button = event.pointerType === "mouse" && event.target.closest?.("button.help");
+  const tip = event.pointerType === "mouse" && helpOf(event.target);
   clearTimeout(resting);
-  if (button) resting = setTimeout(() => button.popoverTargetElement?.showPopover({ source: button }), RESTS_MS);
+  if (!tip || tip.matches(":popover-open")) return;
+  resting = setTimeout(() => {
+    tip.showPopover({ source: buttonOf(event.target) });
+    hovered = tip;
+  }, RESTS_MS);
 });
 document.addEventListener("pointerout", (event) => {
-  const button = event.target.closest?.("button.help");
-  if (event.pointerType !== "mouse" || !button || button.contains(event.relatedTarget)) return;
-  if (document.activeElement !== button) button.popoverTargetElement?.hidePopover();
+  if (event.pointerType === "mouse" && helpOf(event.target) === hovered) hovered?.hidePopover();
+});
+// A click pins what a resting mouse has shown; it would hide it else.
+document.addEventListener("click", (event) => {
+  if (!hovered || helpOf(event.target) !== hovered) return;
+  event.preventDefault();
+  hovered = undefined;
 });

@@ -65,7 +65,7 @@ def _menu_of(button: str) -> Callable[[Page], None]:
 
 def _phone_menu(page: Page) -> None:
     page.set_viewport_size({"width": 360, "height": 800})
-    page.get_by_role("button", name="Open the menu").click()
+    page.get_by_role("button", name="Open menu").click()
     expect(page.get_by_role("navigation", name="Main")).to_be_visible()
 
 

@@ -172,3 +172,23 @@ def test_what_turns_is_no_work_for_the_page_at_each_frame(page: Page) -> None:
     # What changes colour as a page opens has ended; it goes on turning.
     page.wait_for_function("() => document.getAnimations().length === 1")
     assert best(worked, below=5) < 5
+
+
+def test_the_help_of_a_term_opens_by_keyboard_mouse_and_touch(page: Page) -> None:
+    log_in(page, to="/")
+    button = page.get_by_role("button", name="What is API conformance?")
+    tip = page.get_by_text("counts what differs")
+    expect(tip).to_be_hidden()
+    button.press("Enter")
+    expect(tip).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(tip).to_be_hidden()
+    button.hover()
+    expect(tip).to_be_visible()
+    button.click()
+    expect(tip).to_be_visible()
+    page.locator("h1").click()
+    expect(tip).to_be_hidden()
+    button.dispatch_event("pointerdown", {"pointerType": "touch"})
+    button.dispatch_event("click")
+    expect(tip).to_be_visible()

@@ -162,7 +162,7 @@ def test_the_whole_path_without_javascript(
     walk.ask_to_publish()
     while page.locator("#pub-h").text_content() != "Version 1 is live":
         with page.expect_navigation():
-            page.get_by_role("link", name="Look again").click()
+            page.get_by_role("link", name="Check now").click()
     walk.see_it_live()
     walk.look_for_people().fill(walk.words)
     page.keyboard.press("Enter")

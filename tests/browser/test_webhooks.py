@@ -43,7 +43,7 @@ def body_on_record(page: Page) -> object:
     page.get_by_role("link", name="Activity", exact=True).last.click()
     page.wait_for_url("**/activity/**")
     last = page.locator(".log li").first
-    page.goto(last.locator("a", has_text="Open this operation").get_attribute("href") or "")
+    page.goto(last.locator("a", has_text="Open operation").get_attribute("href") or "")
     return json.loads(page.locator("pre.code").first.inner_text())
 
 

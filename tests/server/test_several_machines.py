@@ -62,7 +62,7 @@ def test_what_one_learns_of_the_service_the_other_knows(pair: Pair) -> None:
     assert httpx.get(f"{two.url}/health/ready", timeout=60).json() == {
         "ready": True,
         "checks": {"database": "ok", "migrations": "ok", "cache": "ok"},
-        "service": "answering",
+        "service": "operational",
     }
 
 
