@@ -500,7 +500,7 @@ def test_counts_show_how_much_of_the_total_is_loaded(as_viewer: Client) -> None:
     know_pages(wire.page(audiencesCount=7), total=1204)
     know_audiences(wire.audience())
     shown = text(get(as_viewer))
-    assert "Pages 1 of 1,204. Load the rest" in shown
+    assert "“Load the rest” makes it complete. 1 of 1,204. Load the rest" in shown
     assert "Audiences 1 of 7, 1 live" in shown
 
 
