@@ -292,7 +292,7 @@ def test_a_rejected_cursor_restarts_the_list_with_a_message(
     response = as_viewer.get("/people/?q=ada&cursor=old&after=50", headers=headers)
     html = response.content.decode()
     assert response.status_code == 200
-    assert "Showing it from the start" in text(html)
+    assert "so it starts over" in text(html)
     assert "1 of 1 match." in text(html)
     assert response.get("HX-Retarget") == ("#results" if target else None)
 
