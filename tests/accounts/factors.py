@@ -115,22 +115,24 @@ class Key:
         of = bytes(16) + struct.pack(">H", len(self.id)) + self.id + public
         data = self._data(b"\x45") + of
         attested = cbor.encode({"fmt": "none", "attStmt": {}, "authData": data})
-        said = self._client_data("webauthn.create", _asked(html))
-        return self._credential(clientDataJSON=said, attestationObject=attested)
+        client_data = self._client_data("webauthn.create", _asked(html))
+        return self._credential(clientDataJSON=client_data, attestationObject=attested)
 
     def shown(self, html: str) -> str:
         """Respond to a page that requests an existing passkey."""
-        data, said = self._data(b"\x05"), self._client_data("webauthn.get", _asked(html))
-        signed = data + hashlib.sha256(said).digest()
+        data, client_data = self._data(b"\x05"), self._client_data("webauthn.get", _asked(html))
+        signed = data + hashlib.sha256(client_data).digest()
         signature = self.private.sign(signed, ec.ECDSA(SHA256()))
-        return self._credential(clientDataJSON=said, authenticatorData=data, signature=signature)
+        return self._credential(
+            clientDataJSON=client_data, authenticatorData=data, signature=signature
+        )
 
     def _data(self, flags: bytes) -> bytes:
         return hashlib.sha256(HOST.encode()).digest() + flags + struct.pack(">I", 0)
 
-    def _client_data(self, kind: str, asked: Any) -> bytes:
-        said = {"type": kind, "challenge": asked["challenge"], "origin": f"http://{HOST}"}
-        return json.dumps(said).encode()
+    def _client_data(self, kind: str, options: Any) -> bytes:
+        data = {"type": kind, "challenge": options["challenge"], "origin": f"http://{HOST}"}
+        return json.dumps(data).encode()
 
     def _credential(self, **response: bytes) -> str:
         return json.dumps(

@@ -50,7 +50,7 @@ class Organisation:
     discovery: dict[str, Any] = field(default_factory=dict)
     signs_with: str = "the provider's"
     algorithm: str = "RS256"
-    asked: list[str] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
     """The path of each request."""
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
 
@@ -65,7 +65,7 @@ class Organisation:
 
     def answer(self, path: str, body: str, authorization: str) -> tuple[int, Any]:
         """Answer a request with a status and JSON."""
-        self.asked.append(path)
+        self.paths.append(path)
         match path:
             case "/.well-known/openid-configuration":
                 return 200, self._discovery() | self.discovery

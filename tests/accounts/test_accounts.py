@@ -31,11 +31,11 @@ def test_signing_in_leads_to_no_other_site(client: Client, vera: User) -> None:
 
 
 def test_a_session_ends_with_the_browser_unless_it_is_persistent(vera: User) -> None:
-    short, kept = Client(), Client()
+    short, long = Client(), Client()
     sign_in(short, "vera", "vera")
-    sign_in(kept, "vera", "vera", remember="on")
+    sign_in(long, "vera", "vera", remember="on")
     assert short.session.get_expire_at_browser_close()
-    assert kept.session.get_expiry_age() == 12 * 60 * 60
+    assert long.session.get_expiry_age() == 12 * 60 * 60
 
 
 @pytest.mark.parametrize("name", ["vera", "nobody", "gone"])

@@ -78,11 +78,11 @@ def test_a_session_ends(age: float, idle: float, is_persistent: bool, over: bool
     assert is_expired(now - age, now - idle, now, is_persistent=is_persistent) is over
 
 
-@pytest.mark.parametrize(("kept", "aged", "leads_to"), [("", SEEN, 302), ("on", BEGAN, 302)])
+@pytest.mark.parametrize(("remember", "aged", "leads_to"), [("", SEEN, 302), ("on", BEGAN, 302)])
 def test_an_expired_session_must_sign_in_again(
-    client: Client, vera: User, kept: str, aged: str, leads_to: int
+    client: Client, vera: User, remember: str, aged: str, leads_to: int
 ) -> None:
-    sign_in(client, "vera", "vera", **({"remember": kept} if kept else {}))
+    sign_in(client, "vera", "vera", **({"remember": remember} if remember else {}))
     assert client.get("/people/").status_code == 200
     session = client.session
     session[aged] = int(time.time()) - 12 * HOUR - 1

@@ -204,8 +204,8 @@ def test_wrong_codes_from_many_places_together_bring_a_pause_of_a_day(secret: st
 def test_wrong_passwords_are_stored_nowhere(client: Client, secret: str) -> None:
     sign_in(client, "vera")
     client.post(STEP, {"code": WRONG_CODES[-1]})
-    kept = AccessAttempt.objects.get()
-    assert WRONG_CODES[-1] not in kept.post_data + kept.get_data
+    stored = AccessAttempt.objects.get()
+    assert WRONG_CODES[-1] not in stored.post_data + stored.get_data
 
 
 def test_recovery_codes_are_shown_once(as_viewer: Client, vera: User) -> None:
@@ -307,10 +307,10 @@ def test_secrets_are_stored_encrypted(as_viewer: Client, vera: User) -> None:
     waiting = html.partition('id="secret">')[2][:32]
     assert waiting not in str(dict(as_viewer.session.items()))
     secret = set_up_app(as_viewer, vera)
-    kept = str(list(Authenticator.objects.values_list("data", flat=True)))
-    assert secret not in kept
+    stored = str(list(Authenticator.objects.values_list("data", flat=True)))
+    assert secret not in stored
     assert secret not in str(dict(as_viewer.session.items()))
-    assert "gAAAA" in kept
+    assert "gAAAA" in stored
 
 
 def test_no_log_line_holds_a_secret_or_a_code(
@@ -367,10 +367,10 @@ def test_a_lost_secret_key_is_reported_to_the_user_the_log_and_administrators(
     answer = client.post(STEP, {"code": code_of(secret)})
     assert "This server can’t read your second factor. Contact your" in say(answer)
     assert warning in caplog.text
-    told = "SECRET_KEY has changed: the second factor of vera can’t be read."
-    assert told in say(logged_in(ada).get("/accounts/rules/"))
+    warning = "SECRET_KEY has changed: the second factor of vera can’t be read."
+    assert warning in say(logged_in(ada).get("/accounts/rules/"))
     settings.SECRET_KEY_FALLBACKS = [OLD]
-    assert told not in say(logged_in(ada).get("/accounts/rules/"))
+    assert warning not in say(logged_in(ada).get("/accounts/rules/"))
 
 
 def test_recovery_codes_of_a_lost_secret_key_give_way_to_new_ones(

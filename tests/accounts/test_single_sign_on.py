@@ -239,9 +239,9 @@ def test_an_account_of_another_provider_is_another_account(
 
 def test_only_names_and_groups_of_a_user_are_stored(organisation: Organisation) -> None:
     come_back(Client(), organisation)
-    kept = SocialAccount.objects.get()
-    assert kept.uid == "u-1"
-    assert set(kept.extra_data) == {"nonce", "groups", "second_factor"}
+    account = SocialAccount.objects.get()
+    assert account.uid == "u-1"
+    assert set(account.extra_data) == {"nonce", "groups", "second_factor"}
     assert not SocialToken.objects.exists()
 
 
@@ -318,7 +318,7 @@ def test_an_unrequested_response_signs_no_one_in(
 ) -> None:
     answer = client.get(BACK + query)
     assert answer.status_code == 403
-    assert "/token" not in organisation.asked
+    assert "/token" not in organisation.paths
 
 
 def test_an_answer_to_one_browser_lets_in_no_other(organisation: Organisation) -> None:
@@ -343,9 +343,9 @@ def test_nothing_in_the_address_changes_what_the_provider_is_asked(
     client: Client, organisation: Organisation
 ) -> None:
     crafted = f"{GO}?process=connect&scope=admin&auth_params=redirect_uri%3Dhttps://evil.example"
-    asked = dict(parse_qsl(urlsplit(client.get(crafted).url).query))
-    assert asked["redirect_uri"] == f"http://testserver{BACK}"
-    assert set(asked["scope"].split()) == {"openid", "profile"}
+    params = dict(parse_qsl(urlsplit(client.get(crafted).url).query))
+    assert params["redirect_uri"] == f"http://testserver{BACK}"
+    assert set(params["scope"].split()) == {"openid", "profile"}
 
 
 @pytest.mark.parametrize("to", ["//evil.example/", "https://evil.example/", "javascript:alert(1)"])

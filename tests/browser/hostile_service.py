@@ -91,13 +91,13 @@ class HostileService:
     """Answers with the text of the round in every string; ids are the one named in the request."""
 
     text: str = ""
-    asked: list[list[str]] = field(default_factory=list)
+    paths: list[list[str]] = field(default_factory=list)
     """The paths that were asked for, segment by segment as they were meant."""
 
     def __call__(self, request: httpx.Request) -> httpx.Response:  # noqa: PLR0911
         path = request.url.raw_path.decode().partition("?")[0]
         segments = [unquote(each) for each in path.split("/")[2:]]
-        self.asked.append(segments)
+        self.paths.append(segments)
         match request.method, segments:
             case "PATCH", [_, subscription_id]:
                 answer = self.filled("subscription") | {"subscriptionId": subscription_id}

@@ -1,4 +1,4 @@
-"""Ages go on while a page stands open, in the words of the server, and nothing moves for it."""
+"""Ages are updated while a page is open, in the words of the server, and nothing moves."""
 
 from datetime import UTC, datetime, timedelta
 

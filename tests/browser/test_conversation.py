@@ -194,13 +194,13 @@ def tasks_ms(trace: dict[str, Any]) -> list[float]:
         if event["name"] == "thread_name" and event["args"]["name"] == "CrRendererMain"
     }
     noted = [event for event in events if (event["pid"], event["tid"]) in pages]
-    asked = [event["ts"] for event in noted if "blink.mojom.DevTools" in json.dumps(event["args"])]
+    inputs = [event["ts"] for event in noted if "blink.mojom.DevTools" in json.dumps(event["args"])]
     tasks = [
         event["tdur"] / 1000
         for event in noted
         if event["name"] == TASK
         and "tdur" in event
-        and not any(event["ts"] <= at <= event["ts"] + event["dur"] for at in asked)
+        and not any(event["ts"] <= at <= event["ts"] + event["dur"] for at in inputs)
     ]
     assert len(tasks) > 100, "the browser did not note its tasks"
     return tasks
@@ -301,13 +301,13 @@ def test_a_search_marks_words_across_bold_ones(reading: Page) -> None:
 
 
 def test_filters_ask_nobody_and_stay_after_a_reload(reading: Page) -> None:
-    asked: list[str] = []
-    reading.on("request", lambda request: asked.append(request.url))
+    urls: list[str] = []
+    reading.on("request", lambda request: urls.append(request.url))
     reading.get_by_role("link", name="Errors 1").click()
     until(reading, lambda: shown(reading) == ["m1", "m2"])
     reading.get_by_role("link", name="Changes 1").click()
     until(reading, lambda: shown(reading) == ["m4"])
-    assert [url for url in asked if "/static/" not in url] == []  # the icon is asked for again
+    assert [url for url in urls if "/static/" not in url] == []  # the icon is requested again
     reading.reload()
     assert shown(reading) == ["m4"]
     reading.locator("[data-filter-for=thread]").get_by_role("link", name="All").click()

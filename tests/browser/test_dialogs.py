@@ -87,12 +87,12 @@ def test_a_dialog_stays_whatever_order_responses_come_in(tab: Page, at: Places) 
                     held.pop().continue_()
                 for _ in range(chance.choice([0, 1, 4])):
                     tab.evaluate(NEXT_FRAME)
-                until(tab, lambda: held or asked(tab).count())
-            expect(asked(tab)).to_have_text("Publish version 2?")
+                until(tab, lambda: held or question(tab).count())
+            expect(question(tab)).to_have_text("Publish version 2?")
             tab.unroute_all()
             tab.evaluate(POLL)
             settle(tab)
-            expect(asked(tab)).to_have_text("Publish version 2?")
+            expect(question(tab)).to_have_text("Publish version 2?")
             assert tab.evaluate("window.gone") == []
             assert tab.url.endswith(at.publish)
             tab.keyboard.press("Escape")
@@ -100,7 +100,7 @@ def test_a_dialog_stays_whatever_order_responses_come_in(tab: Page, at: Places) 
             tab.evaluate("window.gone.length = 0")
 
 
-def asked(tab: Page) -> Locator:
+def question(tab: Page) -> Locator:
     return tab.locator("#publish:modal h1")
 
 
@@ -143,7 +143,7 @@ def test_forward_opens_the_dialog_again_over_the_page_it_was_over(tab: Page, at:
             expect(tab.locator("#dialogs dialog")).to_have_count(0)
             expect(tab).to_have_url(re.compile(re.escape(address) + "$"))
             tab.go_forward()
-            expect(asked(tab)).to_have_text("Publish version 2?")
+            expect(question(tab)).to_have_text("Publish version 2?")
             expect(tab).to_have_url(re.compile(f"{at.publish}$"))
             expect(tab.locator("main[data-same]")).to_have_count(1)
             assert tab.evaluate("history.length") == steps + 1
@@ -231,7 +231,7 @@ def test_a_lost_session_behind_a_dialog_leaves_it_and_sign_in_says_that_nothing_
     with tab.expect_response("**/newer/**"):
         tab.evaluate(POLL)
     settle(tab)
-    expect(asked(tab)).to_be_visible()
+    expect(question(tab)).to_be_visible()
     tab.get_by_role("button", name="Publish version 2").click()
     expect(tab.locator("main")).to_contain_text("You were signed out, so nothing was sent.")
     assert service.keys == []

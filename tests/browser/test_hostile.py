@@ -129,8 +129,8 @@ def test_any_identifier_is_found_by_its_address(
     service.text = "plain"
     with logged_in(dashboard) as client:
         for name in ("page", "audience", "versions", "conversation", "publish"):
-            service.asked.clear()
+            service.paths.clear()
             address = addresses(identifier)[name]
             answer = client.get(address)
             assert (answer.status_code, answer.url.raw_path.decode()) == (200, address), name
-            assert any(identifier in path for path in service.asked), name
+            assert any(identifier in path for path in service.paths), name

@@ -54,13 +54,13 @@ def wrong_with(html: str) -> list[str]:
 def asking_in_silence(tree: Any) -> list[Any]:
     """Return the fields of which a browser must guess what they ask for."""
     forms = [form for form in tree.iter("form") if form.get("autocomplete")]
-    told = {field for form in forms for field in form.iter("input")}
+    labeled = {field for form in forms for field in form.iter("input")}
     return [
         field
         for field in tree.iter("input")
         if field.get("type", "text") not in NOT_TYPED
         and not field.get("autocomplete")
-        and field not in told
+        and field not in labeled
     ]
 
 
@@ -70,8 +70,8 @@ def answers(browser: Browser, server: Running) -> Iterator[dict[str, str]]:
     context = browser.new_context(base_url=server.url)
     texts = {"log in": context.request.get("/accounts/login/").text()}
     confirm(log_in(context.new_page()))
-    asked = addresses(server) | {"API": "/service/docs", "nothing done": "/activity/?actor=nobody"}
-    for name, address in asked.items():
+    urls = addresses(server) | {"API": "/service/docs", "nothing done": "/activity/?actor=nobody"}
+    for name, address in urls.items():
         texts[name] = context.request.get(address).text()
     token = next(each["value"] for each in context.cookies() if each["name"] == "csrftoken")
     refused = context.request.post("/pages/new/", form={"csrfmiddlewaretoken": token})
@@ -126,8 +126,8 @@ def told_by_the_validator(files: list[Path]) -> list[str]:
     options += ["--filterpattern", "|".join(BEYOND_THE_VALIDATOR)]
     # Errors are its exit status too, and all it has to say is in its report.
     command = [JAVA, "-jar", checker, *options, *files]
-    told = subprocess.run(command, check=False, capture_output=True).stderr
+    report = subprocess.run(command, check=False, capture_output=True).stderr
     return [
         f"{Path(each['url']).name}, line {each['lastLine']}: {each['message']}"
-        for each in json.loads(told)["messages"]
+        for each in json.loads(report)["messages"]
     ]

@@ -216,14 +216,14 @@ def test_what_is_typed_while_a_row_is_added_is_kept_as_a_draft(page: Page) -> No
     added = ask_for_rows(page, "Add another action")
     field(page, "metadata.ogTitle").evaluate("(it) => it.closest('details').open = true")
     field(page, "metadata.ogTitle").press_sequentially("Shared")
-    with page.expect_request("**/draft/") as kept:
+    with page.expect_request("**/draft/") as request_info:
         added.continue_()
-    assert "metadata.ogTitle=Shared" in (kept.value.post_data or "")
+    assert "metadata.ogTitle=Shared" in (request_info.value.post_data or "")
     expect(field(page, "metadata.ogTitle")).to_be_visible()
 
 
 @pytest.mark.parametrize(
-    ("button", "stands"),
+    ("button", "rows"),
     [
         ("Move action 2 up", ["in 2", "in 1"]),
         ("Move action 1 down", ["in 2", "in 1"]),
@@ -233,21 +233,21 @@ def test_what_is_typed_while_a_row_is_added_is_kept_as_a_draft(page: Page) -> No
     ],
 )
 def test_what_is_typed_while_rows_move_goes_where_its_row_goes(
-    page: Page, button: str, stands: list[str]
+    page: Page, button: str, rows: list[str]
 ) -> None:
     log_in(page, to=NEW)
     page.get_by_role("button", name="Add another action").press("Enter")
     expect(field(page, "actions.1.purpose")).to_be_visible()
-    asked = ask_for_rows(page, button)
+    request = ask_for_rows(page, button)
     field(page, "actions.0.purpose").press_sequentially("in 1")
     field(page, "actions.1.purpose").press_sequentially("in 2")
     with page.expect_request("**/draft/"):
-        asked.continue_()
-    expect(page.locator("[id$='.purpose']")).to_have_count(len(stands))
-    for row, words in enumerate(stands):
+        request.continue_()
+    expect(page.locator("[id$='.purpose']")).to_have_count(len(rows))
+    for row, words in enumerate(rows):
         expect(field(page, f"actions.{row}.purpose")).to_have_value(words)
-    if "in 2" in stands:
-        expect(field(page, f"actions.{stands.index('in 2')}.purpose")).to_be_focused()
+    if "in 2" in rows:
+        expect(field(page, f"actions.{rows.index('in 2')}.purpose")).to_be_focused()
 
 
 @pytest.mark.parametrize("second", ["Remove action 2", "Add a group", "Move action 1 down"])
@@ -307,24 +307,24 @@ def test_without_a_connection_nothing_is_sent_and_all_that_was_typed_stays(
     expect(line).to_have_text("Not saved: no connection. Nothing was sent.")
     expect(create).not_to_have_attribute("aria-busy", "true")
     expect(field(page, "metadata.title")).to_have_value("Tunnel")
-    with page.expect_request("**/draft/") as kept:
+    with page.expect_request("**/draft/") as request_info:
         context.set_offline(False)
-    assert "metadata.title=Tunnel" in (kept.value.post_data or "")
+    assert "metadata.title=Tunnel" in (request_info.value.post_data or "")
     expect(line).to_contain_text("Draft saved")
     troubles.clear()
 
 
 def test_a_form_sent_right_after_typing_is_sent_once_its_last_words_are_kept(page: Page) -> None:
     log_in(page, to=NEW)
-    asked: list[str] = []
-    page.on("request", lambda it: asked.append(it.url) if it.method == "POST" else None)
+    posted: list[str] = []
+    page.on("request", lambda it: posted.append(it.url) if it.method == "POST" else None)
     field(page, "pageContext").fill("All of it")
     field(page, "name").fill("Sent at once")
     page.get_by_role("button", name="Create page").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Sent at once")
     page.goto(NEW)
     expect(page.get_by_text("Sent at once")).to_have_count(0)
-    assert [url for url in asked if url.endswith("/draft/")]
+    assert [url for url in posted if url.endswith("/draft/")]
 
 
 def test_a_save_the_dashboard_fails_at_is_said_and_made_up_for_at_the_next_letter(

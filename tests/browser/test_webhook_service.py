@@ -125,7 +125,7 @@ def test_a_switch_that_fails_every_other_time_always_shows_the_truth(
         switch.click()
         if is_on:
             page.get_by_role("button", name="Turn off").click()
-        until(page, lambda asked=number + 1: len(service.changes) == asked)
+        until(page, lambda expected=number + 1: len(service.changes) == expected)
         if number % 2:
             expect(page.get_by_text("Down for a moment.")).to_be_visible()
         expect(switch).to_be_checked(checked=is_on if number % 2 else not is_on)

@@ -48,7 +48,7 @@ def weighed(page: Page, name: str, *, cold: bool = False) -> Load:
     cached: set[str] = set()
     wire = page.context.new_cdp_session(page)
 
-    def asked(event: Any) -> None:
+    def on_request(event: Any) -> None:
         document["id"] = document["id"] or event["requestId"]
 
     def answered(event: Any) -> None:
@@ -64,7 +64,7 @@ def weighed(page: Page, name: str, *, cold: bool = False) -> Load:
         else:
             load.files_bytes += int(event["encodedDataLength"])
 
-    wire.on("Network.requestWillBeSent", asked)
+    wire.on("Network.requestWillBeSent", on_request)
     wire.on("Network.requestServedFromCache", lambda event: cached.add(event["requestId"]))
     wire.on("Network.responseReceived", answered)
     wire.on("Network.loadingFinished", came)

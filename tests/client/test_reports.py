@@ -1,4 +1,4 @@
-"""What is told of a call, and what must never be: the API key."""
+"""What is reported of a call, and what never is: the API key."""
 
 import logging
 import traceback
@@ -154,8 +154,8 @@ TROUBLES = [
 
 def everything_about(error: BaseException) -> str:
     """Return an error's traceback as the most talkative error page would show it."""
-    told = traceback.TracebackException.from_exception(error, capture_locals=True)
-    return f"{error!r} {error.args} {vars(error)} {''.join(told.format(chain=True))}"
+    report = traceback.TracebackException.from_exception(error, capture_locals=True)
+    return f"{error!r} {error.args} {vars(error)} {''.join(report.format(chain=True))}"
 
 
 @pytest.mark.parametrize("trouble", TROUBLES)

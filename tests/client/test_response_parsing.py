@@ -116,8 +116,8 @@ def test_only_the_last_responses_stay_cached() -> None:
     client = client_saying(200, json=wire.page(pageContext="x" * long))
     fit = CACHE_BYTES // (PARSED_SIZE_FACTOR * (long + 1_000))
     first = client.pages.get("page_0")
-    kept = [client.pages.get(f"page_{n}") for n in range(1, fit + 1)]
-    assert all(client.pages.get(f"page_{n}") is one for n, one in enumerate(kept, 1))
+    cached = [client.pages.get(f"page_{n}") for n in range(1, fit + 1)]
+    assert all(client.pages.get(f"page_{n}") is one for n, one in enumerate(cached, 1))
     assert client.pages.get("page_0") is not first
 
 

@@ -84,10 +84,10 @@ def test_jitter_takes_up_to_half_of_the_wait_away(jitter: float, attempt: int) -
 
 @given(st.floats(0, 60), st.floats(0, 60), st.floats(0, 1))
 def test_what_the_service_asks_is_waited_in_full_or_not_at_all(
-    asked: float, left: float, jitter: float
+    retry_after: float, left: float, jitter: float
 ) -> None:
-    wait = wait_s(fault(503, asked), remaining_s=left, jitter=jitter)
-    assert wait is None or asked <= wait < left
+    wait = wait_s(fault(503, retry_after), remaining_s=left, jitter=jitter)
+    assert wait is None or retry_after <= wait < left
 
 
 @pytest.mark.parametrize(

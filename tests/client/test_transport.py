@@ -1,4 +1,4 @@
-"""Over real sockets: cut connections, compression, sizes, redirects, and what the user is told."""
+"""Over real sockets: cut connections, compression, sizes, redirects, and messages to users."""
 
 import gzip
 import json
@@ -125,7 +125,7 @@ def test_a_connection_that_the_service_closed_is_not_used_again(says_so: tuple[s
 
 
 def test_every_address_of_a_name_is_tried() -> None:
-    # localhost is ::1 too on most machines, and nobody listens there.
+    # localhost is ::1 too on most machines, and nothing listens there.
     with serving(says(answer(PEOPLE))) as server:
         address = f"http://localhost:{server.port}"
         with client_of(address) as client:
@@ -189,7 +189,7 @@ def test_a_response_that_is_not_http_is_reported() -> None:
 
 
 def test_nobody_at_the_port_is_refused() -> None:
-    # Taken and not listened at: nobody else can have it meanwhile.
+    # Taken and not listened at: no other process can bind it meanwhile.
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         with client_of(f"http://127.0.0.1:{taken.getsockname()[1]}") as client:

@@ -151,8 +151,8 @@ def _assert_that_all_requests_share_a_cache(running: Running, browser: httpx.Cli
     cookies = {"sessionid": browser.cookies["sessionid"]}
     with ThreadPoolExecutor(10) as threads:  # At once, so that every process gets some.
         look = partial(httpx.get, f"{running.url}/find/", cookies=cookies, timeout=60)
-        asked = [threads.submit(look) for _ in range(20)]
-    pages = [each.result().text for each in asked]
+        requests = [threads.submit(look) for _ in range(20)]
+    pages = [each.result().text for each in requests]
     assert [page for page in pages if "Service operational" not in page] == []
 
 

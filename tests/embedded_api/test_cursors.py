@@ -20,11 +20,11 @@ COMMON = settings(
 NAMES = st.sampled_from(["", "Ada", "ada", "Åsa", "Zoë", "李", "🎈"])
 
 
-def parts(service: Client, path: str, limit: int, **asked: str) -> Any:
+def parts(service: Client, path: str, limit: int, **params: str) -> Any:
     """Walk a list over HTTP, yielding the items of each part."""
     cursor, has_more = "", True
     while has_more:
-        answer = service.get(path, {"limit": limit, "cursor": cursor} | asked).json()
+        answer = service.get(path, {"limit": limit, "cursor": cursor} | params).json()
         has_more, cursor = answer["hasMore"], answer.get("nextCursor", "")
         assert has_more is bool(cursor)
         yield answer["items"]
@@ -80,7 +80,7 @@ def test_what_comes_and_goes_during_a_walk_shifts_nothing(
     before=st.lists(NAMES, min_size=1, max_size=10),
     changes=st.lists(NAMES | st.integers(0, 100), max_size=8),
     limit=st.integers(1, 3),
-    asked=st.sampled_from([("/v0/persons", {}), ("/v0/persons/search", {"query": "a@"})]),
+    params=st.sampled_from([("/v0/persons", {}), ("/v0/persons/search", {"query": "a@"})]),
 )
 @COMMON
 def test_people_who_come_and_go_during_a_walk_hide_nobody(
@@ -88,12 +88,12 @@ def test_people_who_come_and_go_during_a_walk_hide_nobody(
     before: list[str],
     changes: list[str | int],
     limit: int,
-    asked: tuple[str, dict[str, str]],
+    params: tuple[str, dict[str, str]],
 ) -> None:
     Person.objects.all().delete()
     stay = {make_person(name, email="a@b.example").person_id for name in before}
     walked: list[str] = []
-    path, query = asked
+    path, query = params
     for items in parts(service, path, limit, **query):
         walked += ids(items)
         change = changes.pop() if changes else None

@@ -54,9 +54,9 @@ def test_an_issued_key_works_and_is_stored_only_as_a_hash() -> None:
     key = issue_by_command("--name", "Nightly export")
     assert status_with(key) == 200
     row = ApiKey.objects.get(name="Nightly export")
-    kept = " ".join(str(value) for value in vars(row).values())
-    assert key not in kept
-    assert key[len(row.prefix) :] not in kept
+    stored = " ".join(str(value) for value in vars(row).values())
+    assert key not in stored
+    assert key[len(row.prefix) :] not in stored
     assert key.startswith(row.prefix)
 
 

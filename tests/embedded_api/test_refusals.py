@@ -31,7 +31,7 @@ def problem_of(answer: Any, status: int) -> Problem:
 
 
 @pytest.mark.parametrize(
-    ("asked", "status"),
+    ("call", "status"),
     [((method, path, body, kind), status) for method, path, body, kind, status in (
         ("GET", "/v0", "", "", 404),
         ("GET", "/v0/", "", "", 404),
@@ -74,9 +74,9 @@ def problem_of(answer: Any, status: int) -> Problem:
     )],
 )  # fmt: skip
 def test_every_refusal_is_a_problem(
-    service: Client, asked: tuple[str, str, Any, str], status: int
+    service: Client, call: tuple[str, str, Any, str], status: int
 ) -> None:
-    method, path, body, content_type = asked
+    method, path, body, content_type = call
     problem_of(service.generic(method, path, body, content_type=content_type), status)
 
 
@@ -105,7 +105,7 @@ def test_each_field_that_is_wrong_is_named_in_words_for_a_person(service: Client
 
 
 @pytest.mark.parametrize(
-    ("asked", "path"),
+    ("call", "path"),
     [
         (("PATCH", "/v0/webhook_subscriptions/x", '{"active": true, "active": false}'), "active"),
         (("PATCH", "/v0/webhook_subscriptions/x", '{"active": true, "active": true}'), "active"),
@@ -115,9 +115,9 @@ def test_each_field_that_is_wrong_is_named_in_words_for_a_person(service: Client
     ],
 )
 def test_a_field_that_is_given_twice_is_refused(
-    service: Client, asked: tuple[str, str, str], path: str
+    service: Client, call: tuple[str, str, str], path: str
 ) -> None:
-    answer = service.generic(*asked, content_type=JSON)
+    answer = service.generic(*call, content_type=JSON)
     errors = [(error.path, error.message) for error in problem_of(answer, 422).errors or []]
     assert errors == [(path, "is given more than once")]
 

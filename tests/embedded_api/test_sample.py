@@ -105,10 +105,10 @@ def test_a_page_is_a_draft_exactly_when_none_of_its_versions_was_ever_live(world
 def test_each_version_differs_from_the_one_before_by_some_of_its_words(world: World) -> None:
     pairs = [pair for story in world.stories for pair in pairwise(story.versions)]
     texts = [(a.supplementary_context, b.supplementary_context) for a, b in pairs]
-    told = [(old.split(), new.split()) for old, new in texts if old and new]
-    assert len(told) > 1500
-    assert all(old != new for old, new in told)
-    assert all(len(set(old) & set(new)) > len(set(new)) / 3 for old, new in told)
+    pairs = [(old.split(), new.split()) for old, new in texts if old and new]
+    assert len(pairs) > 1500
+    assert all(old != new for old, new in pairs)
+    assert all(len(set(old) & set(new)) > len(set(new)) / 3 for old, new in pairs)
 
 
 def test_there_are_300_conversations_of_5_to_200_messages(world: World) -> None:
@@ -242,8 +242,8 @@ def test_a_dashboard_in_use_has_seen_much_and_missed_some(world: World) -> None:
 
 def test_a_version_seen_weeks_ago_is_told_as_it_was_then(world: World) -> None:
     for _, version, _, last in seen_versions(world.stories, NOW):
-        told = (version.queued_at, version.published_at, version.archived_at, version.obsolete_at)
-        assert all((read_date(date) or last) <= last for date in (version.created_at, *told))
+        dates = (version.queued_at, version.published_at, version.archived_at, version.obsolete_at)
+        assert all((read_date(date) or last) <= last for date in (version.created_at, *dates))
 
 
 @pytest.mark.django_db

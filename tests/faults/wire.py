@@ -1,4 +1,4 @@
-"""Faults that stand on the wire: nobody there, silence, cuts, lies about the length."""
+"""Faults that stand on the wire: no server, silence, cuts, lies about the length."""
 
 import gzip
 import json
@@ -31,7 +31,7 @@ class Fault:
 
     name: str
     far_end: Callable[[bytes], Script] | str
-    """A script made from a good body, or an address at which there is nobody."""
+    """A script made from a good body, or a URL without a server."""
     kind: Kind
     said: str = ""
     scheme: str = "http"
@@ -49,8 +49,8 @@ class Fault:
         if isinstance(self.far_end, str):
             yield self.far_end
             return
-        asked = httpx.Request("PATCH", "http://far.end", content=b'{"active": false}')
-        body = json.dumps(good_answer(operation, asked)).encode()
+        request = httpx.Request("PATCH", "http://far.end", content=b'{"active": false}')
+        body = json.dumps(good_answer(operation, request)).encode()
         with serving(self.far_end(body)) as server:
             yield server.url.replace("http", self.scheme, 1)
 
@@ -71,7 +71,7 @@ FAULTS = [
         Kind.NOT_REACHED,
         "unknown host pressroom.invalid",
     ),
-    # Port 1 is nobody's, and refuses.
+    # Port 1 is unused, and refuses.
     Fault("refused", "http://127.0.0.1:1", Kind.NOT_REACHED, "127.0.0.1 refused the connection"),
     Fault(
         "no TLS there",
@@ -106,7 +106,7 @@ FAULTS = [
         Kind.NONE,
     ),
     Fault(
-        "101 that nobody asked for",
+        "101 without an upgrade request",
         lambda body: says_and_closes(b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\n"),
         Kind.LOST,
     ),

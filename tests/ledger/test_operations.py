@@ -84,13 +84,13 @@ def test_a_key_on_record_for_another_request_begins_nothing(
 ) -> None:
     first, _ = begin_attempt(paula)
     page_id, audience_id, version_id = INTENT
-    asked: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "kind": OperationKind.PUBLISH_VERSION,
         "target": Target(page_id=page_id, audience_id=audience_id, version_id=version_id),
         "body": {},
     }
     with pytest.raises(OperationKeyConflictError) as conflict:
-        begin(operation_key=first.operation_key, actor=paula, **asked | differs)
+        begin(operation_key=first.operation_key, actor=paula, **arguments | differs)
     assert conflict.value.operation == first
     assert Attempt.objects.count() == 1
 

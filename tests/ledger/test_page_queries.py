@@ -35,7 +35,7 @@ TYPES = ("inbound", "sales_deck", "")
 
 @dataclass(frozen=True)
 class Audience:
-    """What of an audience decides how it stands."""
+    """The fields of an audience that decide its flags."""
 
     live: str
     latest: str
@@ -99,7 +99,7 @@ pages = st.builds(
     st.none() | st.integers(0, 3),
     st.lists(audiences, max_size=3).map(tuple),
 )
-asked = st.builds(
+queries = st.builds(
     Query,
     texts,
     st.lists(st.sampled_from([*STATUSES[:2], NOT_GIVEN]), unique=True),
@@ -177,7 +177,7 @@ def sorted_ids(known: dict[int, Page], found: list[int], sort: str) -> list[int]
     return sorted(with_one, key=value, reverse=turned) + without
 
 
-@given(known=st.lists(pages, max_size=6), query=asked)
+@given(known=st.lists(pages, max_size=6), query=queries)
 def test_a_search_of_pages_is_that_of_plain_python(known: list[Page], query: Query) -> None:
     with transaction.atomic():
         records = create_records(known)
@@ -190,8 +190,8 @@ def test_a_search_of_pages_is_that_of_plain_python(known: list[Page], query: Que
         for total in (1_000, len(expected)):
             part = {"sort": query.sort, "start": query.start, "size": 2, "total": total}
             bodies = list_page_bodies(**query.narrowed, **part)
-            kept = ordered[query.start : query.start + 2]
-            assert bodies == [record.body for pk in kept for record in records if record.pk == pk]
+            shown = ordered[query.start : query.start + 2]
+            assert bodies == [record.body for pk in shown for record in records if record.pk == pk]
         flags = [way for pk in expected for way in by_pk[pk].flags]
         assert count_flags(found) == {way: flags.count(way) for way in AUDIENCE_FLAGS}
         tally = tally_pages(words=query.words, flags=query.flags)
@@ -222,18 +222,18 @@ def query_plans(act: Callable[[], object]) -> list[str]:
 
 @only_sqlite
 @pytest.mark.parametrize(
-    "asked",
+    "queries",
     [
         {"words": "fleet"},
         {"words": "fleet", "flags": ["live"], "statuses": ["draft", NOT_GIVEN]},
         {"flags": ["live", "changed"], "types": ["inbound"]},
     ],
 )
-def test_finding_and_counting_read_no_body(asked: dict[str, Any]) -> None:
-    counted = {name: value for name, value in asked.items() if name in ("words", "flags")}
+def test_finding_and_counting_read_no_body(queries: dict[str, Any]) -> None:
+    counted = {name: value for name, value in queries.items() if name in ("words", "flags")}
     few = {"sort": "", "start": 0, "size": 50, "total": 2}
     (counting,) = query_plans(lambda: tally_pages(**counted))
-    (finding,) = query_plans(lambda: list_page_bodies(**asked, **few))
+    (finding,) = query_plans(lambda: list_page_bodies(**queries, **few))
     for plan in (counting, finding):
         assert "USING COVERING INDEX pages_narrowed" in plan
 
@@ -241,10 +241,13 @@ def test_finding_and_counting_read_no_body(asked: dict[str, Any]) -> None:
 @only_sqlite
 @pytest.mark.parametrize("sort", ["", "updated", "name"])
 @pytest.mark.parametrize(
-    "asked", [{"statuses": ["draft"]}, {"words": "fleet", "statuses": ["draft"], "types": ["memo"]}]
+    "queries",
+    [{"statuses": ["draft"]}, {"words": "fleet", "statuses": ["draft"], "types": ["memo"]}],
 )
-def test_of_many_pages_no_more_are_read_than_a_part_needs(asked: dict[str, Any], sort: str) -> None:
+def test_of_many_pages_no_more_are_read_than_a_part_needs(
+    queries: dict[str, Any], sort: str
+) -> None:
     many = {"sort": sort, "start": 0, "size": 50, "total": 1_000}
-    (plan,) = query_plans(lambda: list_page_bodies(**asked, **many))
+    (plan,) = query_plans(lambda: list_page_bodies(**queries, **many))
     sorted_ids = "name" if sort == "name" else "updated"
     assert f"SCAN U0 USING INDEX ledger_page_{sorted_ids}" in plan

@@ -1,4 +1,4 @@
-"""Old operations may go; what nobody knows the end of, what was seen, and every key stay."""
+"""Old operations may be deleted; open ones, what was read, and every key stay."""
 
 from datetime import timedelta
 

@@ -116,15 +116,15 @@ def test_a_publish_is_logged_with_its_operation_key(
     far_end.answer = service = PublishingService()
     key = key_in(as_publisher.get(PUBLISH).content.decode())
     as_publisher.post(PUBLISH, {"operation_key": key})
-    (told,) = log.lines("dashboard.operations")
-    (asked,) = [line for line in log.lines("dashboard.requests") if line["method"] == "POST"]
+    (attempt,) = log.lines("dashboard.operations")
+    (request,) = [line for line in log.lines("dashboard.requests") if line["method"] == "POST"]
     assert service.keys == [key]
-    assert (told["kind"], told["outcome"], told["person"]) == (
+    assert (attempt["kind"], attempt["outcome"], attempt["person"]) == (
         "publish_version",
         "accepted",
         "paula",
     )
-    assert told["operation_key"] == asked["operation_key"] == key
+    assert attempt["operation_key"] == request["operation_key"] == key
 
 
 @pytest.mark.parametrize("address", ["/people/?q=lovelace", "/find/?q=lovelace"])

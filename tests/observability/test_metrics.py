@@ -1,4 +1,4 @@
-"""What Prometheus is told, and whom /metrics answers."""
+"""What /metrics exports, and who may read it."""
 
 from collections.abc import Iterator
 from typing import Any

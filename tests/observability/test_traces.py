@@ -89,12 +89,12 @@ class ExportedSpans:
     def lines(self, path: str) -> list[dict[str, Any]]:
         """Return the lines in the log that are about the request of that path."""
         lines = [json.loads(line) for line in self.log.splitlines() if line.startswith("{")]
-        (asked,) = [
+        (request_id,) = [
             line["request_id"]
             for line in lines
             if line["logger"] == "dashboard.requests" and line["path"] == path
         ]
-        return [line for line in lines if line.get("request_id") == asked]
+        return [line for line in lines if line.get("request_id") == request_id]
 
 
 @pytest.fixture(scope="module")

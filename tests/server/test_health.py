@@ -1,4 +1,4 @@
-"""What load balancers are told."""
+"""The health probes of load balancers."""
 
 import sys
 from collections.abc import Iterator

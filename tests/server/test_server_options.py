@@ -1,4 +1,4 @@
-"""What `serve` and `demo` are told on the command line."""
+"""The options of `serve` and `demo`."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""A server that is told to stop finishes what it is sending, and takes no new work."""
+"""A server that gets SIGTERM finishes its responses, and accepts no new connections."""
 
 import json
 import signal

@@ -1,4 +1,4 @@
-"""`manage.py crawl`: everything is read once; what fails is told and stops nothing else."""
+"""`manage.py crawl` reads everything once; a failure is reported and stops nothing else."""
 
 import time
 from io import StringIO
@@ -53,10 +53,10 @@ def two_parts() -> list[dict[str, object]]:
 def test_every_part_of_the_list_and_every_page_is_read_once(far_end: FarEnd) -> None:
     far_end.answer = paged_service(two_parts())
     said, _ = crawl()
-    asked = [request.url.path for request in far_end.sent]
+    paths = [request.url.path for request in far_end.sent]
     assert said == "Loaded 3 pages and 3 audiences.\n"
-    assert asked.count("/v0/pages") == 2
-    assert len(asked) == len(set(asked)) + 1
+    assert paths.count("/v0/pages") == 2
+    assert len(paths) == len(set(paths)) + 1
     assert PageRecord.objects.count() == AudienceRecord.objects.count() == 3
     assert VersionRecord.objects.count() == 6
 
@@ -113,9 +113,9 @@ def test_audiences_beyond_the_list_are_reported_and_are_no_failure(
     far_end.answer = lambda request: httpx.Response(
         200, json=pages if request.url.path == "/v0/pages" else cut
     )
-    said, told = crawl()
-    assert said == "Loaded 1 pages and 1 audiences.\n"
-    assert "the API returned only 1 of 120" in told
+    out, err = crawl()
+    assert out == "Loaded 1 pages and 1 audiences.\n"
+    assert "the API returned only 1 of 120" in err
 
 
 def test_an_unreadable_page_is_named_by_its_path(far_end: FarEnd) -> None:

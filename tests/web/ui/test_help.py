@@ -1,4 +1,4 @@
-"""Help for a term, where it stands."""
+"""Help for a term, next to the term."""
 
 import re
 

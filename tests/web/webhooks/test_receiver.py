@@ -197,8 +197,8 @@ def test_nothing_of_an_incomplete_body_is_stored(server: Running, rest: bytes) -
 
 def test_the_largest_body_is_accepted_and_its_beginning_stored(as_administrator: Client) -> None:
     assert arrive(switched_on(as_administrator), b"x" * 256 * 1024).status_code == 200
-    kept = Delivery.objects.get()
-    assert (kept.size, len(kept.body), kept.is_cut) == (256 * 1024, 16_384, True)
+    delivery = Delivery.objects.get()
+    assert (delivery.size, len(delivery.body), delivery.is_cut) == (256 * 1024, 16_384, True)
     assert "First 16,384 characters" in text(detail(as_administrator))
 
 
@@ -336,10 +336,10 @@ def test_a_body_is_taken_for_what_it_says_alone(
     as_administrator: Client, body: Any, event: str, audience_id: str
 ) -> None:
     assert arrive(switched_on(as_administrator), body).status_code == 200
-    kept = Delivery.objects.get()
-    assert (kept.event, kept.audience_id) == (event, audience_id)
+    delivery = Delivery.objects.get()
+    assert (delivery.event, delivery.audience_id) == (event, audience_id)
     assert detail(as_administrator)
-    assert "\0" not in kept.body
+    assert "\0" not in delivery.body
 
 
 @pytest.mark.parametrize("method", ["get", "put", "delete", "patch", "options", "head"])

@@ -414,11 +414,11 @@ def test_a_change_by_somebody_else_is_shown_beside_and_not_overwritten(
     service.held = wire.subscription(url="https://theirs.example", events=["form.enriched"])
     answer = editor.post(PAGE, data)
     assert (answer.status_code, service.changes) == (409, [])
-    told = text(answer.text)
-    assert all(u in told for u in ("https://hooks.example/in", "https://theirs.example", NEW))
-    kept = fields(answer.text)
-    assert (kept["url"], kept["events"]) == (NEW, ["form.enriched"])
-    editor.post(PAGE, kept)
+    page = text(answer.text)
+    assert all(u in page for u in ("https://hooks.example/in", "https://theirs.example", NEW))
+    form = fields(answer.text)
+    assert (form["url"], form["events"]) == (NEW, ["form.enriched"])
+    editor.post(PAGE, form)
     assert service.changes == [{"url": NEW}]
     assert service.held["events"] == ["form.enriched"]
 
@@ -521,8 +521,8 @@ def test_an_answer_for_another_subscription_is_no_answer(
     operation = Operation.objects.get()
     assert operation.outcome == Outcome.UNKNOWN
     assert '"subscriptionId":"whs_2"' in operation.attempts.get().response_body
-    kept = SubscriptionRecord.objects.get()
-    assert (kept.subscription_id, kept.url) == ("whs_1", "https://hooks.example/in")
+    record = SubscriptionRecord.objects.get()
+    assert (record.subscription_id, record.url) == ("whs_1", "https://hooks.example/in")
     editor.post(reverse("operation-check", args=[operation.operation_key]))
     assert Operation.objects.get().outcome == Outcome.ACCEPTED
 

@@ -1,4 +1,4 @@
-"""The switch: one press is one request, off is asked about, and the truth is shown afterwards."""
+"""The switch: one request per press, turning off is confirmed, and the real state is shown."""
 
 from typing import Any
 from uuid import uuid4
@@ -48,14 +48,14 @@ def operator(ada: User, service: WebhookService) -> Client:
 
 
 def press(client: Client, active: str, **differs: str) -> Any:
-    """Press the switch and confirm if asked; return the switch as htmx gets it."""
+    """Press the switch and confirm if required; return the switch as htmx gets it."""
     data = {"active": active, "confirmed": "1", "operation_key": str(uuid4())} | differs
     number = SubscriptionRecord.objects.get().pk
     headers = {"HX-Request": "true", "HX-Target": f"switch-{number}"}
     return client.post(SWITCH, data, headers=headers)
 
 
-def stands(html: str) -> str:
+def aria_checked(html: str) -> str:
     """Return the state of the switch in some HTML."""
     [switch] = [e for e in elements(html, "button") if e.attributes.get("role") == "switch"]
     return switch.attributes["aria-checked"]
@@ -68,7 +68,7 @@ def test_a_press_sends_active_alone_and_renders_the_switch_again(
     service.held = wire.subscription(active=not is_on)
     answer = press(operator, active)
     assert service.changes == [{"active": is_on}]
-    assert stands(answer.text) == str(is_on).lower()
+    assert aria_checked(answer.text) == str(is_on).lower()
     assert 'class="error"' not in answer.text
     assert "<html" not in answer.text
 
@@ -112,7 +112,7 @@ def test_a_double_click_sends_one_request(operator: Client, service: WebhookServ
     key = str(uuid4())
     for _ in range(2):
         answer = press(operator, "off", operation_key=key)
-        assert stands(answer.text) == "false"
+        assert aria_checked(answer.text) == "false"
     assert service.changes == [{"active": False}]
     assert Operation.objects.count() == 1
 
@@ -177,7 +177,7 @@ def test_after_a_failure_the_switch_shows_the_truth_with_a_sentence(
     service.way, (truth, said) = way, end
     answer = press(operator, "off")
     assert answer.status_code == 200
-    assert stands(answer.text) == truth
+    assert aria_checked(answer.text) == truth
     assert said in text(answer.text)
     operation = Operation.objects.get()
     assert operation.outcome == outcome
@@ -189,7 +189,7 @@ def test_a_refusal_shows_what_somebody_else_has_done_meanwhile(
 ) -> None:
     service.held, service.way = wire.subscription(active=False), answers(409, detail="Busy.")
     answer = press(operator, "on")
-    assert stands(answer.text) == "false"
+    assert aria_checked(answer.text) == "false"
     assert "Current state: off." in text(answer.text)
 
 
@@ -198,7 +198,7 @@ def test_where_the_truth_cannot_be_had_what_was_last_seen_is_named_so(
 ) -> None:
     service.way, service.reading = answers(500), answers(500)
     answer = press(operator, "off")
-    assert stands(answer.text) == "true"
+    assert aria_checked(answer.text) == "true"
     assert "Couldn't check again. Last known state: on." in text(answer.text)
 
 
@@ -210,7 +210,7 @@ def test_a_service_that_fails_every_other_time_never_leaves_a_wrong_switch(
         service.way = fails if number % 2 else accepts
         wanted = "off" if SubscriptionRecord.objects.get().active else "on"
         answer = press(operator, wanted)
-        assert stands(answer.text) == str(service.held["active"]).lower()
+        assert aria_checked(answer.text) == str(service.held["active"]).lower()
         assert ('class="error"' in answer.text) is bool(number % 2)
     assert len(service.changes) == 8
 

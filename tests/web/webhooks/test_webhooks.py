@@ -374,10 +374,10 @@ def test_one_press_reads_at_most_64_those_seen_longest_ago_first(
         SubscriptionRecord.objects.filter(pk=record.pk).update(last_seen_at=ago)
     far_end.answers(404, json={})
     as_viewer.post(LIST, {"read_all": "1"})
-    asked = [request.url.path.rpartition("/")[2] for request in far_end.sent]
-    assert len(asked) == 64
-    assert asked[0] == "whs_69"
-    assert "whs_0" not in asked
+    ids = [request.url.path.rpartition("/")[2] for request in far_end.sent]
+    assert len(ids) == 64
+    assert ids[0] == "whs_69"
+    assert "whs_0" not in ids
 
 
 def test_htmx_takes_the_rows_alone(as_viewer: Client, far_end: FarEnd) -> None:
@@ -415,8 +415,8 @@ def test_forgetting_asks_first_and_touches_this_list_alone(
     as_administrator: Client, far_end: FarEnd
 ) -> None:
     known()
-    asked = as_administrator.get(f"{detail()}forget/")
-    assert "The subscription isn’t deleted from the service" in text(asked.text)
+    response = as_administrator.get(f"{detail()}forget/")
+    assert "The subscription isn’t deleted from the service" in text(response.text)
     assert SubscriptionRecord.objects.count() == 1
     done = as_administrator.post(f"{detail()}forget/", follow=True)
     assert "Removed from Pressroom. The service wasn’t changed." in text(done.text)
