@@ -14,11 +14,11 @@ from hypothesis import settings as hypothesis_settings
 from xdist.remote import Producer
 
 from dashboard.ledger.queries.pages import tally_as_of
-from tests import far_end as far_end_module
+from tests import fake_service as fake_service_module
 from tests import once
 from tests.clock import Clock, advanced_by_hand
 from tests.dealing import LargestScopeFirstScheduling
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.secrets_watch import no_secret_in_the_log
 
 # Of each property the same examples in every run; HYPOTHESIS_PROFILE=random looks for others.
@@ -59,11 +59,11 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 @pytest.fixture
-def far_end(settings: Any) -> FarEnd:
+def fake_service(settings: Any) -> FakeService:
     """A fake service instead of the embedded API."""
-    settings.SERVICE_TRANSPORT = "tests.far_end.FarEndTransport"
-    far_end_module.far_end.__init__()  # type: ignore[misc]
-    return far_end_module.far_end
+    settings.SERVICE_TRANSPORT = "tests.fake_service.FakeServiceTransport"
+    fake_service_module.fake_service.__init__()  # type: ignore[misc]
+    return fake_service_module.fake_service
 
 
 def person(name: str, *groups: str) -> User:

@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 
 from config.environment import BASE_DIR
-from tests.far_end import Answer
+from tests.fake_service import Answer
 from tests.once import is_a_run, made_once, settings
 from tests.processes import Running, free_port, running
 from tests.web.html import text

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from django.http import HttpRequest, HttpResponse
 
 SERVICE_KEYS = (
-    "far-end-key",
+    "fake-service-key",
     "key-0123456789-never-shown",
     "key-of-the-fault-matrix-0123456789",
     "a-key-of-the-tests",

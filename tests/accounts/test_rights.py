@@ -15,7 +15,7 @@ from dashboard.ledger.sign_in import require_second_factor_for_publishers
 from tests import wire
 from tests.accounts.factors import with_a_second_factor
 from tests.conftest import logged_in, person
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.urls import URLS, NamedURL
 from tests.web.html import elements, text
 from tests.web.remembering import know_audiences, know_pages, know_subscription
@@ -125,9 +125,9 @@ def test_every_address_has_a_decision() -> None:
 
 
 @pytest.fixture
-def something(db: None, far_end: Any) -> None:
+def something(db: None, fake_service: Any) -> None:
     """A page, an audience, a version, a subscription and an operation, each called some/id."""
-    far_end.answers(404)
+    fake_service.answers(404)
     know_pages(wire.page(pageId="some/id"))
     latest = wire.version(versionId="some/id", audienceId="some/id")
     know_audiences(
@@ -205,7 +205,7 @@ def mighty(db: None) -> User:
 @pytest.mark.parametrize("is_superuser", [False, True])
 def test_no_door_to_a_change_is_open_without_one(
     mighty: User,
-    far_end: FarEnd,
+    fake_service: FakeService,
     named: tuple[str, str],
     pattern: NamedURL,
     is_superuser: bool,
@@ -219,7 +219,7 @@ def test_no_door_to_a_change_is_open_without_one(
         assert NEEDED in text(answer.content.decode())
         hrefs = [e.attributes.get("href") for e in elements(answer.content.decode(), "a")]
         assert "/accounts/settings/#sign-in" in hrefs
-    assert [request for request in far_end.sent if request.method != "GET"] == []
+    assert [request for request in fake_service.sent if request.method != "GET"] == []
 
 
 @pytest.mark.same_on_any_database

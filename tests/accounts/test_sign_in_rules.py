@@ -22,7 +22,7 @@ from tests.accounts.factors import (
     with_a_second_factor,
 )
 from tests.conftest import logged_in, person
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.html import elements, text
 from tests.web.publishing.publishing_service import PublishingService
 from tests.web.publishing.test_publish import ADDRESS, publish, shown
@@ -44,8 +44,8 @@ def mighty(db: None) -> User:
 
 
 @pytest.fixture
-def service(far_end: FarEnd) -> PublishingService:
-    far_end.answer = made = PublishingService()
+def service(fake_service: FakeService) -> PublishingService:
+    fake_service.answer = made = PublishingService()
     return made
 
 

@@ -54,10 +54,10 @@ def count_in_process(database_url: str) -> dict[str, dict[int, Counter[str]]]:
     start_with_an_empty_database(database_url)
     from django.conf import settings
 
-    from tests import far_end
+    from tests import fake_service
 
-    settings.SERVICE_TRANSPORT = "tests.far_end.FarEndTransport"
-    far_end.far_end.answer = OutsideService()
+    settings.SERVICE_TRANSPORT = "tests.fake_service.FakeServiceTransport"
+    fake_service.fake_service.answer = OutsideService()
     browser = someone_logged_in()
     sizes = (FEW, 50, MANY)
     return {

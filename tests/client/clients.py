@@ -1,4 +1,4 @@
-"""Clients whose far end is a function, and one of each of the nine operations."""
+"""Clients whose fake service is a function, and one of each of the nine operations."""
 
 import json
 from collections.abc import Callable, Iterator

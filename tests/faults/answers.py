@@ -152,7 +152,7 @@ def enormous(value: Any, name: str = "") -> Any:
 
 
 FAULTS = [
-    Fault("302 to the same host", elsewhere("http://far.end"), Kind.FAULT, "returned 302"),
+    Fault("302 to the same host", elsewhere("http://fake.service"), Kind.FAULT, "returned 302"),
     Fault("302 to another host", elsewhere("http://evil.example"), Kind.FAULT, "returned 302"),
     status(301, Kind.FAULT, ""),
     status(307, Kind.FAULT, "", location="http://evil.example/v0/pages"),

@@ -18,7 +18,7 @@ class Broken:
 
     operation: str = ""
     answer: Answer | None = None
-    url: str = "http://far.end"
+    url: str = "http://fake.service"
     only_changes: bool = False
     """Whether a PATCH of nothing, which is a read, is in order."""
     sent: list[httpx.Request] = field(default_factory=list)

@@ -30,7 +30,7 @@ class Fault:
     """What listens at the service's address, what that means, and words that tell it."""
 
     name: str
-    far_end: Callable[[bytes], Script] | str
+    fake_service: Callable[[bytes], Script] | str
     """A script made from a good body, or a URL without a server."""
     kind: Kind
     said: str = ""
@@ -46,12 +46,12 @@ class Fault:
     @contextmanager
     def listening(self, operation: str) -> Iterator[str]:
         """Return the address of the service."""
-        if isinstance(self.far_end, str):
-            yield self.far_end
+        if isinstance(self.fake_service, str):
+            yield self.fake_service
             return
-        request = httpx.Request("PATCH", "http://far.end", content=b'{"active": false}')
+        request = httpx.Request("PATCH", "http://fake.service", content=b'{"active": false}')
         body = json.dumps(good_answer(operation, request)).encode()
-        with serving(self.far_end(body)) as server:
+        with serving(self.fake_service(body)) as server:
             yield server.url.replace("http", self.scheme, 1)
 
 

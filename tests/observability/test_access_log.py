@@ -16,7 +16,7 @@ from dashboard.observability.log_format import JsonFormatter, TextFormatter
 from dashboard.observability.request_context import CallRecord, RequestNotes, request_context
 from dashboard.service.circuit_breaker import FAILURE_THRESHOLD
 from tests import wire
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.observability.written_log import Log, written_log
 from tests.web.html import elements, text
 from tests.web.publishing.publishing_service import PublishingService
@@ -32,35 +32,35 @@ def log() -> Iterator[Log]:
 
 
 def test_a_request_is_one_line_with_who_what_and_how_long(
-    as_viewer: Client, far_end: FarEnd, log: Log
+    as_viewer: Client, fake_service: FakeService, log: Log
 ) -> None:
-    far_end.answers(200, json=wire.envelope(wire.person()))
+    fake_service.answers(200, json=wire.envelope(wire.person()))
     answer = as_viewer.get("/people/?q=lovelace")
     (line,) = log.lines("dashboard.requests")
     assert line["request_id"] == answer.headers["X-Request-ID"]
     assert (line["person"], line["method"], line["path"]) == ("vera", "GET", "/people/")
     assert (line["view"], line["status"], line["level"]) == ("people-list", 200, "INFO")
-    assert line["upstream_calls"] == len(far_end.sent) == 1
+    assert line["upstream_calls"] == len(fake_service.sent) == 1
     assert 0 < line["upstream_ms"] <= line["duration_ms"]
 
 
 def test_the_id_goes_to_the_service_with_every_call(
-    as_viewer: Client, far_end: FarEnd, log: Log
+    as_viewer: Client, fake_service: FakeService, log: Log
 ) -> None:
-    far_end.answers(200, json=wire.page())
+    fake_service.answers(200, json=wire.page())
     first, second = (as_viewer.get("/pages/page_1/").headers["X-Request-ID"] for _ in range(2))
     assert first != second
-    assert {request.headers["X-Request-ID"] for request in far_end.sent} == {first, second}
+    assert {request.headers["X-Request-ID"] for request in fake_service.sent} == {first, second}
     assert {line["request_id"] for line in log.lines("dashboard.client")} == {first, second}
 
 
 def test_calls_made_while_an_export_is_sent_belong_to_its_request(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
-    far_end.answers(200, json=wire.envelope(wire.person()))
+    fake_service.answers(200, json=wire.envelope(wire.person()))
     answer = as_viewer.get("/people/export.csv")
     assert answer.getvalue()
-    assert {request.headers.get("X-Request-ID") for request in far_end.sent} == {
+    assert {request.headers.get("X-Request-ID") for request in fake_service.sent} == {
         answer.headers["X-Request-ID"]
     }
 
@@ -83,8 +83,8 @@ def test_an_id_that_could_not_be_read_aloud_is_replaced(
     assert len(answer.headers["X-Request-ID"]) == 16
 
 
-def test_an_error_page_shows_the_id(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answers(404)
+def test_an_error_page_shows_the_id(as_viewer: Client, fake_service: FakeService) -> None:
+    fake_service.answers(404)
     page = as_viewer.get("/pages/page_1/")
     assert page.headers["X-Request-ID"] in text(page.content.decode())
     part = as_viewer.get("/nowhere/", headers={"HX-Request": "true"})
@@ -111,9 +111,9 @@ def key_in(html: str) -> str:
 
 
 def test_a_publish_is_logged_with_its_operation_key(
-    as_publisher: Client, far_end: FarEnd, log: Log
+    as_publisher: Client, fake_service: FakeService, log: Log
 ) -> None:
-    far_end.answer = service = PublishingService()
+    fake_service.answer = service = PublishingService()
     key = key_in(as_publisher.get(PUBLISH).content.decode())
     as_publisher.post(PUBLISH, {"operation_key": key})
     (attempt,) = log.lines("dashboard.operations")
@@ -133,32 +133,34 @@ def test_a_publish_is_logged_with_its_operation_key(
     [
         httpx.Response(200, json=wire.envelope(wire.person(name="Ada Lovelace"))),
         httpx.Response(200, json={"items": [{"name": {"Lovelace": 1}}]}),
-        httpx.Response(422, json={"detail": "Lovelace is not a word; far-end-key"}),
-        httpx.Response(500, text="Lovelace far-end-key"),
+        httpx.Response(422, json={"detail": "Lovelace is not a word; fake-service-key"}),
+        httpx.Response(500, text="Lovelace fake-service-key"),
     ],
 )
 def test_no_person_and_no_key_is_in_the_log(
-    as_viewer: Client, far_end: FarEnd, log: Log, address: str, answer: httpx.Response
+    as_viewer: Client, fake_service: FakeService, log: Log, address: str, answer: httpx.Response
 ) -> None:
-    far_end.answer = lambda request: answer
+    fake_service.answer = lambda request: answer
     as_viewer.get(address)
     assert log.lines("dashboard.requests")
     assert "lovelace" not in log.getvalue().lower()
-    assert "far-end-key" not in log.getvalue()
+    assert "fake-service-key" not in log.getvalue()
 
 
 @pytest.mark.parametrize("status", [404, 500])
 def test_django_s_own_line_is_of_its_request_too(
-    as_viewer: Client, far_end: FarEnd, log: Log, status: int
+    as_viewer: Client, fake_service: FakeService, log: Log, status: int
 ) -> None:
-    far_end.answers(status)
+    fake_service.answers(status)
     answer = as_viewer.get("/pages/page_1/")
     (line,) = log.lines("django.request")
     assert (line["request_id"], line["person"]) == (answer.headers["X-Request-ID"], "vera")
 
 
-def test_a_rejected_call_is_reported(as_viewer: Client, far_end: FarEnd, log: Log) -> None:
-    far_end.fails(httpx.ReadTimeout)
+def test_a_rejected_call_is_reported(
+    as_viewer: Client, fake_service: FakeService, log: Log
+) -> None:
+    fake_service.fails(httpx.ReadTimeout)
     for _ in range(FAILURE_THRESHOLD):
         as_viewer.get("/people/")
     assert log.lines("dashboard.breakers") == []

@@ -14,7 +14,7 @@ from dashboard.ledger.operations import Target, begin
 from dashboard.observability.instruments import get_metrics
 from dashboard.service.circuit_breaker import FAILURE_THRESHOLD
 from tests import wire
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.html import elements
 from tests.web.publishing.publishing_service import PublishingService, answers
 
@@ -52,7 +52,7 @@ def test_who_brings_another_token_is_refused(client: Client, sent: str) -> None:
 
 @pytest.mark.django_db
 def test_requests_are_counted_by_the_name_of_their_address(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
     for page_id in ("page_1", "page_2"):
         as_viewer.get(f"/pages/{page_id}/")
@@ -77,12 +77,12 @@ def test_requests_are_counted_by_the_name_of_their_address(
     ],
 )
 def test_calls_of_the_service_are_counted_by_operation_and_outcome(
-    as_viewer: Client, far_end: FarEnd, answer: Any, outcome: str
+    as_viewer: Client, fake_service: FakeService, answer: Any, outcome: str
 ) -> None:
     if isinstance(answer, httpx.Response):
-        far_end.answer = lambda request: answer
+        fake_service.answer = lambda request: answer
     else:
-        far_end.fails(answer)
+        fake_service.fails(answer)
     as_viewer.get("/people/")
     found = scrape()
     calls = f'pressroom_service_calls_total{{operation="List people",outcome="{outcome}"}}'
@@ -92,9 +92,9 @@ def test_calls_of_the_service_are_counted_by_operation_and_outcome(
 
 
 def test_what_is_held_back_is_counted_and_can_be_watched(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
-    far_end.fails(httpx.ReadTimeout)
+    fake_service.fails(httpx.ReadTimeout)
     for _ in range(FAILURE_THRESHOLD + 2):
         as_viewer.get("/people/")
     found = scrape()
@@ -108,8 +108,8 @@ def test_what_is_held_back_is_counted_and_can_be_watched(
 
 
 @pytest.mark.django_db
-def test_operations_are_counted_by_outcome(as_publisher: Client, far_end: FarEnd) -> None:
-    far_end.answer = PublishingService(way=answers(409, "No"))
+def test_operations_are_counted_by_outcome(as_publisher: Client, fake_service: FakeService) -> None:
+    fake_service.answer = PublishingService(way=answers(409, "No"))
     form = elements(as_publisher.get(PUBLISH).content.decode(), "input")
     values = {each.attributes.get("name"): each.attributes.get("value") for each in form}
     as_publisher.post(PUBLISH, {"operation_key": values["operation_key"]})
@@ -141,12 +141,12 @@ def test_what_is_counted_can_be_read_without_a_database() -> None:
 
 
 @pytest.mark.django_db
-def test_a_refused_key_has_a_gauge_of_its_own(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answers(401)
+def test_a_refused_key_has_a_gauge_of_its_own(as_viewer: Client, fake_service: FakeService) -> None:
+    fake_service.answers(401)
     as_viewer.get("/people/")
     assert scrape()["pressroom_service_key_refused"] == 1
     assert scrape()["pressroom_service_answering"] == 0
-    far_end.answers(200, json=wire.envelope(wire.person()))
+    fake_service.answers(200, json=wire.envelope(wire.person()))
     as_viewer.get("/people/")
     assert scrape()["pressroom_service_key_refused"] == 0
     assert scrape()["pressroom_service_answering"] == 1

@@ -14,7 +14,7 @@ from dashboard.ledger.models import AudienceRecord, PageRecord
 from tests import wire
 from tests.conftest import logged_in
 from tests.failing_database import ledger_cannot_be_written
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.html import text
 from tests.web.publishing.publishing_service import PublishingService
 from tests.web.publishing.test_publish import ADDRESS, form_in, shown
@@ -27,8 +27,8 @@ SAID = "Couldn’t record this data."
 
 
 @pytest.fixture
-def service(far_end: FarEnd) -> PublishingService:
-    far_end.answer = made = PublishingService()
+def service(fake_service: FakeService) -> PublishingService:
+    fake_service.answer = made = PublishingService()
     return made
 
 
@@ -61,8 +61,8 @@ def test_a_page_whose_reading_is_recorded_says_nothing_of_it(
 
 
 @pytest.mark.usefixtures("_full_disk")
-def test_the_list_of_pages_is_shown(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answers(200, json=wire.envelope(wire.page()))
+def test_the_list_of_pages_is_shown(as_viewer: Client, fake_service: FakeService) -> None:
+    fake_service.answers(200, json=wire.envelope(wire.page()))
     response = as_viewer.get("/pages/")
     assert response.status_code == 200
     assert SAID in text(response.text)
@@ -78,8 +78,8 @@ def test_a_part_of_a_page_puts_it_on_the_page_that_is_open(
     assert SAID in text(html)
 
 
-def test_a_subscription_is_shown_as_it_is_now(ada: User, far_end: FarEnd) -> None:
-    far_end.answer = service = WebhookService()
+def test_a_subscription_is_shown_as_it_is_now(ada: User, fake_service: FakeService) -> None:
+    fake_service.answer = service = WebhookService()
     know_subscription()
     service.held |= {"url": "https://now.example"}
     with ledger_cannot_be_written():
@@ -104,9 +104,9 @@ def test_a_publish_that_cannot_be_recorded_is_not_sent(
 
 
 def test_a_change_of_a_webhook_that_cannot_be_recorded_is_not_sent(
-    ada: User, far_end: FarEnd
+    ada: User, fake_service: FakeService
 ) -> None:
-    far_end.answer = service = WebhookService()
+    fake_service.answer = service = WebhookService()
     know_subscription()
     browser = logged_in(ada)
     browser.raise_request_exception = False

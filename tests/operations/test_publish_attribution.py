@@ -11,7 +11,7 @@ from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import Outcome
 from dashboard.operations.verdicts import find_publish_of
 from tests import wire
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.html import text
 from tests.web.one_audience import get
 from tests.web.publishing.publishing_service import PublishingService
@@ -76,9 +76,9 @@ def test_of_two_publishes_the_one_that_queued_it_counts() -> None:
 @pytest.mark.django_db
 @pytest.mark.parametrize("is_again_elsewhere", [False, True])
 def test_a_version_published_again_elsewhere_has_no_publisher_here(
-    is_again_elsewhere: bool, as_publisher: Client, far_end: FarEnd
+    is_again_elsewhere: bool, as_publisher: Client, fake_service: FakeService
 ) -> None:
-    far_end.answer = service = PublishingService()
+    fake_service.answer = service = PublishingService()
     publish(as_publisher)
     service.moves_on("published")
     if is_again_elsewhere:

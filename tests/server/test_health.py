@@ -13,7 +13,7 @@ from django.test import Client
 
 from dashboard.client import AuthenticationError, ServerError
 from dashboard.service.client import publishing_client
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 
 
 def test_a_live_process_says_so_without_a_database(client: Client) -> None:
@@ -104,8 +104,8 @@ def test_a_cache_that_keeps_nothing_makes_it_unready(client: Client, settings: A
 
 
 @pytest.mark.django_db
-def test_a_rejected_key_is_logged(client: Client, far_end: FarEnd) -> None:
-    far_end.answers(401)
+def test_a_rejected_key_is_logged(client: Client, fake_service: FakeService) -> None:
+    fake_service.answers(401)
     with pytest.raises(AuthenticationError):
         publishing_client().people.list()
     answer = client.get("/health/ready")
@@ -113,14 +113,16 @@ def test_a_rejected_key_is_logged(client: Client, far_end: FarEnd) -> None:
 
 
 @pytest.mark.django_db
-def test_a_service_that_fails_is_told_and_asked_nothing(client: Client, far_end: FarEnd) -> None:
-    far_end.answers(500)
+def test_a_service_that_fails_is_told_and_asked_nothing(
+    client: Client, fake_service: FakeService
+) -> None:
+    fake_service.answers(500)
     with pytest.raises(ServerError):
         publishing_client().people.list()
-    far_end.sent.clear()
+    fake_service.sent.clear()
 
     answer = client.get("/health/ready")
 
     assert answer.status_code == 200
     assert answer.json()["service"] == "unavailable"
-    assert far_end.sent == []
+    assert fake_service.sent == []

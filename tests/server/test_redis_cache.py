@@ -21,7 +21,7 @@ from tests.clock import Clock
 from tests.conftest import logged_in
 from tests.dashboards import Dashboard, hidden, over_http
 from tests.dashboards import logged_in as logged_in_at
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.redis import Gate, own_cache, own_gate
 from tests.web.html import text
 from tests.web.one_audience import address, serve
@@ -138,9 +138,9 @@ OF_ANOTHER_RELEASE = b"cdashboard.nowhere\nLine\n."
 
 @pytest.mark.parametrize("value", [OF_ANOTHER_RELEASE, b"no pickle", pickle.dumps(("odd", {}))])
 def test_what_another_release_cached_is_as_good_as_nothing(
-    value: bytes, as_publisher: Client, redis: Redis, far_end: FarEnd
+    value: bytes, as_publisher: Client, redis: Redis, fake_service: FakeService
 ) -> None:
-    serve(far_end, wire.audience())
+    serve(fake_service, wire.audience())
     addresses = ["/", "/pages/page_1/", *(address(name) for name in ("version-list",))]
     for _ in range(2):
         assert [as_publisher.get(each).status_code for each in addresses] == [200] * 3
@@ -151,11 +151,11 @@ def test_what_another_release_cached_is_as_good_as_nothing(
 
 
 def test_what_is_cached_of_the_service_is_made_of_pythons_own_types(
-    as_publisher: Client, redis: Redis, far_end: FarEnd
+    as_publisher: Client, redis: Redis, fake_service: FakeService
 ) -> None:
-    serve(far_end, wire.audience())
+    serve(fake_service, wire.audience())
     as_publisher.get("/pages/page_1/")
-    far_end.fails(httpx.ConnectError)
+    fake_service.fails(httpx.ConnectError)
     as_publisher.get("/people/")
     cached = [redis.get(key) or b"" for key in redis.keys("*:service:*")]
     assert len(cached) >= 2

@@ -22,7 +22,7 @@ from dashboard.service.circuit_breaker import (
 from dashboard.service.health import health_now
 from tests import wire
 from tests.clock import Clock
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.html import text
 from tests.web.publishing.publishing_service import PublishingService, fails
 from tests.web.remembering import know_pages
@@ -64,67 +64,75 @@ def test_a_response_to_any_call_ends_the_silence_for_all() -> None:
 
 
 def test_the_fourth_read_of_a_silent_service_fails_at_once(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
-    far_end.fails(httpx.ReadTimeout)
+    fake_service.fails(httpx.ReadTimeout)
     for _ in range(FAILURE_THRESHOLD):
         as_viewer.get("/people/")
     answer = as_viewer.get("/people/")
-    assert len(far_end.sent) == FAILURE_THRESHOLD
+    assert len(fake_service.sent) == FAILURE_THRESHOLD
     assert answer.status_code == 504
     said = text(answer.text)
     assert "Request not sent: the service didn't respond 3 times in a row." in said
     assert re.search(r"Next attempt in [1-5] s", said)
 
 
-def test_the_last_known_state_is_shown_at_once(as_viewer: Client, far_end: FarEnd) -> None:
+def test_the_last_known_state_is_shown_at_once(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
     know_pages(wire.page())
-    far_end.fails(httpx.ReadTimeout)
+    fake_service.fails(httpx.ReadTimeout)
     for _ in range(FAILURE_THRESHOLD + 1):
         answer = as_viewer.get("/pages/")
-    assert len(far_end.sent) == FAILURE_THRESHOLD
+    assert len(fake_service.sent) == FAILURE_THRESHOLD
     assert "Showing the last known state. Request not sent" in text(answer.text)
 
 
 def test_one_operation_that_hangs_leaves_the_others_alone(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
-    far_end.fails(httpx.ReadTimeout)
+    fake_service.fails(httpx.ReadTimeout)
     for _ in range(FAILURE_THRESHOLD):
         as_viewer.get("/people/")
-    far_end.answers(200, json=wire.envelope(wire.page()))
+    fake_service.answers(200, json=wire.envelope(wire.page()))
     assert "Fleet telematics" in as_viewer.get("/pages/").text
 
 
-def test_pages_that_need_no_service_ask_nothing(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.fails(httpx.ReadTimeout)
+def test_pages_that_need_no_service_ask_nothing(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
+    fake_service.fails(httpx.ReadTimeout)
     for address in ("/", "/activity/", "/webhooks/", "/find/?q=a", "/accounts/password/"):
         assert as_viewer.get(address).status_code == 200, address
-    assert far_end.sent == []
+    assert fake_service.sent == []
 
 
-def test_the_overview_names_what_is_left_alone(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.fails(httpx.ReadTimeout)
+def test_the_overview_names_what_is_left_alone(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
+    fake_service.fails(httpx.ReadTimeout)
     for _ in range(FAILURE_THRESHOLD):
         as_viewer.get("/people/")
     shown = text(as_viewer.get("/").text)
     assert "Paused after repeated timeouts: List people. Retrying automatically." in shown
 
 
-def test_an_answer_after_the_pause_ends_it(as_viewer: Client, far_end: FarEnd) -> None:
+def test_an_answer_after_the_pause_ends_it(as_viewer: Client, fake_service: FakeService) -> None:
     cache.set("service:line:2:List-people", (4, time.time() - 1))
-    far_end.answers(200, json=wire.envelope(wire.person()))
+    fake_service.answers(200, json=wire.envelope(wire.person()))
     assert "Ada Lovelace" in as_viewer.get("/people/").text
     assert "Paused after repeated timeouts" not in as_viewer.get("/").text
 
 
-def test_silence_after_the_pause_begins_a_longer_one(as_viewer: Client, far_end: FarEnd) -> None:
+def test_silence_after_the_pause_begins_a_longer_one(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
     cache.set("service:line:2:List-people", (3, time.time() - 1))
-    far_end.fails(httpx.ReadTimeout)
+    fake_service.fails(httpx.ReadTimeout)
     as_viewer.get("/people/")
     said = text(as_viewer.get("/people/").text)
     assert re.search(r"Next attempt in ([6-9]|10) s", said)
-    assert len(far_end.sent) == 1
+    assert len(fake_service.sent) == 1
 
 
 def test_one_call_probes_while_the_others_are_rejected(settings: Any) -> None:
@@ -165,30 +173,32 @@ def test_calls_that_wait_beside_others_that_are_answered_hold_back_nobody(
 
 @pytest.mark.parametrize("status", [404, 429, 500])
 def test_a_service_that_answers_badly_is_asked_again(
-    as_viewer: Client, far_end: FarEnd, status: int
+    as_viewer: Client, fake_service: FakeService, status: int
 ) -> None:
-    far_end.answers(status)
+    fake_service.answers(status)
     for _ in range(FAILURE_THRESHOLD + 2):
         as_viewer.get("/people/")
-    assert len(far_end.sent) == FAILURE_THRESHOLD + 2
+    assert len(fake_service.sent) == FAILURE_THRESHOLD + 2
 
 
-def test_a_write_is_never_held_back(as_publisher: Client, far_end: FarEnd) -> None:
-    service = far_end.answer = PublishingService(way=fails(httpx.ReadTimeout, carried_out=False))
+def test_a_write_is_never_held_back(as_publisher: Client, fake_service: FakeService) -> None:
+    service = fake_service.answer = PublishingService(
+        way=fails(httpx.ReadTimeout, carried_out=False)
+    )
     for number in range(FAILURE_THRESHOLD + 2):
         service.latest = wire.version(versionId=f"draft_{number}")
         address = f"/pages/page_{number}/audiences/aud_1/versions/draft_{number}/publish/"
         page = as_publisher.get(address).text
         key = page.split('name="operation_key" value="')[1].split('"')[0]
         as_publisher.post(address, {"operation_key": key})
-    assert sum(request.method == "POST" for request in far_end.sent) == FAILURE_THRESHOLD + 2
+    assert sum(request.method == "POST" for request in fake_service.sent) == FAILURE_THRESHOLD + 2
 
 
 def test_an_address_that_is_none_is_no_silence_of_the_service(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
-    far_end.fails(httpx.UnsupportedProtocol)
+    fake_service.fails(httpx.UnsupportedProtocol)
     for _ in range(FAILURE_THRESHOLD + 1):
         as_viewer.get("/people/")
-    assert len(far_end.sent) == FAILURE_THRESHOLD + 1
+    assert len(fake_service.sent) == FAILURE_THRESHOLD + 1
     assert health_now().is_answering is None

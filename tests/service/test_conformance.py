@@ -21,7 +21,7 @@ from dashboard.ledger.deviations import (
 )
 from dashboard.ledger.models import DeviationRecord
 from tests import wire
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.html import elements, text
 from tests.web.remembering import know_pages, know_subscription
 
@@ -34,9 +34,9 @@ def rows() -> set[tuple[str, str, str, int]]:
 
 
 def test_a_conforming_response_records_nothing_and_costs_no_query(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
-    far_end.answers(200, json=wire.envelope(wire.person()))
+    fake_service.answers(200, json=wire.envelope(wire.person()))
     with CaptureQueriesContext(connection) as queries:
         as_viewer.get("/people/")
     assert [each for each in queries if "ledger_difference" in each["sql"]] == []
@@ -61,15 +61,17 @@ def test_a_conforming_response_records_nothing_and_costs_no_query(
     ],
 )
 def test_a_deviation_is_counted_by_kind_and_place(
-    as_viewer: Client, far_end: FarEnd, answer: Any, kind: str, place: str
+    as_viewer: Client, fake_service: FakeService, answer: Any, kind: str, place: str
 ) -> None:
-    far_end.answers(200, json=answer)
+    fake_service.answers(200, json=answer)
     for _ in range(2):
         as_viewer.get("/people/")
     assert rows() == {("List people", kind, place, 2)}
 
 
-def test_unknown_values_are_counted_in_any_field(as_viewer: Client, far_end: FarEnd) -> None:
+def test_unknown_values_are_counted_in_any_field(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
     latest = wire.version(status="rehearsing")
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -77,7 +79,7 @@ def test_unknown_values_are_counted_in_any_field(as_viewer: Client, far_end: Far
             return httpx.Response(200, json=wire.envelope(wire.audience(latestVersion=latest)))
         return httpx.Response(200, json=wire.page(status="simmering", pageType="hologram"))
 
-    far_end.answer = answer
+    fake_service.answer = answer
     assert as_viewer.get("/pages/page_1/").status_code == 200
     assert rows() == {
         ("Get page", "Unknown name", "status", 1),
@@ -86,9 +88,9 @@ def test_unknown_values_are_counted_in_any_field(as_viewer: Client, far_end: Far
     }
 
 
-def test_an_unknown_event_is_counted(as_administrator: Client, far_end: FarEnd) -> None:
+def test_an_unknown_event_is_counted(as_administrator: Client, fake_service: FakeService) -> None:
     know_subscription()
-    far_end.answers(200, json=wire.subscription(events=["form.submitted", "moon.rose"]))
+    fake_service.answers(200, json=wire.subscription(events=["form.submitted", "moon.rose"]))
     as_administrator.get("/webhooks/whs_1/")
     assert [each.message for each in DeviationRecord.objects.all()] == ["“moon.rose”"]
 
@@ -115,9 +117,11 @@ def test_the_number_of_deviations_is_limited(db: None) -> None:
 
 
 def test_administrators_see_deviations_without_personal_data(
-    as_administrator: Client, far_end: FarEnd
+    as_administrator: Client, fake_service: FakeService
 ) -> None:
-    far_end.answers(200, json=wire.envelope(wire.person(), {"name": 5, "email": "eve@x.example"}))
+    fake_service.answers(
+        200, json=wire.envelope(wire.person(), {"name": 5, "email": "eve@x.example"})
+    )
     as_administrator.get("/people/?q=secret-name")
     shown = text(as_administrator.get(WATCH).text)
     assert "items.*.name" in shown
@@ -208,8 +212,8 @@ def reported_text(html: str) -> str:
     return report
 
 
-def test_an_error_page_has_a_report_to_copy(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answers(500, json={"detail": "The kettle is empty"})
+def test_an_error_page_has_a_report_to_copy(as_viewer: Client, fake_service: FakeService) -> None:
+    fake_service.answers(500, json={"detail": "The kettle is empty"})
     answer = as_viewer.get("/people/?q=ada", headers={"X-Request-ID": "x"})
     report = reported_text(answer.text)
     assert f"Request: {answer['X-Request-ID']}" in report
@@ -220,10 +224,12 @@ def test_an_error_page_has_a_report_to_copy(as_viewer: Client, far_end: FarEnd) 
     assert "Pressroom 0." in report
 
 
-def test_the_report_contains_no_key_and_no_query(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answers(401, json={"detail": "Unknown key far-end-key"})
+def test_the_report_contains_no_key_and_no_query(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
+    fake_service.answers(401, json={"detail": "Unknown key fake-service-key"})
     report = reported_text(as_viewer.get("/people/?q=ada").text)
-    assert "far-end-key" not in report
+    assert "fake-service-key" not in report
     assert "q=ada" not in report
 
 
@@ -231,8 +237,8 @@ def test_a_missing_page_has_no_report(as_viewer: Client) -> None:
     assert "Error report" not in as_viewer.get("/nowhere/").text
 
 
-def test_a_conforming_page_has_no_deviation(as_viewer: Client, far_end: FarEnd) -> None:
+def test_a_conforming_page_has_no_deviation(as_viewer: Client, fake_service: FakeService) -> None:
     know_pages(wire.page())
-    far_end.answers(200, json=wire.envelope(wire.page()))
+    fake_service.answers(200, json=wire.envelope(wire.page()))
     as_viewer.get("/pages/")
     assert rows() == set()

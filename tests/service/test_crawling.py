@@ -10,7 +10,7 @@ from django.core.management.base import CommandError
 
 from dashboard.ledger.models import AudienceRecord, PageRecord, VersionRecord
 from tests import wire
-from tests.far_end import Answer, FarEnd
+from tests.fake_service import Answer, FakeService
 
 pytestmark = pytest.mark.django_db
 
@@ -50,10 +50,10 @@ def two_parts() -> list[dict[str, object]]:
     return [first, wire.envelope(page_json(2), totalCount=3)]
 
 
-def test_every_part_of_the_list_and_every_page_is_read_once(far_end: FarEnd) -> None:
-    far_end.answer = paged_service(two_parts())
+def test_every_part_of_the_list_and_every_page_is_read_once(fake_service: FakeService) -> None:
+    fake_service.answer = paged_service(two_parts())
     said, _ = crawl()
-    paths = [request.url.path for request in far_end.sent]
+    paths = [request.url.path for request in fake_service.sent]
     assert said == "Loaded 3 pages and 3 audiences.\n"
     assert paths.count("/v0/pages") == 2
     assert len(paths) == len(set(paths)) + 1
@@ -61,8 +61,8 @@ def test_every_part_of_the_list_and_every_page_is_read_once(far_end: FarEnd) -> 
     assert VersionRecord.objects.count() == 6
 
 
-def test_a_page_that_fails_stops_no_other_and_is_named(far_end: FarEnd) -> None:
-    far_end.answer = paged_service(two_parts(), broken=("page_1",))
+def test_a_page_that_fails_stops_no_other_and_is_named(fake_service: FakeService) -> None:
+    fake_service.answer = paged_service(two_parts(), broken=("page_1",))
     err = StringIO()
     with pytest.raises(CommandError, match=r"Loaded 3 pages and 2 audiences\. Problems.*: 1\."):
         call_command("crawl", rate=1000, stderr=err)
@@ -73,44 +73,44 @@ def test_a_page_that_fails_stops_no_other_and_is_named(far_end: FarEnd) -> None:
 
 
 def test_a_crawl_stops_after_five_failures_in_a_row(
-    far_end: FarEnd,
+    fake_service: FakeService,
 ) -> None:
     pages = [page_json(number) for number in range(20)]
     names = tuple(f"page_{number}" for number in range(20))
-    far_end.answer = paged_service([wire.envelope(*pages)], broken=names)
+    fake_service.answer = paged_service([wire.envelope(*pages)], broken=names)
     with pytest.raises(CommandError):
         crawl()
-    assert len(far_end.sent) == 1 + 5
+    assert len(fake_service.sent) == 1 + 5
 
 
-def test_what_was_known_already_does_not_pass_for_read(far_end: FarEnd) -> None:
-    far_end.answer = paged_service(two_parts())
+def test_what_was_known_already_does_not_pass_for_read(fake_service: FakeService) -> None:
+    fake_service.answer = paged_service(two_parts())
     crawl()
-    far_end.answer = paged_service(two_parts(), broken=("page_0", "page_1", "page_2"))
+    fake_service.answer = paged_service(two_parts(), broken=("page_0", "page_1", "page_2"))
     with pytest.raises(CommandError, match="Loaded 3 pages and 0 audiences"):
         crawl()
 
 
-def test_a_list_that_gives_the_same_cursor_again_ends_the_crawl(far_end: FarEnd) -> None:
+def test_a_list_that_gives_the_same_cursor_again_ends_the_crawl(fake_service: FakeService) -> None:
     endless = wire.envelope(page_json(0), hasMore=True, totalCount=9, nextCursor="0")
-    far_end.answer = paged_service([endless])
+    fake_service.answer = paged_service([endless])
     with pytest.raises(CommandError):
         crawl()
-    assert sum(request.url.path == "/v0/pages" for request in far_end.sent) == 2
+    assert sum(request.url.path == "/v0/pages" for request in fake_service.sent) == 2
 
 
-def test_a_list_that_has_more_but_no_cursor_is_a_problem(far_end: FarEnd) -> None:
-    far_end.answer = paged_service([wire.envelope(page_json(0), hasMore=True, totalCount=9)])
+def test_a_list_that_has_more_but_no_cursor_is_a_problem(fake_service: FakeService) -> None:
+    fake_service.answer = paged_service([wire.envelope(page_json(0), hasMore=True, totalCount=9)])
     with pytest.raises(CommandError, match=r"Problems \(listed above\): 1"):
         crawl()
 
 
 def test_audiences_beyond_the_list_are_reported_and_are_no_failure(
-    far_end: FarEnd,
+    fake_service: FakeService,
 ) -> None:
     cut = wire.envelope(audience_json(0), hasMore=True, totalCount=120)
     pages = wire.envelope(page_json(0))
-    far_end.answer = lambda request: httpx.Response(
+    fake_service.answer = lambda request: httpx.Response(
         200, json=pages if request.url.path == "/v0/pages" else cut
     )
     out, err = crawl()
@@ -118,8 +118,8 @@ def test_audiences_beyond_the_list_are_reported_and_are_no_failure(
     assert "the API returned only 1 of 120" in err
 
 
-def test_an_unreadable_page_is_named_by_its_path(far_end: FarEnd) -> None:
-    far_end.answer = paged_service([wire.envelope(wire.page(name=5), page_json(0))])
+def test_an_unreadable_page_is_named_by_its_path(fake_service: FakeService) -> None:
+    fake_service.answer = paged_service([wire.envelope(wire.page(name=5), page_json(0))])
     err = StringIO()
     with pytest.raises(CommandError):
         call_command("crawl", rate=1000, stderr=err)
@@ -127,23 +127,23 @@ def test_an_unreadable_page_is_named_by_its_path(far_end: FarEnd) -> None:
     assert PageRecord.objects.get().page_id == "page_0"
 
 
-def test_the_rate_of_calls_is_limited(far_end: FarEnd) -> None:
-    far_end.answer = paged_service(two_parts())
+def test_the_rate_of_calls_is_limited(fake_service: FakeService) -> None:
+    fake_service.answer = paged_service(two_parts())
     started = time.monotonic()
     call_command("crawl", rate=20, stdout=StringIO())
-    assert time.monotonic() - started >= (len(far_end.sent) - 1) / 20
+    assert time.monotonic() - started >= (len(fake_service.sent) - 1) / 20
 
 
-def test_a_quiet_crawl_without_problems_says_nothing(far_end: FarEnd) -> None:
-    far_end.answer = paged_service(two_parts())
+def test_a_quiet_crawl_without_problems_says_nothing(fake_service: FakeService) -> None:
+    fake_service.answer = paged_service(two_parts())
     assert crawl(verbosity=0) == ("", "")
 
 
-def test_a_crawl_that_is_interrupted_ends_in_a_sentence(far_end: FarEnd) -> None:
+def test_a_crawl_that_is_interrupted_ends_in_a_sentence(fake_service: FakeService) -> None:
     def interrupt(request: httpx.Request) -> httpx.Response:
         raise KeyboardInterrupt
 
-    far_end.answer = interrupt
+    fake_service.answer = interrupt
     with pytest.raises(CommandError, match="Stopped") as stopped:
         crawl()
     assert stopped.value.returncode == 130

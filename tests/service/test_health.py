@@ -12,7 +12,7 @@ from django.test import Client
 from dashboard.client import APIError, CallReport, ConnectError
 from dashboard.service.health import MINUTES, SLOW_MS, health_now, record_call
 from tests import wire
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.one_audience import address, serve
 
 
@@ -103,16 +103,16 @@ class CountedCache(LocMemCache):
 
 
 def test_a_call_costs_one_trip_to_the_cache_and_a_request_writes_once(
-    as_publisher: Client, far_end: FarEnd, settings: Any
+    as_publisher: Client, fake_service: FakeService, settings: Any
 ) -> None:
-    serve(far_end, wire.audience())
+    serve(fake_service, wire.audience())
     settings.CACHES = {"default": {"BACKEND": f"{__name__}.CountedCache"}}
     publish = address("version-publish", "ver_2")
     as_publisher.get(publish)
-    far_end.sent.clear()
+    fake_service.sent.clear()
     CountedCache.trips.clear()
     assert as_publisher.get(publish).status_code == 200
-    assert len(far_end.sent) == 3
+    assert len(fake_service.sent) == 3
     trips = CountedCache.trips
     assert trips["set"] + trips["set_many"] == 1
     # One for each call, the usual times, the health in the side bar and the health written.

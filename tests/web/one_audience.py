@@ -8,12 +8,14 @@ from django.test import Client
 from django.urls import reverse
 
 from tests import wire
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 
 AT = ("page_1", "aud_1")
 
 
-def serve(far_end: FarEnd, *audiences: dict[str, Any], page: dict[str, Any] | None = None) -> None:
+def serve(
+    fake_service: FakeService, *audiences: dict[str, Any], page: dict[str, Any] | None = None
+) -> None:
     """Let the service return these audiences and the page."""
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -21,7 +23,7 @@ def serve(far_end: FarEnd, *audiences: dict[str, Any], page: dict[str, Any] | No
             return httpx.Response(200, json=wire.envelope(*audiences))
         return httpx.Response(200, json=page or wire.page())
 
-    far_end.answer = answer
+    fake_service.answer = answer
 
 
 def address(name: str, *more: str, **query: str) -> str:

@@ -13,7 +13,7 @@ from django.urls import resolve
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.operations import AttemptResult
 from tests.conftest import logged_in, person
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.activity.test_activity import operation
 from tests.web.every_page import PAGES, PARTIALS, answer
 from tests.web.remembering import know_subscription
@@ -28,9 +28,9 @@ _WRITTEN = re.compile(r'(?:INSERT (?:OR IGNORE )?INTO|UPDATE|DELETE FROM) "(\w+)
 
 
 @pytest.fixture
-def mia(far_end: FarEnd) -> Client:
+def mia(fake_service: FakeService) -> Client:
     """Log in Mia, who may do everything, with two operations and an otherwise empty ledger."""
-    far_end.answer = answer
+    fake_service.answer = answer
     know_subscription()
     user = person("mia", "Publishers", "Administrators")
     operation(user, "key-done")

@@ -24,7 +24,7 @@ from dashboard.ledger.operations import AttemptResult
 from dashboard.ledger.preferences import pin, save_preferences
 from dashboard.service.client import close_publishing_client, publishing_client
 from tests.conftest import logged_in, person
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.urls import URLS
 from tests.web.activity.test_activity import operation
 from tests.web.every_page import NOT_PAGES, PAGES, PARTIALS, answer
@@ -68,13 +68,15 @@ _browser = Client()
 
 
 @pytest.fixture
-def sessions(db: None, far_end: FarEnd, monkeypatch: pytest.MonkeyPatch) -> dict[Viewer, str]:
+def sessions(
+    db: None, fake_service: FakeService, monkeypatch: pytest.MonkeyPatch
+) -> dict[Viewer, str]:
     """Set up a service, a ledger and the viewers' sessions, which do not change."""
     # The clock of the call counts is set ahead, so that no call leaves the hour that is shown.
     now, monotonic = timezone.now() + timedelta(minutes=5), time.monotonic()
     monkeypatch.setattr(timezone, "now", lambda: now)
     monkeypatch.setattr(time, "monotonic", lambda: monotonic)
-    far_end.answer = answer
+    fake_service.answer = answer
     know_subscription()
     sessions = {}
     for viewer in VIEWERS:

@@ -22,7 +22,7 @@ from dashboard.web.shell.sidebar_counts import side_counts
 from dashboard.web.ui.polling import MAX_POLLS
 from tests import wire
 from tests.conftest import logged_in, person
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.html import elements, text
 from tests.web.remembering import know_pages
 
@@ -202,9 +202,9 @@ def test_an_operation_of_a_killed_process_is_shown_as_unknown(
 
 
 def test_an_interrupted_operation_is_shown_as_unknown_without_a_write(
-    as_publisher: Client, paula: User, far_end: FarEnd
+    as_publisher: Client, paula: User, fake_service: FakeService
 ) -> None:
-    far_end.fails(httpx.ConnectError)
+    fake_service.fails(httpx.ConnectError)
     know_pages(wire.page())
     operation(paula, "k1", ending=None)
     Attempt.objects.update(sent_at=timezone.now() - timedelta(minutes=5))
@@ -230,8 +230,10 @@ def test_the_next_change_records_that_it_is_unknown(paula: User) -> None:
 
 
 @pytest.mark.parametrize("command", [["prune", "--older-than=30"], ["crawl", "-v0"]])
-def test_a_job_records_that_it_is_unknown(command: list[str], paula: User, far_end: FarEnd) -> None:
-    far_end.answers(200, json=wire.envelope())
+def test_a_job_records_that_it_is_unknown(
+    command: list[str], paula: User, fake_service: FakeService
+) -> None:
+    fake_service.answers(200, json=wire.envelope())
     operation(paula, "k1", ending=None)
     Attempt.objects.update(sent_at=timezone.now() - timedelta(minutes=5))
     call_command(*command)
@@ -434,12 +436,12 @@ def settle(client: Client, how: str, key: str = "k1") -> str:
 
 
 def test_a_page_that_is_among_the_newest_was_created(
-    as_publisher: Client, paula: User, far_end: FarEnd
+    as_publisher: Client, paula: User, fake_service: FakeService
 ) -> None:
     new_page(paula, "k1", ending=LOST)
     made = wire.page(name="Fleet", pageContext="Lorries.", pageId="page_9")
     made["createdAt"] = timezone.now().isoformat()
-    far_end.answers(200, json=wire.envelope(made))
+    fake_service.answers(200, json=wire.envelope(made))
     assert "Create page: Succeeded." in settle(as_publisher, "check")
     assert Operation.objects.get().page_id == "page_9"
 
@@ -452,11 +454,11 @@ def made(page_id: str, minutes_ago: int) -> dict[str, Any]:
 
 
 def test_one_page_of_two_equal_unresolved_requests_settles_neither(
-    as_publisher: Client, paula: User, far_end: FarEnd
+    as_publisher: Client, paula: User, fake_service: FakeService
 ) -> None:
     for key in ("k1", "k2"):
         new_page(paula, key, ending=LOST)
-    far_end.answers(200, json=wire.envelope(made("page_new", 0)))
+    fake_service.answers(200, json=wire.envelope(made("page_new", 0)))
     for key in ("k2", "k1"):
         message = text(settle(as_publisher, "check", key))
         assert "(ID page_new), but an identical request is open too" in message
@@ -465,12 +467,12 @@ def test_one_page_of_two_equal_unresolved_requests_settles_neither(
 
 @pytest.mark.parametrize("keys", [("k1", "k2"), ("k2", "k1")])
 def test_two_pages_of_two_unresolved_requests_settle_both(
-    keys: tuple[str, str], as_publisher: Client, paula: User, far_end: FarEnd
+    keys: tuple[str, str], as_publisher: Client, paula: User, fake_service: FakeService
 ) -> None:
     now = timezone.now()
     new_page(paula, "k1", ending=LOST, at=now - timedelta(minutes=9))
     new_page(paula, "k2", ending=LOST, at=now - timedelta(minutes=8))
-    far_end.answers(200, json=wire.envelope(made("page_2", 8), made("page_1", 9)))
+    fake_service.answers(200, json=wire.envelope(made("page_2", 8), made("page_1", 9)))
     for key in keys:
         settle(as_publisher, "check", key)
     pages = dict(Operation.objects.values_list("operation_key", "page_id"))
@@ -478,11 +480,11 @@ def test_two_pages_of_two_unresolved_requests_settle_both(
 
 
 def test_a_page_made_before_the_other_request_is_the_first_one_s(
-    as_publisher: Client, paula: User, far_end: FarEnd
+    as_publisher: Client, paula: User, fake_service: FakeService
 ) -> None:
     new_page(paula, "k1", ending=LOST, at=timezone.now() - timedelta(hours=1))
     new_page(paula, "k2", ending=LOST)
-    far_end.answers(200, json=wire.envelope(made("page_1", 59)))
+    fake_service.answers(200, json=wire.envelope(made("page_1", 59)))
     for key in ("k2", "k1"):
         settle(as_publisher, "check", key)
     outcomes = dict(Operation.objects.values_list("operation_key", "outcome"))
@@ -494,26 +496,26 @@ def test_a_page_made_before_the_other_request_is_the_first_one_s(
     [{"createdAt": "2026-03-01T09:00:00Z"}, {"pageContext": "Ships."}, {"name": "Fleets"}],
 )
 def test_another_page_proves_nothing(
-    differs: dict[str, Any], as_publisher: Client, paula: User, far_end: FarEnd
+    differs: dict[str, Any], as_publisher: Client, paula: User, fake_service: FakeService
 ) -> None:
     new_page(paula, "k1", ending=LOST)
     other = wire.page(name="Fleet", pageContext="Lorries.", createdAt=timezone.now().isoformat())
-    far_end.answers(200, json=wire.envelope(other | differs))
+    fake_service.answers(200, json=wire.envelope(other | differs))
     assert "not found among the newest pages" in settle(as_publisher, "check")
     assert Operation.objects.get().outcome == Outcome.UNKNOWN
 
 
 def test_a_page_is_retried_only_after_a_check(
-    as_publisher: Client, paula: User, far_end: FarEnd
+    as_publisher: Client, paula: User, fake_service: FakeService
 ) -> None:
     new_page(paula, "k1", ending=LOST)
-    far_end.answers(200, json=wire.envelope())
+    fake_service.answers(200, json=wire.envelope())
     assert "Retry" not in text(shown(as_publisher, "/activity/k1/"))
     settle(as_publisher, "send-again")
-    assert far_end.sent == []
+    assert fake_service.sent == []
     settle(as_publisher, "check")
     assert "may create a duplicate. Retry" in text(shown(as_publisher, "/activity/k1/"))
-    far_end.answers(201, json=wire.page(name="Fleet"))
+    fake_service.answers(201, json=wire.page(name="Fleet"))
     assert "Create page: Succeeded." in settle(as_publisher, "send-again")
 
 
@@ -527,48 +529,48 @@ def test_a_page_is_retried_only_after_a_check(
     ],
 )
 def test_a_webhook_with_the_requested_values_is_settled(
-    now: bool, before: Any, outcome: Outcome, ada: User, far_end: FarEnd
+    now: bool, before: Any, outcome: Outcome, ada: User, fake_service: FakeService
 ) -> None:
     webhook(ada, "k1", before=before, ending=LOST)
-    far_end.answers(200, json=wire.subscription(active=now))
+    fake_service.answers(200, json=wire.subscription(active=now))
     settle(logged_in(ada), "check")
-    assert far_end.sent[0].content == b"{}"
+    assert fake_service.sent[0].content == b"{}"
     assert Operation.objects.get().outcome == outcome
 
 
 def test_a_webhook_update_is_retried_with_the_same_body(
-    as_administrator: Client, ada: User, far_end: FarEnd
+    as_administrator: Client, ada: User, fake_service: FakeService
 ) -> None:
     webhook(ada, "k1", ending=LOST)
-    far_end.answers(200, json=wire.subscription())
+    fake_service.answers(200, json=wire.subscription())
     assert "Update webhook: Succeeded." in settle(as_administrator, "send-again")
-    assert [request.content for request in far_end.sent] == [b"{}", b'{"active":false}']
+    assert [request.content for request in fake_service.sent] == [b"{}", b'{"active":false}']
 
 
 def test_a_check_without_a_response_says_so(
-    as_administrator: Client, ada: User, far_end: FarEnd
+    as_administrator: Client, ada: User, fake_service: FakeService
 ) -> None:
     webhook(ada, "k1", ending=LOST)
-    far_end.fails(httpx.ReadTimeout)
+    fake_service.fails(httpx.ReadTimeout)
     assert "the check failed. The service didn't respond" in settle(as_administrator, "check")
 
 
 def test_a_settled_operation_is_not_retried(
-    as_publisher: Client, paula: User, far_end: FarEnd
+    as_publisher: Client, paula: User, fake_service: FakeService
 ) -> None:
     operation(paula, "k1")
     settle(as_publisher, "send-again")
     settle(as_publisher, "check")
-    assert far_end.sent == []
+    assert fake_service.sent == []
 
 
 @pytest.mark.parametrize("how", ["check", "send-again"])
 def test_only_users_who_may_do_it_may_settle_it(
-    how: str, as_viewer: Client, paula: User, ada: User, far_end: FarEnd
+    how: str, as_viewer: Client, paula: User, ada: User, fake_service: FakeService
 ) -> None:
     operation(paula, "k1", ending=LOST)
     webhook(ada, "k2", ending=LOST)
     assert as_viewer.post(f"/activity/k1/{how}/").status_code == 403
     assert logged_in(paula).post(f"/activity/k2/{how}/").status_code == 403
     assert "You don’t have permission to resolve this." in text(shown(as_viewer, "/activity/k1/"))
-    assert far_end.sent == []
+    assert fake_service.sent == []

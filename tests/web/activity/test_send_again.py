@@ -11,7 +11,7 @@ from django.test import Client
 from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import Outcome
 from tests import wire
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.html import elements, text
 from tests.web.publishing.publishing_service import PublishingService, accepts, answers, fails
 from tests.web.publishing.test_publish import form_in
@@ -25,8 +25,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def service(far_end: FarEnd) -> PublishingService:
-    far_end.answer = made = PublishingService()
+def service(fake_service: FakeService) -> PublishingService:
+    fake_service.answer = made = PublishingService()
     return made
 
 
@@ -100,13 +100,13 @@ def test_a_retry_sends_nothing_if_the_publish_proves_done(
 
 
 def test_nothing_is_retried_while_nothing_can_be_read(
-    as_publisher: Client, far_end: FarEnd, lost: str
+    as_publisher: Client, fake_service: FakeService, lost: str
 ) -> None:
-    far_end.fails(httpx.ConnectError)
-    known = len(far_end.sent)
+    fake_service.fails(httpx.ConnectError)
+    known = len(fake_service.sent)
     page = as_publisher.post(f"/activity/{lost}/send-again/").content.decode()
     assert "Couldn’t reach the service." in text(page)
-    assert {request.method for request in far_end.sent[known:]} == {"GET"}
+    assert {request.method for request in fake_service.sent[known:]} == {"GET"}
     assert Operation.objects.get(version_id="ver_2").outcome == Outcome.UNKNOWN
 
 
@@ -114,8 +114,8 @@ def test_nothing_is_retried_while_nothing_can_be_read(
 
 
 @pytest.fixture
-def webhooks(far_end: FarEnd) -> WebhookService:
-    far_end.answer = made = WebhookService()
+def webhooks(fake_service: FakeService) -> WebhookService:
+    fake_service.answer = made = WebhookService()
     know_subscription()
     return made
 

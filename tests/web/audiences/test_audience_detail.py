@@ -9,7 +9,7 @@ from django.test import Client
 from dashboard.contract.audiences import Audience
 from dashboard.ledger.recording import record_audiences
 from tests import wire
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.html import elements, text
 from tests.web.one_audience import get, serve
 from tests.web.remembering import know_pages
@@ -21,16 +21,20 @@ def record(**differs: Any) -> None:
     record_audiences("page_1", [Audience.model_validate(wire.audience(**differs))])
 
 
-def test_the_head_says_what_is_live_and_what_is_newer(far_end: FarEnd, as_viewer: Client) -> None:
-    serve(far_end, wire.audience())
+def test_the_head_says_what_is_live_and_what_is_newer(
+    fake_service: FakeService, as_viewer: Client
+) -> None:
+    serve(fake_service, wire.audience())
     seen = text(get(as_viewer, "audience-detail"))
     assert "Version 1 live" in seen
     assert "Version 2 draft" in seen
     assert "Compare 1 with 2" in seen
 
 
-def test_a_publisher_is_offered_the_latest_version(far_end: FarEnd, as_publisher: Client) -> None:
-    serve(far_end, wire.audience())
+def test_a_publisher_is_offered_the_latest_version(
+    fake_service: FakeService, as_publisher: Client
+) -> None:
+    serve(fake_service, wire.audience())
     page = get(as_publisher, "audience-detail")
     link = next(a for a in elements(page, "a") if a.attributes.get("hx-target") == "#dialogs")
     assert link.attributes["href"].endswith("/audiences/aud_1/versions/ver_2/publish/")
@@ -40,11 +44,11 @@ def test_a_publisher_is_offered_the_latest_version(far_end: FarEnd, as_publisher
 @pytest.mark.parametrize("name", ["audience-detail", "version-list", "version-compare"])
 @pytest.mark.parametrize("archived", ["audience", "page"])
 def test_an_archived_audience_offers_no_publish_and_says_why(
-    name: str, archived: str, far_end: FarEnd, as_publisher: Client
+    name: str, archived: str, fake_service: FakeService, as_publisher: Client
 ) -> None:
     know_pages(wire.page(status="archived" if archived == "page" else "published"))
     archived_at = "2026-11-01T00:00:00Z" if archived == "audience" else None
-    serve(far_end, wire.audience(archivedAt=archived_at))
+    serve(fake_service, wire.audience(archivedAt=archived_at))
     page = get(as_publisher, name)
     assert "/publish/" not in page
     message = {"audience": "This audience", "page": "This audience’s page"}[archived]
@@ -52,33 +56,37 @@ def test_an_archived_audience_offers_no_publish_and_says_why(
     assert is_shown is (name != "version-compare")
 
 
-def test_a_viewer_is_offered_nothing_to_publish(far_end: FarEnd, as_viewer: Client) -> None:
-    serve(far_end, wire.audience())
+def test_a_viewer_is_offered_nothing_to_publish(
+    fake_service: FakeService, as_viewer: Client
+) -> None:
+    serve(fake_service, wire.audience())
     assert "/publish/" not in get(as_viewer, "audience-detail")
 
 
 @pytest.mark.parametrize("status", ["queued", "processing", "pending", "cancelled"])
 def test_a_version_in_progress_or_cancelled_is_not_offered(
-    status: str, far_end: FarEnd, as_publisher: Client
+    status: str, fake_service: FakeService, as_publisher: Client
 ) -> None:
-    serve(far_end, wire.audience(latestVersion=wire.version(status=status)))
+    serve(fake_service, wire.audience(latestVersion=wire.version(status=status)))
     page = get(as_publisher, "audience-detail")
     assert f"Version 2 {status}" in text(page)
     assert "/publish/" not in page
 
 
-def test_a_live_latest_version_is_not_offered(far_end: FarEnd, as_publisher: Client) -> None:
-    serve(far_end, wire.audience(latestVersion=wire.live_version()))
+def test_a_live_latest_version_is_not_offered(
+    fake_service: FakeService, as_publisher: Client
+) -> None:
+    serve(fake_service, wire.audience(latestVersion=wire.live_version()))
     page = get(as_publisher, "audience-detail")
     assert "/publish/" not in page
     assert "Compare" not in text(page)
 
 
 def test_absent_null_and_empty_overrides_are_distinguished(
-    far_end: FarEnd, as_viewer: Client
+    fake_service: FakeService, as_viewer: Client
 ) -> None:
     audience = wire.audience(actionFormInstructionsOverride="", actionFormIdOverride=None)
-    serve(far_end, audience)
+    serve(fake_service, audience)
     seen = text(get(as_viewer, "audience-detail"))
     assert "actionUrlOverride Not returned" in seen
     assert "actionFormInstructionsOverride Empty text" in seen
@@ -86,19 +94,19 @@ def test_absent_null_and_empty_overrides_are_distinguished(
 
 
 def test_an_override_is_shown_next_to_the_page_s_actions(
-    far_end: FarEnd, as_viewer: Client
+    fake_service: FakeService, as_viewer: Client
 ) -> None:
     button = {"actionId": "act_1", "buttonTitle": "Book", "url": "https://kestrel.example/book"}
     page = wire.page(actions=[button])
-    serve(far_end, wire.audience(actionUrlOverride="https://kestrel.example/mine"), page=page)
+    serve(fake_service, wire.audience(actionUrlOverride="https://kestrel.example/mine"), page=page)
     html = get(as_viewer, "audience-detail")
     hrefs = [a.attributes["href"] for a in elements(html, "a")]
     assert "https://kestrel.example/mine" in hrefs
     assert "https://kestrel.example/book" in hrefs
 
 
-def test_an_unsafe_url_is_no_link(far_end: FarEnd, as_viewer: Client) -> None:
-    serve(far_end, wire.audience(actionUrlOverride="javascript:alert(1)"))
+def test_an_unsafe_url_is_no_link(fake_service: FakeService, as_viewer: Client) -> None:
+    serve(fake_service, wire.audience(actionUrlOverride="javascript:alert(1)"))
     page = get(as_viewer, "audience-detail")
     assert "javascript:alert(1)" in text(page)
     assert not any("javascript" in a.attributes.get("href", "") for a in elements(page, "a"))
@@ -120,9 +128,9 @@ METADATA = {
     ],
 )
 def test_metadata_can_be_narrowed_to_overrides_or_differences(
-    chosen: str, names: set[str], far_end: FarEnd, as_viewer: Client
+    chosen: str, names: set[str], fake_service: FakeService, as_viewer: Client
 ) -> None:
-    serve(far_end, wire.audience(**METADATA))
+    serve(fake_service, wire.audience(**METADATA))
     part = get(as_viewer, "audience-detail", target="metadata", metadata=chosen)
     assert elements(part)[0].attributes["id"] == "metadata"
     assert {name for name in ("title", "ogTitle", "keywords", "inventedField", "author")
@@ -132,17 +140,19 @@ def test_metadata_can_be_narrowed_to_overrides_or_differences(
 
 
 def test_all_21_metadata_fields_and_unknown_ones_can_be_shown(
-    far_end: FarEnd, as_viewer: Client
+    fake_service: FakeService, as_viewer: Client
 ) -> None:
-    serve(far_end, wire.audience(**METADATA))
+    serve(fake_service, wire.audience(**METADATA))
     part = text(get(as_viewer, "audience-detail", target="metadata", metadata="all"))
     assert "All 22" in part
     assert "keywords Not returned a, b" in part
     assert "twitterImageFileId Not returned Not returned" in part
 
 
-def test_an_audience_with_only_an_id_is_shown(far_end: FarEnd, as_publisher: Client) -> None:
-    serve(far_end, {"audienceId": "aud_1"})
+def test_an_audience_with_only_an_id_is_shown(
+    fake_service: FakeService, as_publisher: Client
+) -> None:
+    serve(fake_service, {"audienceId": "aud_1"})
     seen = text(get(as_publisher, "audience-detail"))
     assert "Unnamed audience" in seen
     assert "Nothing is live." in seen
@@ -150,19 +160,19 @@ def test_an_audience_with_only_an_id_is_shown(far_end: FarEnd, as_publisher: Cli
 
 
 def test_unknown_statuses_and_fields_are_shown_by_their_names(
-    far_end: FarEnd, as_viewer: Client
+    fake_service: FakeService, as_viewer: Client
 ) -> None:
     version = wire.version(status="simmering", mood="hopeful")
-    serve(far_end, wire.audience(latestVersion=version))
+    serve(fake_service, wire.audience(latestVersion=version))
     page = text(get(as_viewer, "audience-detail"))
     assert "Version 2 simmering" in page
     assert '"mood": "hopeful"' in page
 
 
-def test_the_service_s_text_is_never_markup(far_end: FarEnd, as_viewer: Client) -> None:
+def test_the_service_s_text_is_never_markup(fake_service: FakeService, as_viewer: Client) -> None:
     evil = "<script>alert(1)</script>"
     serve(
-        far_end,
+        fake_service,
         wire.audience(
             effectiveName=evil, supplementaryContext=evil, metadataOverride={"title": evil}
         ),
@@ -173,20 +183,20 @@ def test_the_service_s_text_is_never_markup(far_end: FarEnd, as_viewer: Client) 
 
 
 def test_an_audience_that_is_not_listed_is_shown_as_last_known(
-    far_end: FarEnd, as_viewer: Client
+    fake_service: FakeService, as_viewer: Client
 ) -> None:
     record()
-    serve(far_end, wire.audience(audienceId="aud_2"))
+    serve(fake_service, wire.audience(audienceId="aud_2"))
     seen = text(get(as_viewer, "audience-detail"))
     assert "The service didn’t list this audience" in seen
     assert "Version 1 live" in seen
 
 
 def test_an_unreadable_audience_is_shown_as_last_known_with_the_path_of_the_error(
-    far_end: FarEnd, as_viewer: Client
+    fake_service: FakeService, as_viewer: Client
 ) -> None:
     broken = wire.audience(latestVersion=wire.version(versionNumber="two"))
-    serve(far_end, broken)
+    serve(fake_service, broken)
     assert "items.0.latestVersion.versionNumber" in get(as_viewer, "audience-detail", status=502)
     record()
     seen = text(get(as_viewer, "audience-detail"))
@@ -194,8 +204,8 @@ def test_an_unreadable_audience_is_shown_as_last_known_with_the_path_of_the_erro
     assert "didn’t list this audience" not in seen
 
 
-def test_an_unknown_audience_is_not_found(far_end: FarEnd, as_viewer: Client) -> None:
-    serve(far_end)
+def test_an_unknown_audience_is_not_found(fake_service: FakeService, as_viewer: Client) -> None:
+    serve(fake_service)
     assert "Audience not found." in get(as_viewer, "audience-detail", status=404)
 
 
@@ -208,9 +218,9 @@ def test_an_unknown_audience_is_not_found(far_end: FarEnd, as_viewer: Client) ->
     ],
 )
 def test_without_a_usable_response_the_last_known_is_shown_and_publishing_is_disabled(
-    answer: dict[str, Any], far_end: FarEnd, as_publisher: Client
+    answer: dict[str, Any], fake_service: FakeService, as_publisher: Client
 ) -> None:
-    far_end.answers(**answer)
+    fake_service.answers(**answer)
     assert get(as_publisher, "audience-detail", status=502)
     record()
     page = get(as_publisher, "audience-detail")
@@ -219,22 +229,24 @@ def test_without_a_usable_response_the_last_known_is_shown_and_publishing_is_dis
     assert "/publish/" not in page
 
 
-def test_a_service_that_does_not_respond_is_reported(far_end: FarEnd, as_publisher: Client) -> None:
-    far_end.fails(httpx.ConnectError)
+def test_a_service_that_does_not_respond_is_reported(
+    fake_service: FakeService, as_publisher: Client
+) -> None:
+    fake_service.fails(httpx.ConnectError)
     assert "Service unreachable" in get(as_publisher, "audience-detail", status=504)
     record()
     assert "Showing the last known state" in get(as_publisher, "audience-detail")
 
 
 def test_one_call_and_few_queries_make_the_page(
-    far_end: FarEnd, as_viewer: Client, django_assert_max_num_queries: Any
+    fake_service: FakeService, as_viewer: Client, django_assert_max_num_queries: Any
 ) -> None:
-    serve(far_end, *[wire.audience(audienceId=f"aud_{n}") for n in range(1, 60)])
+    serve(fake_service, *[wire.audience(audienceId=f"aud_{n}") for n in range(1, 60)])
     get(as_viewer, "audience-detail")  # sees the page, too
-    far_end.sent.clear()
+    fake_service.sent.clear()
     with django_assert_max_num_queries(11):
         get(as_viewer, "audience-detail")
-    assert len(far_end.sent) == 1
+    assert len(fake_service.sent) == 1
 
 
 def test_an_audience_requires_signing_in(client: Client) -> None:

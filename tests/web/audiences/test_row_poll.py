@@ -16,7 +16,7 @@ from dashboard.ledger.operations import AttemptResult, Target, begin, end
 from dashboard.ledger.recording import record_version
 from dashboard.operations.publish_progress import MAX_POLLS
 from tests import wire
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.html import Element, elements, text
 from tests.web.one_audience import address, serve
 
@@ -63,28 +63,28 @@ def rows_in(part: str) -> list[str]:
 
 
 def test_with_nothing_in_progress_only_a_publish_on_this_page_triggers_a_poll(
-    far_end: FarEnd, as_viewer: Client
+    fake_service: FakeService, as_viewer: Client
 ) -> None:
-    serve(far_end, wire.audience())
+    serve(fake_service, wire.audience())
     assert poll_in(shown(as_viewer)).attributes["hx-trigger"] == IDLE
 
 
 @pytest.mark.parametrize("status", ["pending", "queued", "processing"])
 def test_one_poll_follows_all_rows_in_progress_until_they_are_settled(
-    status: str, far_end: FarEnd, as_viewer: Client
+    status: str, fake_service: FakeService, as_viewer: Client
 ) -> None:
     other = wire.audience(audienceId="aud_2")
-    serve(far_end, other, moving(status))
+    serve(fake_service, other, moving(status))
     page = shown(as_viewer)
     assert page.count("load delay:") == 1
     assert poll_in(page).attributes["hx-trigger"] == f"load delay:4s, {IDLE}"
     same = next_part(as_viewer, page)
     assert rows_in(same) == []
     assert "audiences-announcement" not in same
-    serve(far_end, other, live_audience())
-    far_end.sent.clear()
+    serve(fake_service, other, live_audience())
+    fake_service.sent.clear()
     part = next_part(as_viewer, same)
-    assert len(far_end.sent) == 1
+    assert len(fake_service.sent) == 1
     (row,) = rows_in(part)
     assert "2 Published 2 Live now" in row.replace("\u2002", " ")
     assert "Up to date" in row
@@ -93,7 +93,7 @@ def test_one_poll_follows_all_rows_in_progress_until_they_are_settled(
 
 
 def test_an_interrupted_publish_offers_a_check(
-    far_end: FarEnd, as_publisher: Client, paula: User
+    fake_service: FakeService, as_publisher: Client, paula: User
 ) -> None:
     target = Target("page_1", "aud_1", "ver_2")
     begin(
@@ -103,7 +103,7 @@ def test_an_interrupted_publish_offers_a_check(
         target=target,
         body={},
     )
-    serve(far_end, wire.audience())
+    serve(fake_service, wire.audience())
     page = shown(as_publisher)
     assert "View progress" in rows_in(page)[-1]
     Attempt.objects.update(sent_at=datetime.now(UTC) - timedelta(minutes=5))
@@ -116,46 +116,46 @@ def test_an_interrupted_publish_offers_a_check(
 
 
 def test_a_row_that_no_longer_matches_the_filter_is_still_polled(
-    far_end: FarEnd, as_viewer: Client
+    fake_service: FakeService, as_viewer: Client
 ) -> None:
-    serve(far_end, moving(), wire.audience(audienceId="aud_2"))
+    serve(fake_service, moving(), wire.audience(audienceId="aud_2"))
     page = shown(as_viewer, f"{PAGE}?status=queued")
-    serve(far_end, live_audience(), moving() | {"audienceId": "aud_2"})
+    serve(fake_service, live_audience(), moving() | {"audienceId": "aud_2"})
     part = next_part(as_viewer, page)
     assert len(rows_in(part)) == 1
     assert "Up to date" in rows_in(part)[0]
 
 
 def test_a_row_published_elsewhere_is_updated_by_the_next_poll(
-    far_end: FarEnd, as_viewer: Client
+    fake_service: FakeService, as_viewer: Client
 ) -> None:
-    serve(far_end, wire.audience())
+    serve(fake_service, wire.audience())
     page = shown(as_viewer)
-    serve(far_end, moving())
+    serve(fake_service, moving())
     part = next_part(as_viewer, page)
     assert "Queued" in rows_in(part)[0]
     assert "load delay:" in poll_in(part).attributes["hx-trigger"]
 
 
 def test_a_rollback_is_polled_although_the_list_does_not_name_its_version(
-    far_end: FarEnd, as_viewer: Client
+    fake_service: FakeService, as_viewer: Client
 ) -> None:
     older = wire.version(versionId="ver_0", versionNumber=0, status="queued", queuedAt=ago())
     record_version("page_1", AudienceVersion.model_validate(older))
-    serve(far_end, wire.audience())
+    serve(fake_service, wire.audience())
     page = shown(as_viewer)
     assert "load delay:" in poll_in(page).attributes["hx-trigger"]
     live = wire.live_version(versionId="ver_0", versionNumber=0)
-    serve(far_end, wire.audience(publishedVersion=live))
+    serve(fake_service, wire.audience(publishedVersion=live))
     part = next_part(as_viewer, page)
     assert len(rows_in(part)) == 1
     assert poll_in(part).attributes["hx-trigger"] == IDLE
 
 
 def test_a_stuck_version_is_polled_rarely_and_not_forever(
-    far_end: FarEnd, as_viewer: Client
+    fake_service: FakeService, as_viewer: Client
 ) -> None:
-    serve(far_end, moving(queuedAt="2026-03-01T09:00:00Z"))
+    serve(fake_service, moving(queuedAt="2026-03-01T09:00:00Z"))
     page = shown(as_viewer)
     for _ in range(MAX_POLLS):
         assert poll_in(page).attributes["hx-trigger"] == f"load delay:60s, {IDLE}"
@@ -164,27 +164,31 @@ def test_a_stuck_version_is_polled_rarely_and_not_forever(
     assert "Auto-refresh stopped." in text(page)
 
 
-def test_a_failed_poll_says_so_and_polling_continues(far_end: FarEnd, as_viewer: Client) -> None:
-    serve(far_end, moving())
+def test_a_failed_poll_says_so_and_polling_continues(
+    fake_service: FakeService, as_viewer: Client
+) -> None:
+    serve(fake_service, moving())
     page = shown(as_viewer)
-    far_end.fails(httpx.ConnectError)
+    fake_service.fails(httpx.ConnectError)
     part = next_part(as_viewer, page)
     assert "The last check failed." in text(part)
     assert "hidden" not in poll_in(part).attributes
-    serve(far_end, live_audience())
+    serve(fake_service, live_audience())
     assert "hidden" in poll_in(next_part(as_viewer, part)).attributes
 
 
 @pytest.mark.parametrize("rows", ["", "x", "-", "a-b-c.d", "." * 99, "²-²"])
-def test_invalid_rows_are_ignored(rows: str, far_end: FarEnd, as_viewer: Client) -> None:
-    serve(far_end, moving())
+def test_invalid_rows_are_ignored(rows: str, fake_service: FakeService, as_viewer: Client) -> None:
+    serve(fake_service, moving())
     part = shown(as_viewer, f"{PAGE}?{urlencode({'rows': rows, 'polls': rows})}", part="row-poll")
     assert rows_in(part) == []
 
 
-def test_an_audience_without_an_id_is_in_no_poll(far_end: FarEnd, as_viewer: Client) -> None:
+def test_an_audience_without_an_id_is_in_no_poll(
+    fake_service: FakeService, as_viewer: Client
+) -> None:
     nameless = {key: value for key, value in moving().items() if key != "audienceId"}
-    serve(far_end, nameless, nameless)
+    serve(fake_service, nameless, nameless)
     assert "rows=&" in poll_in(shown(as_viewer)).attributes["hx-get"]
 
 
@@ -193,15 +197,15 @@ def test_an_audience_without_an_id_is_in_no_poll(far_end: FarEnd, as_viewer: Cli
 
 @pytest.mark.parametrize("name", ["audience-detail", "version-publish"])
 def test_the_head_follows_a_version_in_progress(
-    name: str, far_end: FarEnd, as_publisher: Client
+    name: str, fake_service: FakeService, as_publisher: Client
 ) -> None:
-    serve(far_end, moving())
+    serve(fake_service, moving())
     at = address(name, *(["ver_1"] if name == "version-publish" else []))
     page = shown(as_publisher, at)
     assert poll_in(page, "head-poll").attributes["hx-trigger"] == f"load delay:4s, {IDLE}"
     same = next_part(as_publisher, page, "head-poll")
     assert "head-state" not in same
-    serve(far_end, live_audience())
+    serve(fake_service, live_audience())
     part = next_part(as_publisher, same, "head-poll")
     assert "Version 2 live" in text(part)
     assert "queued" not in text(part)
@@ -210,15 +214,17 @@ def test_the_head_follows_a_version_in_progress(
     assert "morph:#published" in part
 
 
-def test_the_head_of_a_conversation_follows_it_too(far_end: FarEnd, as_viewer: Client) -> None:
+def test_the_head_of_a_conversation_follows_it_too(
+    fake_service: FakeService, as_viewer: Client
+) -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("/audiences"):
             return httpx.Response(200, json=wire.envelope(moving()))
         return httpx.Response(200, json=wire.conversation())
 
-    far_end.answer = answer
+    fake_service.answer = answer
     page = shown(as_viewer, address("conversation"))
-    serve(far_end, live_audience())
+    serve(fake_service, live_audience())
     part = next_part(as_viewer, page, "head-poll")
     assert "Version 2 live" in text(part)
     # The count of pending changes is the conversation's, and stays.
@@ -231,25 +237,25 @@ def test_the_head_of_a_conversation_follows_it_too(far_end: FarEnd, as_viewer: C
 
 @pytest.mark.parametrize("name", ["audience-detail", "version-list"])
 def test_pending_changes_are_counted_outside_of_the_conversation(
-    name: str, far_end: FarEnd, as_viewer: Client
+    name: str, fake_service: FakeService, as_viewer: Client
 ) -> None:
-    serve(far_end, wire.audience())
+    serve(fake_service, wire.audience())
     page = shown(as_viewer, address(name))
-    assert not any("messages" in request.url.path for request in far_end.sent)
+    assert not any("messages" in request.url.path for request in fake_service.sent)
     tab = poll_in(page, "tab-counts").attributes
     assert tab["hx-trigger"] == "load"
     change = {"changeId": "c1", "previousValue": "a", "newValue": "b"}
     found = wire.conversation(pendingChanges=[change, change])
-    far_end.answers(200, json=found)
+    fake_service.answers(200, json=found)
     part = shown(as_viewer, tab["hx-get"], part="tab-counts")
     assert text(part) == "0, 2 pending changes"
     assert "hx-get" not in part
 
 
 def test_a_conversation_that_can_t_be_read_is_not_counted_and_not_polled(
-    far_end: FarEnd, as_viewer: Client
+    fake_service: FakeService, as_viewer: Client
 ) -> None:
-    far_end.fails(httpx.ConnectError)
+    fake_service.fails(httpx.ConnectError)
     part = shown(as_viewer, address("conversation"), part="tab-counts")
     assert text(part) == ""
     assert "hx-get" not in part

@@ -12,7 +12,7 @@ import pytest
 from django.test import Client
 
 from tests import wire
-from tests.far_end import Answer, FarEnd
+from tests.fake_service import Answer, FakeService
 from tests.web.hostile import PAYLOADS
 from tests.web.html import elements, text
 from tests.web.remembering import know_audiences
@@ -27,7 +27,7 @@ COUNTING = ("tabs", "filters", "published-state")
 
 
 @pytest.fixture
-def conversation(far_end: FarEnd) -> dict[str, Any]:
+def conversation(fake_service: FakeService) -> dict[str, Any]:
     """The conversation that the service returns; tests change it."""
     conversation = wire.conversation()
 
@@ -37,7 +37,7 @@ def conversation(far_end: FarEnd) -> dict[str, Any]:
             return httpx.Response(200, text=json.dumps(conversation))
         return httpx.Response(200, json=wire.envelope(wire.audience()))
 
-    far_end.answer = answer
+    fake_service.answer = answer
     return conversation
 
 
@@ -93,7 +93,7 @@ def test_a_conversation_shows_messages_calls_and_changes_in_order(
 def test_a_conversation_of_any_length_takes_two_calls(
     as_viewer: Client,
     conversation: dict[str, Any],
-    far_end: FarEnd,
+    fake_service: FakeService,
     django_assert_max_num_queries: Any,
 ) -> None:
     conversation["messages"] = [
@@ -101,10 +101,10 @@ def test_a_conversation_of_any_length_takes_two_calls(
     ]
     conversation["pendingChanges"] = [{"changeId": str(n), "newValue": str(n)} for n in range(60)]
     read(as_viewer)  # remembers the audience
-    far_end.sent.clear()
+    fake_service.sent.clear()
     with django_assert_max_num_queries(16):
         read(as_viewer)
-    assert len(far_end.sent) == 2
+    assert len(fake_service.sent) == 2
 
 
 def test_a_conversation_leaves_nothing_in_the_database(
@@ -126,9 +126,9 @@ def test_an_empty_conversation_has_an_empty_state(
 
 
 def test_an_audience_without_a_conversation_is_shown_with_its_name(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
-    far_end.answer = without_conversation(404, wire.audience())
+    fake_service.answer = without_conversation(404, wire.audience())
     seen = text(read(as_viewer))
     assert "No conversation" in seen
     assert "The service lists this audience but has no conversation for it. " in seen
@@ -136,16 +136,18 @@ def test_an_audience_without_a_conversation_is_shown_with_its_name(
     assert "Brightwater Foods" in seen
 
 
-def test_an_unlisted_audience_is_not_reported_as_listed(as_viewer: Client, far_end: FarEnd) -> None:
+def test_an_unlisted_audience_is_not_reported_as_listed(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
     know_audiences(wire.audience())
-    far_end.answer = without_conversation(404)
+    fake_service.answer = without_conversation(404)
     seen = text(read(as_viewer))
     assert "The service returned neither this audience nor a conversation for it." in seen
     assert "lists this audience" not in seen
 
 
-def test_a_deleted_conversation_is_reported(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answer = without_conversation(410, wire.audience())
+def test_a_deleted_conversation_is_reported(as_viewer: Client, fake_service: FakeService) -> None:
+    fake_service.answer = without_conversation(410, wire.audience())
     response = as_viewer.get(URL)
     seen = text(response.content.decode())
     assert response.status_code == 410
@@ -166,18 +168,20 @@ def without_conversation(status: int, *audiences: dict[str, Any]) -> Answer:
 
 
 def test_a_conversation_of_an_unlisted_audience_is_shown(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("/messages"):
             return httpx.Response(200, json=wire.conversation(messages=[message()]))
         return httpx.Response(200, json=wire.envelope())
 
-    far_end.answer = answer
+    fake_service.answer = answer
     assert "Write the context." in text(read(as_viewer))
 
 
-def test_neither_audience_nor_conversation_is_a_404(as_viewer: Client, far_end: FarEnd) -> None:
+def test_neither_audience_nor_conversation_is_a_404(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
     assert as_viewer.get(URL).status_code == 404
 
 
@@ -191,14 +195,14 @@ def test_neither_audience_nor_conversation_is_a_404(as_viewer: Client, far_end: 
     ],
 )
 def test_a_conversation_that_fails_still_shows_its_audience(
-    as_viewer: Client, far_end: FarEnd, status: int, body: str, sentence: str
+    as_viewer: Client, fake_service: FakeService, status: int, body: str, sentence: str
 ) -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("/messages"):
             return httpx.Response(status, text=body)
         return httpx.Response(200, json=wire.envelope(wire.audience()))
 
-    far_end.answer = answer
+    fake_service.answer = answer
     failed = as_viewer.get(URL)
     seen = text(failed.content.decode())
     assert failed.status_code == 502
@@ -208,11 +212,11 @@ def test_a_conversation_that_fails_still_shows_its_audience(
 
 
 def test_a_service_that_is_down_is_called_once_and_reported_under_the_last_known_audience(
-    as_publisher: Client, conversation: dict[str, Any], far_end: FarEnd
+    as_publisher: Client, conversation: dict[str, Any], fake_service: FakeService
 ) -> None:
     read(as_publisher)
-    far_end.fails(httpx.ConnectError)
-    far_end.sent.clear()
+    fake_service.fails(httpx.ConnectError)
+    fake_service.sent.clear()
     failed = as_publisher.get(URL)
     seen = text(failed.content.decode())
     assert failed.status_code == 504
@@ -220,7 +224,7 @@ def test_a_service_that_is_down_is_called_once_and_reported_under_the_last_known
     assert "Brightwater Foods" in seen
     assert "Pressroom doesn’t store conversations" in seen
     assert 'aria-disabled="true"' in failed.content.decode()
-    assert {request.url.path for request in far_end.sent} == {"/v0/pages/page_1/audiences"}
+    assert {request.url.path for request in fake_service.sent} == {"/v0/pages/page_1/audiences"}
 
 
 def test_a_conversation_of_nulls_and_unknown_fields_is_shown(
@@ -710,15 +714,15 @@ def test_a_changed_published_position_is_reported_with_a_link(
 
 
 def test_a_failed_poll_is_reported_once_and_recovers(
-    as_viewer: Client, conversation: dict[str, Any], far_end: FarEnd
+    as_viewer: Client, conversation: dict[str, Any], fake_service: FakeService
 ) -> None:
     poll_url = poll_url_in(read(as_viewer))
-    answer = far_end.answer
-    far_end.fails(httpx.ConnectError)
+    answer = fake_service.answer
+    fake_service.fails(httpx.ConnectError)
     failed = as_viewer.get(poll_url).content.decode()
     assert "Couldn’t check for new messages." in text(failed)
     assert as_viewer.get(poll_url_in(failed)).status_code == 204
-    far_end.answer = answer
+    fake_service.answer = answer
     assert text(as_viewer.get(poll_url_in(failed)).content.decode()) == ""
 
 

@@ -16,7 +16,7 @@ from dashboard.ledger.operations import AttemptResult, Target, begin, end
 from dashboard.web.shell.sidebar_counts import side_counts
 from dashboard.web.ui.polling import MAX_POLLS
 from tests import wire
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.html import elements, text
 from tests.web.one_audience import serve
 from tests.web.remembering import know_audiences, know_pages
@@ -65,12 +65,14 @@ def section(html: str, heading: str) -> str:
 # Empty ledger, no service
 
 
-def test_a_new_installation_shows_three_first_steps(as_publisher: Client, far_end: FarEnd) -> None:
+def test_a_new_installation_shows_three_first_steps(
+    as_publisher: Client, fake_service: FakeService
+) -> None:
     html = get(as_publisher)
     assert "Get started" in text(html)
     links = {e.attributes.get("href") for e in elements(html, "a")}
     assert {"/pages/?read=0", "/webhooks/", "/pages/new/"} <= links
-    assert far_end.sent == []
+    assert fake_service.sent == []
 
 
 def test_viewers_get_no_link_to_create_a_page(as_viewer: Client) -> None:
@@ -79,13 +81,13 @@ def test_viewers_get_no_link_to_create_a_page(as_viewer: Client) -> None:
     assert "/people/" in links
 
 
-def test_the_overview_calls_no_service(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.fails(httpx.ConnectError)
+def test_the_overview_calls_no_service(as_viewer: Client, fake_service: FakeService) -> None:
+    fake_service.fails(httpx.ConnectError)
     know_pages(wire.page())
     know_audiences(queued())
     html = get(as_viewer)
     assert "Brightwater Foods" in section(html, "Versions in progress")
-    assert far_end.sent == []
+    assert fake_service.sent == []
 
 
 # Needs attention
@@ -247,7 +249,7 @@ def test_a_version_without_a_date_is_counted_from_when_it_was_seen(as_viewer: Cl
 
 
 def test_the_dialog_and_the_overview_show_the_same_typical_times(
-    as_publisher: Client, far_end: FarEnd, paula: User
+    as_publisher: Client, fake_service: FakeService, paula: User
 ) -> None:
     for number in range(5):
         seconds = 30 + 10 * number
@@ -262,7 +264,7 @@ def test_the_dialog_and_the_overview_show_the_same_typical_times(
     latest = queued(queuedAt=(datetime.now(UTC) - timedelta(minutes=7)).isoformat())
     know_audiences(latest)
     operation(paula, "k1", SUCCEEDED)
-    serve(far_end, latest)
+    serve(fake_service, latest)
     html = get(as_publisher)
     shown = section(html, "Needs attention")
     assert "Typically 50 s, 95% within 1 min 10 s." in shown
@@ -275,37 +277,39 @@ def test_the_dialog_and_the_overview_show_the_same_typical_times(
 
 
 def test_a_poll_announces_changes_and_resets_the_interval(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
     know_audiences(queued())
     age_everything()
-    serve(far_end, queued(status="processing"))
+    serve(fake_service, queued(status="processing"))
     html = get(as_viewer, "/?polls=5", target="flight")
     assert "Processing" in html
     assert "Version 2 of Brightwater Foods: processing." in text(html)
     assert polling(html) == ("/?polls=0", "load delay:2s, again")
 
 
-def test_polls_without_changes_slow_down(as_viewer: Client, far_end: FarEnd) -> None:
+def test_polls_without_changes_slow_down(as_viewer: Client, fake_service: FakeService) -> None:
     know_audiences(queued())
     age_everything()
-    serve(far_end, queued())
+    serve(fake_service, queued())
     html = get(as_viewer, "/?polls=4", target="flight")
     assert polling(html) == ("/?polls=5", "load delay:20s, again")
     assert "flight-announcement" not in html
 
 
-def test_polling_stops_when_nothing_is_in_progress(as_viewer: Client, far_end: FarEnd) -> None:
+def test_polling_stops_when_nothing_is_in_progress(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
     know_audiences(queued())
     age_everything()
-    serve(far_end, wire.audience(latestVersion=wire.live_version(versionId="ver_2")))
+    serve(fake_service, wire.audience(latestVersion=wire.live_version(versionId="ver_2")))
     html = get(as_viewer, "/?polls=0", target="flight", status=286)
     assert polling(html) is None
     assert "No versions in progress." in text(html)
 
 
 def test_polling_stops_after_the_maximum_number_of_polls(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
     know_audiences(queued())
     html = get(as_viewer, f"/?polls={MAX_POLLS}", target="flight", status=286)
@@ -314,45 +318,47 @@ def test_polling_stops_after_the_maximum_number_of_polls(
 
 
 def test_a_failed_poll_shows_an_error_and_polling_continues(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
     know_audiences(queued())
     age_everything()
-    far_end.fails(httpx.ConnectError)
+    fake_service.fails(httpx.ConnectError)
     html = get(as_viewer, "/?polls=0", target="flight")
     assert "Refresh failed." in text(html)
     assert "Brightwater Foods" in html
     assert polling(html) == ("/?polls=1", "load delay:3s, again")
 
 
-def test_a_poll_reads_three_pages_moving_versions_first(as_viewer: Client, far_end: FarEnd) -> None:
+def test_a_poll_reads_three_pages_moving_versions_first(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
     for number in range(8):
         know_audiences(queued(status="pending"), page_id=f"page_{number}")
     know_audiences(queued(queuedAt="2026-03-01T09:00:00Z"), page_id="page_late")
     know_audiences(queued(), page_id="page_8")
     age_everything()
-    far_end.answers(200, json=wire.envelope())
+    fake_service.answers(200, json=wire.envelope())
     get(as_viewer, "/?polls=0", target="flight")
-    assert len(far_end.sent) == 3
-    assert far_end.sent[0].url.path == "/v0/pages/page_8/audiences"
+    assert len(fake_service.sent) == 3
+    assert fake_service.sent[0].url.path == "/v0/pages/page_8/audiences"
 
 
 @pytest.mark.parametrize("polls", ["", "-1", "x", "9999999999", "²"])
 def test_an_invalid_poll_count_is_read_as_zero(
-    polls: str, as_viewer: Client, far_end: FarEnd
+    polls: str, as_viewer: Client, fake_service: FakeService
 ) -> None:
     know_audiences(queued())
     assert "Brightwater Foods" in get(as_viewer, f"/?polls={polls}", target="flight")
 
 
 def test_a_late_version_that_goes_live_needs_no_more_attention(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
     know_pages(wire.page())
     know_audiences(queued(queuedAt="2026-03-01T09:00:00Z"))
     age_everything()
     assert polling(get(as_viewer))
-    serve(far_end, wire.audience(latestVersion=wire.live_version(versionId="ver_2")))
+    serve(fake_service, wire.audience(latestVersion=wire.live_version(versionId="ver_2")))
     html = get(as_viewer, "/?polls=0", target="flight", status=286)
     assert "Version 2 of Brightwater Foods" not in section(html, "Needs attention")
     assert "Nothing needs attention." in section(html, "Needs attention")
@@ -360,7 +366,7 @@ def test_a_late_version_that_goes_live_needs_no_more_attention(
 
 
 def test_an_operation_in_progress_is_polled_until_it_completes(
-    as_viewer: Client, far_end: FarEnd, paula: User
+    as_viewer: Client, fake_service: FakeService, paula: User
 ) -> None:
     target = Target("page_1", "aud_1", "ver_2", 2, target_name="Brightwater Foods")
     _, attempt = begin(
@@ -376,7 +382,7 @@ def test_an_operation_in_progress_is_polled_until_it_completes(
     html = get(as_viewer, "/?polls=1", target="flight", status=286)
     assert "Succeeded" in section(html, "Recent operations")
     assert polling(html) is None
-    assert far_end.sent == []
+    assert fake_service.sent == []
 
 
 def age_everything() -> None:
@@ -520,10 +526,10 @@ def test_charts_use_no_inline_style_and_have_a_title_and_a_table(
     assert not any("style" in e.attributes for e in elements(html))
 
 
-def test_health_reflects_the_requests_made(as_viewer: Client, far_end: FarEnd) -> None:
+def test_health_reflects_the_requests_made(as_viewer: Client, fake_service: FakeService) -> None:
     know_pages(wire.page())
     assert "No requests in the last hour" in text(get(as_viewer))
-    far_end.fails(httpx.ReadTimeout)
+    fake_service.fails(httpx.ReadTimeout)
     as_viewer.get("/pages/")
     assert "0 slow, 1 failed request in the last hour" in text(get(as_viewer))
     assert "Service unavailable" in text(get(as_viewer))
@@ -559,9 +565,9 @@ def test_text_from_the_service_is_never_markup(as_publisher: Client, paula: User
 
 
 def test_a_rejected_key_is_reported_and_administrators_see_the_fix(
-    as_viewer: Client, as_administrator: Client, far_end: FarEnd
+    as_viewer: Client, as_administrator: Client, fake_service: FakeService
 ) -> None:
-    far_end.answers(401)
+    fake_service.answers(401)
     as_viewer.get("/people/")
     seen = text(as_viewer.get("/").content.decode())
     assert "API key rejected" in seen

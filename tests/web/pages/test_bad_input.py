@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from dashboard.ledger.models import Operation, PageDraft
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.html import elements, text
 from tests.web.pages.test_page_create import NEW, WHOLE, bodies, creates, problems, typed, values
 from tests.web.pages.test_page_drafts import HTMX, form_fields, offered
@@ -66,9 +66,9 @@ BAD = [
 
 @pytest.mark.parametrize(("field", "bad", "words"), BAD)
 def test_bad_input_is_reported_and_nothing_is_lost_or_stored(
-    as_publisher: Client, far_end: FarEnd, field: str, bad: str, words: str
+    as_publisher: Client, fake_service: FakeService, field: str, bad: str, words: str
 ) -> None:
-    creates(far_end)
+    creates(fake_service)
     html = as_publisher.post(
         NEW, form_fields(as_publisher) | typed() | {field: bad}
     ).content.decode()
@@ -76,7 +76,7 @@ def test_bad_input_is_reported_and_nothing_is_lost_or_stored(
     found = values(html)
     others = {name: WHOLE[name] for name in WHOLE if name in found and name != field}
     assert {name: found[name] for name in others} == others
-    assert bodies(far_end) == []
+    assert bodies(fake_service) == []
     assert Operation.objects.count() == 0
 
 
@@ -89,7 +89,7 @@ def left(client: Client, field: str, form: dict[str, str]) -> str:
 @pytest.mark.same_on_any_database
 @pytest.mark.parametrize(("field", "bad", "words"), [row for row in BAD if len(row[1]) < 100])
 def test_the_error_of_a_field_appears_when_it_is_left_and_no_other(
-    as_publisher: Client, far_end: FarEnd, field: str, bad: str, words: str
+    as_publisher: Client, fake_service: FakeService, field: str, bad: str, words: str
 ) -> None:
     html = left(as_publisher, field, typed(**{field: bad}) | {"metadata.author": "\0"})
     assert words in text(html)
@@ -99,7 +99,9 @@ def test_the_error_of_a_field_appears_when_it_is_left_and_no_other(
 
 @pytest.mark.same_on_any_database
 @pytest.mark.parametrize("field", ["name", "actions.0.url", "metadata.ogUrl", LOGO])
-def test_a_valid_field_has_no_error(as_publisher: Client, far_end: FarEnd, field: str) -> None:
+def test_a_valid_field_has_no_error(
+    as_publisher: Client, fake_service: FakeService, field: str
+) -> None:
     html = left(as_publisher, field, typed(**{"actions.0.purpose": "\0"}))
     assert text(html) == ""
     assert "hidden" in elements(html, "p")[0].attributes
@@ -108,14 +110,14 @@ def test_a_valid_field_has_no_error(as_publisher: Client, far_end: FarEnd, field
 @pytest.mark.same_on_any_database
 @pytest.mark.parametrize("field", ["", "nothing", "actions.9.url", "actions", "\0", "a" * 9_000])
 def test_an_unknown_field_gets_an_empty_response(
-    as_publisher: Client, far_end: FarEnd, field: str
+    as_publisher: Client, fake_service: FakeService, field: str
 ) -> None:
     response = as_publisher.post(NEW, typed(left=field), headers=HTMX)
     assert (response.status_code, response.content) == (204, b"")
 
 
 def test_a_blank_row_keeps_its_place_while_another_is_left(
-    as_publisher: Client, far_end: FarEnd
+    as_publisher: Client, fake_service: FakeService
 ) -> None:
     form = typed(**{"scripts.0.name": "", "scripts.0.content": "", "scripts.1.content": "\0"})
     html = left(as_publisher, "scripts.1.content", form)
@@ -125,28 +127,30 @@ def test_a_blank_row_keeps_its_place_while_another_is_left(
 
 @pytest.mark.same_on_any_database
 def test_a_thousand_rows_are_too_many_and_all_of_them_are_there(
-    as_publisher: Client, far_end: FarEnd
+    as_publisher: Client, fake_service: FakeService
 ) -> None:
     many = {f"scripts.{n}.name": f"Script {n}" for n in range(1_000)}
     html = as_publisher.post(NEW, form_fields(as_publisher) | typed(**many)).content.decode()
     assert "Scripts: 1,000 rows; the limit is 50." in problems(html)
     assert values(html)["scripts.999.name"] == "Script 999"
     assert len(offered(as_publisher)) == 1
-    assert bodies(far_end) == []
+    assert bodies(fake_service) == []
 
 
-def test_too_many_nested_rows_are_reported_too(as_publisher: Client, far_end: FarEnd) -> None:
+def test_too_many_nested_rows_are_reported_too(
+    as_publisher: Client, fake_service: FakeService
+) -> None:
     many = {f"footerLinks.0.links.{n}.text": f"Link {n}" for n in range(51)}
     html = as_publisher.post(NEW, typed(**many)).content.decode()
     assert "Links: 51 rows; the limit is 50." in problems(html)
     assert 'href="#footerLinks.0"' in html
 
 
-def test_two_actions_can_t_share_an_id(as_publisher: Client, far_end: FarEnd) -> None:
+def test_two_actions_can_t_share_an_id(as_publisher: Client, fake_service: FakeService) -> None:
     twice = {"actions.1.actionId": "book", "actions.1.buttonTitle": "Another"}
     html = as_publisher.post(NEW, typed(**twice)).content.decode()
     assert "Action 2, Action ID: Action 1 already uses this ID." in problems(html)
-    assert bodies(far_end) == []
+    assert bodies(fake_service) == []
 
 
 FORM = "application/x-www-form-urlencoded"
@@ -159,7 +163,7 @@ TOO_MUCH: list[dict[str, Any]] = [
 @pytest.mark.parametrize("much", TOO_MUCH, ids=["megabytes", "fields"])
 @pytest.mark.parametrize("checks", [True, False])
 def test_a_form_too_large_to_be_read_is_rejected_with_the_reason(
-    far_end: FarEnd, paula: Any, much: dict[str, str], checks: bool
+    fake_service: FakeService, paula: Any, much: dict[str, str], checks: bool
 ) -> None:
     client = Client(enforce_csrf_checks=checks)
     client.force_login(paula)
@@ -169,12 +173,12 @@ def test_a_form_too_large_to_be_read_is_rejected_with_the_reason(
         response.content.decode()
     )
     assert "The draft may be missing your latest changes." in text(response.content.decode())
-    assert (bodies(far_end), Operation.objects.count()) == ([], 0)
+    assert (bodies(fake_service), Operation.objects.count()) == ([], 0)
 
 
 @pytest.mark.parametrize("much", TOO_MUCH, ids=["megabytes", "fields"])
 def test_a_draft_too_large_to_be_read_is_reported_in_its_status(
-    as_publisher: Client, far_end: FarEnd, much: dict[str, str]
+    as_publisher: Client, fake_service: FakeService, much: dict[str, str]
 ) -> None:
     body = urlencode(form_fields(as_publisher) | WHOLE | much)
     response = as_publisher.post("/pages/new/draft/", body, content_type=FORM, headers=HTMX)
@@ -185,7 +189,7 @@ def test_a_draft_too_large_to_be_read_is_reported_in_its_status(
 
 @pytest.mark.parametrize("address", [f"{NEW}?draft=%00", f"{NEW}?draft=", f"{NEW}?draft=x%2Fy"])
 def test_a_draft_with_an_invalid_key_is_not_found(
-    as_publisher: Client, far_end: FarEnd, address: str
+    as_publisher: Client, fake_service: FakeService, address: str
 ) -> None:
     html = as_publisher.get(address, follow=True).content.decode()
     assert "Draft not found" in text(html)

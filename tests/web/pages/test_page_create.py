@@ -16,7 +16,7 @@ from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.recording import record_page
 from tests import wire
 from tests.conftest import logged_in
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.html import elements, text
 
 NEW = "/pages/new/"
@@ -93,13 +93,15 @@ def typed(**differs: str) -> dict[str, str]:
     return WHOLE | {"operation_key": str(uuid4())} | differs
 
 
-def bodies(far_end: FarEnd) -> list[Any]:
+def bodies(fake_service: FakeService) -> list[Any]:
     """Return the body of the create request."""
-    return [json.loads(request.content) for request in far_end.sent if request.method == "POST"]
+    return [
+        json.loads(request.content) for request in fake_service.sent if request.method == "POST"
+    ]
 
 
-def creates(far_end: FarEnd) -> None:
-    far_end.answers(201, json=wire.page(pageId="page_new", status="draft"))
+def creates(fake_service: FakeService) -> None:
+    fake_service.answers(201, json=wire.page(pageId="page_new", status="draft"))
 
 
 def values(html: str) -> dict[str, str]:
@@ -125,16 +127,20 @@ def test_required_fields_are_marked(as_publisher: Client) -> None:
     assert "* Required" in text(html)
 
 
-def test_the_whole_request_arrives_as_it_was_typed(as_publisher: Client, far_end: FarEnd) -> None:
-    creates(far_end)
+def test_the_whole_request_arrives_as_it_was_typed(
+    as_publisher: Client, fake_service: FakeService
+) -> None:
+    creates(fake_service)
     response = as_publisher.post(NEW, typed())
     assert response.status_code == 302
     assert response["Location"] == "/pages/page_new/"
-    assert bodies(far_end) == [SENT]
+    assert bodies(fake_service) == [SENT]
 
 
-def test_the_operation_is_on_record_with_its_page(as_publisher: Client, far_end: FarEnd) -> None:
-    creates(far_end)
+def test_the_operation_is_on_record_with_its_page(
+    as_publisher: Client, fake_service: FakeService
+) -> None:
+    creates(fake_service)
     as_publisher.post(NEW, typed())
     operation = Operation.objects.get()
     assert operation.outcome == Outcome.ACCEPTED
@@ -143,30 +149,32 @@ def test_the_operation_is_on_record_with_its_page(as_publisher: Client, far_end:
     assert operation.actor_name == "paula"
 
 
-def test_a_second_click_sends_nothing(as_publisher: Client, far_end: FarEnd) -> None:
-    creates(far_end)
+def test_a_second_click_sends_nothing(as_publisher: Client, fake_service: FakeService) -> None:
+    creates(fake_service)
     form = typed()
     first, second = as_publisher.post(NEW, form), as_publisher.post(NEW, form)
     assert first["Location"] == second["Location"] == "/pages/page_new/"
-    assert len(bodies(far_end)) == 1
+    assert len(bodies(fake_service)) == 1
 
 
-def test_the_least_is_a_name_a_context_and_a_brand(as_publisher: Client, far_end: FarEnd) -> None:
-    creates(far_end)
+def test_the_least_is_a_name_a_context_and_a_brand(
+    as_publisher: Client, fake_service: FakeService
+) -> None:
+    creates(fake_service)
     least = {name: WHOLE[name] for name in ("name", "pageType", "brandId", "pageContext")}
     blank_row = {"actions.0.buttonTitle": "", "actions.0.url": " ", "scripts.3.enabled": "on"}
     response = as_publisher.post(NEW, least | blank_row | {"operation_key": str(uuid4())})
     assert response.status_code == 302
-    sent = bodies(far_end)[0]
+    sent = bodies(fake_service)[0]
     assert (sent["actions"], sent["actionCardWidgets"], sent["footerLinks"]) == ([], [], [])
     assert "metadata" not in sent
     assert "headerActionId" not in sent
 
 
 def test_create_and_add_another_leads_to_an_empty_form(
-    as_publisher: Client, far_end: FarEnd
+    as_publisher: Client, fake_service: FakeService
 ) -> None:
-    creates(far_end)
+    creates(fake_service)
     response = as_publisher.post(NEW, typed(another="1"), follow=True)
     assert response.redirect_chain == [(NEW, 302)]
     html = response.content.decode()
@@ -191,7 +199,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("differs", "words", "field"), WRONG)
 def test_errors_appear_at_their_fields_and_nothing_is_sent(
-    as_publisher: Client, far_end: FarEnd, differs: dict[str, str], words: str, field: str
+    as_publisher: Client, fake_service: FakeService, differs: dict[str, str], words: str, field: str
 ) -> None:
     response = as_publisher.post(NEW, typed(**differs))
     html = response.content.decode()
@@ -199,11 +207,13 @@ def test_errors_appear_at_their_fields_and_nothing_is_sent(
     assert words in problems(html)
     assert f'href="#{field}"' in html
     assert [tag for tag in elements(html) if tag.attributes.get("id") == field]
-    assert bodies(far_end) == []
+    assert bodies(fake_service) == []
     assert Operation.objects.count() == 0
 
 
-def test_everything_typed_is_there_after_an_error(as_publisher: Client, far_end: FarEnd) -> None:
+def test_everything_typed_is_there_after_an_error(
+    as_publisher: Client, fake_service: FakeService
+) -> None:
     html = as_publisher.post(NEW, typed(name="")).content.decode()
     found = values(html)
     for name, value in WHOLE.items():
@@ -218,9 +228,9 @@ def test_everything_typed_is_there_after_an_error(as_publisher: Client, far_end:
     "path", ["actions.0.url", "actions[0].url", "/actions/0/url", "body.actions.0.url"]
 )
 def test_the_service_s_messages_appear_at_the_fields_it_names(
-    as_publisher: Client, far_end: FarEnd, path: str
+    as_publisher: Client, fake_service: FakeService, path: str
 ) -> None:
-    far_end.answers(422, json={"errors": [{"path": path, "message": "No such host"}]})
+    fake_service.answers(422, json={"errors": [{"path": path, "message": "No such host"}]})
     blank_first = {"actions.7.url": WHOLE["actions.0.url"], "actions.0.url": ""}
     row = {name: "" for name in WHOLE if name.startswith("actions.0.")}
     response = as_publisher.post(NEW, typed(**row, headerActionId="") | blank_first)
@@ -232,9 +242,11 @@ def test_the_service_s_messages_appear_at_the_fields_it_names(
     assert field.attributes["aria-invalid"] == "true"
 
 
-def test_messages_about_no_field_are_in_the_summary(as_publisher: Client, far_end: FarEnd) -> None:
+def test_messages_about_no_field_are_in_the_summary(
+    as_publisher: Client, fake_service: FakeService
+) -> None:
     errors = [{"path": "tenant", "message": "is closed"}, {"path": "", "message": "Not today"}]
-    far_end.answers(422, json={"errors": errors})
+    fake_service.answers(422, json={"errors": errors})
     html = as_publisher.post(NEW, typed()).content.decode()
     assert "tenant: is closed" in problems(html)
     assert "Not today" in problems(html)
@@ -242,32 +254,34 @@ def test_messages_about_no_field_are_in_the_summary(as_publisher: Client, far_en
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 413, 429])
 def test_a_rejected_form_stays_filled_and_can_be_sent_again(
-    as_publisher: Client, far_end: FarEnd, status: int
+    as_publisher: Client, fake_service: FakeService, status: int
 ) -> None:
-    far_end.answers(status, json={"detail": "Because"})
+    fake_service.answers(status, json={"detail": "Because"})
     form = typed()
     html = as_publisher.post(NEW, form).content.decode()
     assert f"The service returned {status}: Because" in problems(html)
     assert values(html)["name"] == "Spring outbound"
     assert values(html)["operation_key"] != form["operation_key"]
-    creates(far_end)
+    creates(fake_service)
     again = as_publisher.post(NEW, WHOLE | {"operation_key": values(html)["operation_key"]})
     assert again["Location"] == "/pages/page_new/"
 
 
-def test_reloading_a_rejected_form_sends_nothing(as_publisher: Client, far_end: FarEnd) -> None:
-    far_end.answers(409, json={"detail": "Because"})
+def test_reloading_a_rejected_form_sends_nothing(
+    as_publisher: Client, fake_service: FakeService
+) -> None:
+    fake_service.answers(409, json={"detail": "Because"})
     form = typed()
     as_publisher.post(NEW, form)
     html = as_publisher.post(NEW, form).content.decode()
     assert "This form was already sent" in text(html)
-    assert len(bodies(far_end)) == 1
+    assert len(bodies(fake_service)) == 1
 
 
 def test_the_key_of_another_operation_creates_nothing(
-    as_publisher: Client, far_end: FarEnd
+    as_publisher: Client, fake_service: FakeService
 ) -> None:
-    creates(far_end)
+    creates(fake_service)
     form = typed()
     as_publisher.post(NEW, form)
     response = as_publisher.post(NEW, form | {"name": "Autumn outbound"})
@@ -275,64 +289,64 @@ def test_the_key_of_another_operation_creates_nothing(
     assert response.status_code == 409
     assert "another request has this form’s operation key" in problems(html)
     assert values(html)["name"] == "Autumn outbound"
-    assert len(bodies(far_end)) == 1
+    assert len(bodies(fake_service)) == 1
     again = form | {"name": "Autumn outbound", "operation_key": values(html)["operation_key"]}
     as_publisher.post(NEW, again)
-    assert [body["name"] for body in bodies(far_end)] == ["Spring outbound", "Autumn outbound"]
+    assert [body["name"] for body in bodies(fake_service)] == ["Spring outbound", "Autumn outbound"]
 
 
 def test_a_changed_form_with_the_key_of_an_unresolved_page_is_sent_only_after_a_check(
-    as_publisher: Client, far_end: FarEnd
+    as_publisher: Client, fake_service: FakeService
 ) -> None:
-    far_end.fails(httpx.ReadError)
+    fake_service.fails(httpx.ReadError)
     form = typed()
     as_publisher.post(NEW, form)
-    creates(far_end)
+    creates(fake_service)
     html = as_publisher.post(NEW, form | {"name": "Autumn outbound"}).content.decode()
     assert "Outcome unknown: the page may already exist. Everything you entered" in text(html)
     second = form | {name: values(html)[name] for name in ("operation_key", "after")}
     html = as_publisher.post(NEW, second).content.decode()
     assert "Check the newest pages first" in problems(html)
-    assert len(bodies(far_end)) == 1
+    assert len(bodies(fake_service)) == 1
 
 
 LOST = [
-    lambda far_end: far_end.fails(httpx.ReadTimeout),
-    lambda far_end: far_end.answers(500, text="oops"),
-    lambda far_end: far_end.answers(201, text="garbage"),
-    lambda far_end: far_end.answers(201, json={"pageId": 3}),
+    lambda fake_service: fake_service.fails(httpx.ReadTimeout),
+    lambda fake_service: fake_service.answers(500, text="oops"),
+    lambda fake_service: fake_service.answers(201, text="garbage"),
+    lambda fake_service: fake_service.answers(201, json={"pageId": 3}),
 ]
 
 
 @pytest.mark.parametrize("lose", LOST)
 def test_after_an_unknown_outcome_a_check_comes_before_a_retry(
-    as_publisher: Client, far_end: FarEnd, lose: Any
+    as_publisher: Client, fake_service: FakeService, lose: Any
 ) -> None:
-    lose(far_end)
+    lose(fake_service)
     html = as_publisher.post(NEW, typed()).content.decode()
     assert "Outcome unknown: the page may already exist" in text(html)
     assert Operation.objects.get().outcome == Outcome.UNKNOWN
     found = values(html)
-    creates(far_end)
+    creates(fake_service)
     second = WHOLE | {"operation_key": found["operation_key"], "after": found["after"]}
     html = as_publisher.post(NEW, second).content.decode()
     assert "Check the newest pages first" in problems(html)
-    assert len(bodies(far_end)) == 1
+    assert len(bodies(fake_service)) == 1
     assert as_publisher.post(NEW, second | {"checked_newest": "1"}).status_code == 302
-    assert len(bodies(far_end)) == 2
+    assert len(bodies(fake_service)) == 2
 
 
 def test_a_page_created_by_another_request_settles_no_unresolved_one(
-    as_publisher: Client, far_end: FarEnd
+    as_publisher: Client, fake_service: FakeService
 ) -> None:
-    far_end.fails(httpx.ReadError)
+    fake_service.fails(httpx.ReadError)
     lost = typed()
     as_publisher.post(NEW, lost)
     sent = {name: SENT[name] for name in ("name", "brandId", "pageContext")}
     made = wire.page(pageId="page_new", createdAt=timezone.now().isoformat(), **sent)
-    far_end.answers(201, json=made)
+    fake_service.answers(201, json=made)
     as_publisher.post(NEW, typed())
-    far_end.answers(200, json=wire.envelope(made))
+    fake_service.answers(200, json=wire.envelope(made))
     as_publisher.post(f"/activity/{lost['operation_key']}/check/")
     outcomes = dict(Operation.objects.values_list("operation_key", "outcome"))
     assert sorted(outcomes.values()) == [Outcome.ACCEPTED, Outcome.UNKNOWN]
@@ -340,20 +354,20 @@ def test_a_page_created_by_another_request_settles_no_unresolved_one(
 
 
 def test_a_reload_after_an_unknown_outcome_sends_nothing(
-    as_publisher: Client, far_end: FarEnd
+    as_publisher: Client, fake_service: FakeService
 ) -> None:
-    far_end.fails(httpx.ReadTimeout)
+    fake_service.fails(httpx.ReadTimeout)
     form = typed()
     as_publisher.post(NEW, form)
     html = as_publisher.post(NEW, form).content.decode()
     assert "the page may already exist" in text(html)
-    assert len(bodies(far_end)) == 1
+    assert len(bodies(fake_service)) == 1
 
 
 def test_a_request_that_was_never_sent_is_reported_and_recorded(
-    as_publisher: Client, far_end: FarEnd
+    as_publisher: Client, fake_service: FakeService
 ) -> None:
-    far_end.fails(httpx.ConnectError)
+    fake_service.fails(httpx.ConnectError)
     html = as_publisher.post(NEW, typed()).content.decode()
     assert "Couldn't reach the service" in problems(html)
     assert "may already exist" not in text(html)
@@ -362,12 +376,12 @@ def test_a_request_that_was_never_sent_is_reported_and_recorded(
 
 @pytest.mark.parametrize("key", ["", "not-a-key", None])
 def test_a_form_without_its_key_is_not_sent(
-    as_publisher: Client, far_end: FarEnd, key: str | None
+    as_publisher: Client, fake_service: FakeService, key: str | None
 ) -> None:
     form = WHOLE | ({} if key is None else {"operation_key": key})
     html = as_publisher.post(NEW, form).content.decode()
     assert "had no operation key" in problems(html)
-    assert bodies(far_end) == []
+    assert bodies(fake_service) == []
 
 
 def rows(client: Client, command: str, form: dict[str, str] | None = None, target: str = "") -> str:
@@ -379,7 +393,7 @@ def rows(client: Client, command: str, form: dict[str, str] | None = None, targe
 
 
 def test_adding_a_row_preserves_the_input_and_shows_no_error(
-    as_publisher: Client, far_end: FarEnd
+    as_publisher: Client, fake_service: FakeService
 ) -> None:
     html = rows(as_publisher, "add actions", typed(name=""))
     found = values(html)
@@ -392,7 +406,9 @@ def test_adding_a_row_preserves_the_input_and_shows_no_error(
     assert focused == ["actions.1.buttonTitle"]
 
 
-def test_nested_rows_can_be_added_and_removed(as_publisher: Client, far_end: FarEnd) -> None:
+def test_nested_rows_can_be_added_and_removed(
+    as_publisher: Client, fake_service: FakeService
+) -> None:
     more = values(rows(as_publisher, "add actionCardWidgets.0.logos"))
     assert more["actionCardWidgets.0.logos.1.image.altText"] == ""
     assert more["actionCardWidgets.0.logos.0.image.altText"] == "Nordlys"
@@ -401,7 +417,7 @@ def test_nested_rows_can_be_added_and_removed(as_publisher: Client, far_end: Far
     assert less["footerLinks.0.title"] == "Legal"
 
 
-def test_rows_change_places(as_publisher: Client, far_end: FarEnd) -> None:
+def test_rows_change_places(as_publisher: Client, fake_service: FakeService) -> None:
     two = typed(**{"actions.4.url": "https://b.example", "actions.4.buttonTitle": "Second"})
     found = values(rows(as_publisher, "up actions.1", two))
     assert (found["actions.0.buttonTitle"], found["actions.1.buttonTitle"]) == (
@@ -419,7 +435,7 @@ def test_rows_change_places(as_publisher: Client, far_end: FarEnd) -> None:
     ],
 )
 def test_an_unknown_command_changes_nothing(
-    as_publisher: Client, far_end: FarEnd, command: str
+    as_publisher: Client, fake_service: FakeService, command: str
 ) -> None:
     before = values(rows(as_publisher, "refresh"))
     after = values(rows(as_publisher, command))
@@ -428,7 +444,9 @@ def test_an_unknown_command_changes_nothing(
     assert after == before
 
 
-def test_htmx_gets_only_the_form_or_only_the_options(as_publisher: Client, far_end: FarEnd) -> None:
+def test_htmx_gets_only_the_form_or_only_the_options(
+    as_publisher: Client, fake_service: FakeService
+) -> None:
     assert "<h1" not in rows(as_publisher, "add scripts", target="page-form")
     choices = rows(as_publisher, "refresh", target="header-action")
     assert "Book a call (book)" in choices
@@ -438,19 +456,19 @@ def test_htmx_gets_only_the_form_or_only_the_options(as_publisher: Client, far_e
     assert "Brand ID" not in previews
 
 
-def test_a_list_has_a_limit_of_rows(as_publisher: Client, far_end: FarEnd) -> None:
+def test_a_list_has_a_limit_of_rows(as_publisher: Client, fake_service: FakeService) -> None:
     full = typed(**{f"scripts.{n}.name": str(n) for n in range(50)})
     assert "Limit of 50 reached" in text(rows(as_publisher, "refresh", full))
     assert "scripts.50.name" not in values(rows(as_publisher, "add scripts", full))
 
 
-def test_checking_sends_nothing(as_publisher: Client, far_end: FarEnd) -> None:
+def test_checking_sends_nothing(as_publisher: Client, fake_service: FakeService) -> None:
     html = as_publisher.post(NEW, typed(check="1")).content.decode()
     assert "No problems found" in text(html)
-    assert far_end.sent == []
+    assert fake_service.sent == []
 
 
-def test_a_page_can_be_duplicated(as_publisher: Client, far_end: FarEnd) -> None:
+def test_a_page_can_be_duplicated(as_publisher: Client, fake_service: FakeService) -> None:
     page = wire.page(
         actions=[{"actionIndex": 0, "actionId": "a", "buttonTitle": "Go", "url": "https://a.b"}],
         actionCardWidgets=[{"type": "x", "logos": [{"image": {"altText": "Alt"}}, {}]}],
@@ -459,62 +477,62 @@ def test_a_page_can_be_duplicated(as_publisher: Client, far_end: FarEnd) -> None
         metadata={"keywords": ["a", "b"], "robots": None, "ogImageUrl": "https://i.example"},
         headerActionId="a",
     )
-    far_end.answers(200, json=page)
+    fake_service.answers(200, json=page)
     html = as_publisher.get(f"{NEW}?from=page_1").content.decode()
     found = values(html)
     assert found["name"] == "Fleet telematics"
     assert found["actionCardWidgets.0.logos.0.image.altText"] == "Alt"
     assert found["metadata.keywords"] == "a, b"
     assert '<option value="a" selected>Go (a)</option>' in html
-    creates(far_end)
-    far_end.sent.clear()
+    creates(fake_service)
+    fake_service.sent.clear()
     checked = [t.attributes for t in elements(html, "input") if "checked" in t.attributes]
     boxes = {box["name"]: box.get("value", "on") for box in checked}
     areas = {"pageContext": "For regional carriers.", "scripts.0.content": "x()"}
     response = as_publisher.post(NEW, found | boxes | areas | {"headerActionId": "a"})
     assert response["Location"] == "/pages/page_new/"
-    sent = bodies(far_end)[0]
+    sent = bodies(fake_service)[0]
     assert sent["pageType"] == "outbound"
     assert sent["scripts"][0] == {"name": "S", "description": "", "content": "x()", "enabled": True}
 
 
 def test_a_page_that_does_not_exist_can_t_be_duplicated(
-    as_publisher: Client, far_end: FarEnd
+    as_publisher: Client, fake_service: FakeService
 ) -> None:
     assert as_publisher.get(f"{NEW}?from=gone").status_code == 404
 
 
 def test_a_form_filled_from_the_last_known_page_says_so(
-    as_publisher: Client, far_end: FarEnd
+    as_publisher: Client, fake_service: FakeService
 ) -> None:
     record_page(Page.model_validate(wire.page()))
-    far_end.fails(httpx.ConnectError)
+    fake_service.fails(httpx.ConnectError)
     html = as_publisher.get(f"{NEW}?from=page_1").content.decode()
     assert "Filled from the page’s last known state" in text(html)
     assert values(html)["name"] == "Fleet telematics"
 
 
-def test_a_viewer_is_rejected(as_viewer: Client, far_end: FarEnd) -> None:
+def test_a_viewer_is_rejected(as_viewer: Client, fake_service: FakeService) -> None:
     for answer in (as_viewer.get(NEW), as_viewer.post(NEW, typed())):
         assert answer.status_code == 403
         assert "You need the Publisher role to create pages." in text(answer.content.decode())
-    assert far_end.sent == []
+    assert fake_service.sent == []
 
 
 def test_two_users_with_their_own_forms_create_two_pages(
-    as_publisher: Client, far_end: FarEnd, django_user_model: type[User]
+    as_publisher: Client, fake_service: FakeService, django_user_model: type[User]
 ) -> None:
-    creates(far_end)
+    creates(fake_service)
     root = django_user_model.objects.create_superuser("root")
     as_publisher.post(NEW, typed())
     logged_in(root).post(NEW, typed())
-    assert len(bodies(far_end)) == 2
+    assert len(bodies(fake_service)) == 2
 
 
 def test_names_that_the_form_does_not_have_are_left_out(
-    as_publisher: Client, far_end: FarEnd
+    as_publisher: Client, fake_service: FakeService
 ) -> None:
-    creates(far_end)
+    creates(fake_service)
     odd = {"actions.0": "x", "actions.0.url.deep": "x", "actions": "x", "tenantId": "x"}
     assert as_publisher.post(NEW, typed(**odd)).status_code == 302
-    assert bodies(far_end) == [SENT]
+    assert bodies(fake_service) == [SENT]

@@ -14,7 +14,7 @@ from dashboard.ledger import recording
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import AttemptResult, Target, begin, end
 from tests import wire
-from tests.far_end import Answer, FarEnd
+from tests.fake_service import Answer, FakeService
 from tests.web.html import elements, text
 
 FULL = wire.page(
@@ -58,8 +58,8 @@ def get(client: Client, address: str = "/pages/page_1/", target: str = "") -> st
     return response.content.decode()
 
 
-def test_a_page_shows_every_section(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answer = serving(FULL, wire.audience())
+def test_a_page_shows_every_section(as_viewer: Client, fake_service: FakeService) -> None:
+    fake_service.answer = serving(FULL, wire.audience())
     html = get(as_viewer)
     shown = text(html)
     assert html.index("<b>First</b>") < html.index("<b>Second</b>")
@@ -73,15 +73,15 @@ def test_a_page_shows_every_section(as_viewer: Client, far_end: FarEnd) -> None:
 
 
 def test_a_page_makes_two_calls_and_few_queries(
-    as_viewer: Client, far_end: FarEnd, django_assert_max_num_queries: Any
+    as_viewer: Client, fake_service: FakeService, django_assert_max_num_queries: Any
 ) -> None:
     many = [wire.audience(audienceId=f"aud_{n}", latestVersion=None) for n in range(400)]
-    far_end.answer = serving(FULL, *many)
+    fake_service.answer = serving(FULL, *many)
     get(as_viewer)
-    far_end.sent.clear()
+    fake_service.sent.clear()
     with django_assert_max_num_queries(9):
         get(as_viewer)
-    assert [request.url.path for request in far_end.sent] == [
+    assert [request.url.path for request in fake_service.sent] == [
         "/v0/pages/page_1",
         "/v0/pages/page_1/audiences",
     ]
@@ -90,34 +90,34 @@ def test_a_page_makes_two_calls_and_few_queries(
 PART = {"HX-Request": "true", "HX-Target": "audience-results"}
 
 
-def test_the_audiences_partial_makes_one_call(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answer = serving(FULL, wire.audience())
+def test_the_audiences_partial_makes_one_call(as_viewer: Client, fake_service: FakeService) -> None:
+    fake_service.answer = serving(FULL, wire.audience())
     assert "Brightwater Foods" in get(as_viewer, target="audience-results")
-    assert [request.url.path for request in far_end.sent] == ["/v0/pages/page_1/audiences"]
+    assert [request.url.path for request in fake_service.sent] == ["/v0/pages/page_1/audiences"]
 
 
 def test_the_audiences_of_a_page_that_does_not_exist_are_not_found(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
-    far_end.answers(404, json={"detail": "Page not found."})
+    fake_service.answers(404, json={"detail": "Page not found."})
     response = as_viewer.get("/pages/gone/", headers=PART)
     assert response.status_code == 404
     assert "Page not found." in text(response.content.decode())
 
 
 def test_the_audiences_partial_says_that_they_could_not_load(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
-    far_end.answer = lambda request: httpx.Response(
+    fake_service.answer = lambda request: httpx.Response(
         500 if request.url.path.endswith("/audiences") else 200, json=FULL
     )
     assert "Couldn’t load the audiences" in text(get(as_viewer, target="audience-results"))
 
 
 def test_the_audiences_partial_shows_the_last_known_if_the_service_fails(
-    as_publisher: Client, far_end: FarEnd
+    as_publisher: Client, fake_service: FakeService
 ) -> None:
-    far_end.fails(httpx.ConnectError)
+    fake_service.fails(httpx.ConnectError)
     assert as_publisher.get("/pages/page_1/", headers=PART).status_code in (502, 504)
     record()
     html = get(as_publisher, target="audience-results")
@@ -126,9 +126,9 @@ def test_the_audiences_partial_shows_the_last_known_if_the_service_fails(
 
 
 def test_no_text_of_a_page_becomes_markup_or_an_unsafe_link(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
-    far_end.answer = serving(FULL, wire.audience(effectiveName="<img src=x>"))
+    fake_service.answer = serving(FULL, wire.audience(effectiveName="<img src=x>"))
     html = get(as_viewer)
     scripts = [tag.attributes for tag in elements(html, "script")]
     assert all(script.get("src", "").startswith("/static/") for script in scripts)
@@ -138,22 +138,26 @@ def test_no_text_of_a_page_becomes_markup_or_an_unsafe_link(
     assert "<b>bold</b>" not in html
 
 
-def test_an_invalid_color_is_not_rendered(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answer = serving(wire.page(metadata={"themeColor": "url(https://evil)"}))
+def test_an_invalid_color_is_not_rendered(as_viewer: Client, fake_service: FakeService) -> None:
+    fake_service.answer = serving(wire.page(metadata={"themeColor": "url(https://evil)"}))
     html = get(as_viewer)
     assert "url(https://evil)" in text(html)
     assert elements(html, "rect") == []
 
 
-def test_null_absent_and_empty_are_distinguished(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answer = serving(wire.page(metadata={"title": None, "author": ""}))
+def test_null_absent_and_empty_are_distinguished(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
+    fake_service.answer = serving(wire.page(metadata={"title": None, "author": ""}))
     html = get(as_viewer)
     assert '<dt>title</dt><dd class="none">null</dd>' in html.replace("\n", "").replace("  ", "")
     assert "Not returned" in html
     assert "0 of 21 fields set" in text(html)
 
 
-def test_a_page_with_the_minimum_of_the_spec_is_shown(as_viewer: Client, far_end: FarEnd) -> None:
+def test_a_page_with_the_minimum_of_the_spec_is_shown(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
     page = wire.page(
         actions=[{}],
         actionCardWidgets=[{}],
@@ -166,7 +170,9 @@ def test_a_page_with_the_minimum_of_the_spec_is_shown(as_viewer: Client, far_end
         headerActionId="gone",
     )
     del page["footerLinks"]
-    far_end.answer = serving(page, {}, wire.audience(latestVersion=None, publishedVersion=None))
+    fake_service.answer = serving(
+        page, {}, wire.audience(latestVersion=None, publishedVersion=None)
+    )
     shown = text(get(as_viewer))
     for words in ("Unnamed page", "evaporated", "hologram", "No action here has", "No content"):
         assert words in shown
@@ -175,27 +181,29 @@ def test_a_page_with_the_minimum_of_the_spec_is_shown(as_viewer: Client, far_end
 
 
 def test_an_unreadable_audience_does_not_hide_the_others(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
     broken = wire.audience(latestVersion={"status": "draft"})
-    far_end.answer = serving(wire.page(), broken, wire.audience())
+    fake_service.answer = serving(wire.page(), broken, wire.audience())
     shown = text(get(as_viewer))
     assert "1 item could not be read" in shown
     assert "Brightwater Foods" in shown
 
 
-def test_an_incomplete_list_of_audiences_says_so(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answer = serving(wire.page(), wire.audience(), hasMore=True, totalCount=120)
+def test_an_incomplete_list_of_audiences_says_so(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
+    fake_service.answer = serving(wire.page(), wire.audience(), hasMore=True, totalCount=120)
     assert "1 of 120 audiences loaded; the API can’t return the rest" in text(get(as_viewer))
 
 
-def test_a_page_without_audiences_says_so(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answer = serving(wire.page())
+def test_a_page_without_audiences_says_so(as_viewer: Client, fake_service: FakeService) -> None:
+    fake_service.answer = serving(wire.page())
     assert "No audiences yet" in text(get(as_viewer))
 
 
 def test_audiences_are_filtered_sorted_and_shown_in_steps(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
     many = [
         wire.audience(
@@ -206,7 +214,7 @@ def test_audiences_are_filtered_sorted_and_shown_in_steps(
         )
         for n in range(120)
     ]
-    far_end.answer = serving(wire.page(), *many)
+    fake_service.answer = serving(wire.page(), *many)
     html = get(as_viewer, "/pages/page_1/?status=draft&sort=-name", target="audience-results")
     assert "<h1" not in html
     assert html.count("<tr") == 11
@@ -220,15 +228,17 @@ def test_audiences_are_filtered_sorted_and_shown_in_steps(
     assert "No audiences match “zebra”" in text(get(as_viewer, "/pages/page_1/?q=zebra"))
 
 
-def test_audiences_are_filtered_whatever_the_accents(as_viewer: Client, far_end: FarEnd) -> None:
+def test_audiences_are_filtered_whatever_the_accents(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
     named = wire.audience(effectiveName="Hanseatic Kühllogistik")
-    far_end.answer = serving(wire.page(), named, wire.audience(audienceId="b"))
+    fake_service.answer = serving(wire.page(), named, wire.audience(audienceId="b"))
     assert "Showing 1 of 1 match" in text(get(as_viewer, "/pages/page_1/?q=kuhl"))
 
 
-def test_ten_audiences_are_shown_at_first(as_viewer: Client, far_end: FarEnd) -> None:
+def test_ten_audiences_are_shown_at_first(as_viewer: Client, fake_service: FakeService) -> None:
     many = [wire.audience(audienceId=f"aud_{n}") for n in range(34)]
-    far_end.answer = serving(wire.page(audiencesCount=34), *many)
+    fake_service.answer = serving(wire.page(audiencesCount=34), *many)
     html = get(as_viewer)
     before_context = html[: html.index('id="context"')]
     assert before_context.count("<tr") == 11
@@ -239,9 +249,9 @@ def test_ten_audiences_are_shown_at_first(as_viewer: Client, far_end: FarEnd) ->
 
 
 def test_the_sections_of_a_page_are_linked_above_its_audiences(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
-    far_end.answer = serving(wire.page(), wire.audience())
+    fake_service.answer = serving(wire.page(), wire.audience())
     html = get(as_viewer)
     above = html[: html.index('<section class="section" id="audiences"')]
     anchors = [e.attributes["href"][1:] for e in elements(above, "a") if "href" in e.attributes]
@@ -250,9 +260,11 @@ def test_the_sections_of_a_page_are_linked_above_its_audiences(
     assert all(f'id="{part}"' in html for part in parts)
 
 
-def test_audiences_are_filtered_by_their_flags(as_viewer: Client, far_end: FarEnd) -> None:
+def test_audiences_are_filtered_by_their_flags(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
     live = wire.live_version()
-    far_end.answer = serving(
+    fake_service.answer = serving(
         wire.page(),
         wire.audience(audienceId="a", effectiveName="Up to date", latestVersion=live),
         wire.audience(audienceId="b", effectiveName="Written on", latestVersion=wire.version()),
@@ -267,12 +279,12 @@ def test_audiences_are_filtered_by_their_flags(as_viewer: Client, far_end: FarEn
 
 
 def test_what_is_live_is_marked_whether_or_not_it_is_the_latest(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
     live = wire.live_version()
     older = wire.audience(audienceId="aud_1", latestVersion=wire.version())
     latest = wire.audience(audienceId="aud_2", latestVersion=live, publishedVersion=live)
-    far_end.answer = serving(wire.page(), older, latest)
+    fake_service.answer = serving(wire.page(), older, latest)
     html = get(as_viewer)
     assert [text(row).count("Live now") for row in html.split("<tr ")[2:4]] == [1, 1]
 
@@ -282,7 +294,9 @@ def steps(html: str) -> list[str]:
     return [part.split("</td>")[0] for part in html.split('<td role="cell" class="actions">')[1:]]
 
 
-def test_each_audience_offers_its_next_action(as_publisher: Client, far_end: FarEnd) -> None:
+def test_each_audience_offers_its_next_action(
+    as_publisher: Client, fake_service: FakeService
+) -> None:
     live = wire.live_version()
     rows = [
         wire.audience(),
@@ -291,7 +305,7 @@ def test_each_audience_offers_its_next_action(as_publisher: Client, far_end: Far
         wire.audience(audienceId="aud_4", latestVersion=wire.version(status="cancelled")),
         wire.audience(audienceId="aud_5", latestVersion=wire.version(status="archived")),
     ]
-    far_end.answer = serving(wire.page(), *rows)
+    fake_service.answer = serving(wire.page(), *rows)
     shown = [text(step) for step in steps(get(as_publisher))]
     assert [words.split(" of ")[0] for words in shown] == [
         "Publish 2",
@@ -307,15 +321,15 @@ def test_each_audience_offers_its_next_action(as_publisher: Client, far_end: Far
     [({"status": "archived"}, {}), ({}, {"archivedAt": "2026-11-01T00:00:00Z"})],
 )
 def test_what_is_archived_is_not_offered_to_publish(
-    page: dict[str, str], audience: dict[str, str], as_publisher: Client, far_end: FarEnd
+    page: dict[str, str], audience: dict[str, str], as_publisher: Client, fake_service: FakeService
 ) -> None:
-    far_end.answer = serving(wire.page(**page), wire.audience(**audience))
+    fake_service.answer = serving(wire.page(**page), wire.audience(**audience))
     [step] = steps(get(as_publisher))
     assert text(step) == "—Nothing to publish"
 
 
-def test_a_viewer_is_not_offered_to_publish(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answer = serving(wire.page(), wire.audience())
+def test_a_viewer_is_not_offered_to_publish(as_viewer: Client, fake_service: FakeService) -> None:
+    fake_service.answer = serving(wire.page(), wire.audience())
     html = get(as_viewer)
     assert "/publish/" not in html
     assert "Duplicate" not in html
@@ -325,7 +339,7 @@ def test_a_viewer_is_not_offered_to_publish(as_viewer: Client, far_end: FarEnd) 
     ("outcome", "words"), [(Outcome.UNKNOWN, "Check"), (Outcome.REJECTED, "Retry")]
 )
 def test_a_failed_publish_appears_at_its_audience(
-    as_publisher: Client, paula: User, far_end: FarEnd, outcome: Outcome, words: str
+    as_publisher: Client, paula: User, fake_service: FakeService, outcome: Outcome, words: str
 ) -> None:
     target = Target(page_id="page_1", audience_id="aud_1", version_id="ver_2")
     _, attempt = begin(
@@ -333,14 +347,14 @@ def test_a_failed_publish_appears_at_its_audience(
     )
     assert attempt
     end(attempt, AttemptResult(outcome))
-    far_end.answer = serving(wire.page(), wire.audience())
+    fake_service.answer = serving(wire.page(), wire.audience())
     assert words in steps(get(as_publisher))[0]
 
 
 def test_an_unchanged_audience_offers_each_user_their_own_action(
-    as_publisher: Client, as_viewer: Client, paula: User, far_end: FarEnd
+    as_publisher: Client, as_viewer: Client, paula: User, fake_service: FakeService
 ) -> None:
-    far_end.answer = serving(wire.page(), wire.audience())
+    fake_service.answer = serving(wire.page(), wire.audience())
     assert "Publish 2" in text(steps(get(as_publisher))[0])
     assert "Not available" in steps(get(as_viewer))[0]
     target = Target(page_id="page_1", audience_id="aud_1", version_id="ver_2")
@@ -359,17 +373,17 @@ def record() -> None:
 @pytest.mark.parametrize(
     "failure",
     [
-        lambda far_end: far_end.fails(httpx.ConnectError),
-        lambda far_end: far_end.fails(httpx.ReadTimeout),
-        lambda far_end: far_end.answers(500),
-        lambda far_end: far_end.answers(200, text="garbage"),
-        lambda far_end: far_end.answers(200, json=[]),
+        lambda fake_service: fake_service.fails(httpx.ConnectError),
+        lambda fake_service: fake_service.fails(httpx.ReadTimeout),
+        lambda fake_service: fake_service.answers(500),
+        lambda fake_service: fake_service.answers(200, text="garbage"),
+        lambda fake_service: fake_service.answers(200, json=[]),
     ],
 )
 def test_when_the_service_fails_the_last_known_is_shown_and_publishing_is_off(
-    as_publisher: Client, far_end: FarEnd, failure: Any
+    as_publisher: Client, fake_service: FakeService, failure: Any
 ) -> None:
-    failure(far_end)
+    failure(fake_service)
     assert as_publisher.get("/pages/page_1/").status_code in (502, 504)
     record()
     html = get(as_publisher)
@@ -381,37 +395,41 @@ def test_when_the_service_fails_the_last_known_is_shown_and_publishing_is_off(
 
 @pytest.mark.parametrize("status", [404, 500])
 def test_audiences_that_do_not_load_leave_the_page_readable(
-    as_publisher: Client, far_end: FarEnd, status: int
+    as_publisher: Client, fake_service: FakeService, status: int
 ) -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("/audiences"):
             return httpx.Response(status, json={"detail": "No list today"})
         return httpx.Response(200, json=FULL)
 
-    far_end.answer = answer
+    fake_service.answer = answer
     shown = text(get(as_publisher))
     assert "Couldn’t load the audiences" in shown
     assert "No list today" in shown
     assert "Carriers" in shown
 
 
-def test_a_page_that_does_not_exist_is_not_found(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answers(404, json={"detail": "Page not found."})
+def test_a_page_that_does_not_exist_is_not_found(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
+    fake_service.answers(404, json={"detail": "Page not found."})
     response = as_viewer.get("/pages/gone/")
     assert response.status_code == 404
     assert "Page not found." in text(response.content.decode())
 
 
-def test_an_id_of_any_characters_is_requested_unchanged(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answer = serving(wire.page(pageId="a/b ?"))
+def test_an_id_of_any_characters_is_requested_unchanged(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
+    fake_service.answer = serving(wire.page(pageId="a/b ?"))
     html = get(as_viewer, "/pages/a%252Fb%2520%253F/")
-    assert far_end.sent[0].url.raw_path == b"/v0/pages/a%2Fb%20%3F"
+    assert fake_service.sent[0].url.raw_path == b"/v0/pages/a%2Fb%20%3F"
     assert "/v0/pages/a%2Fb%20%3F" in text(html)
-    assert "far-end-key" not in html
+    assert "fake-service-key" not in html
 
 
 def test_every_field_of_a_link_group_and_a_logo_is_shown(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
     page = wire.page(
         footerLinks=[
@@ -438,7 +456,7 @@ def test_every_field_of_a_link_group_and_a_logo_is_shown(
             }
         ],
     )
-    far_end.answers(200, json=page)
+    fake_service.answers(200, json=page)
     html = as_viewer.get("/pages/page_1/").content.decode()
     words = text(html)
     for shown in (
@@ -454,8 +472,8 @@ def test_every_field_of_a_link_group_and_a_logo_is_shown(
     assert not elements(html, "img")
 
 
-def test_the_json_can_be_copied_as_returned(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answers(200, json=wire.page(unheard='"of" <b>'))
+def test_the_json_can_be_copied_as_returned(as_viewer: Client, fake_service: FakeService) -> None:
+    fake_service.answers(200, json=wire.page(unheard='"of" <b>'))
     html = as_viewer.get("/pages/page_1/").content.decode()
     copied = [
         t.attributes["data-copy"] for t in elements(html, "button") if "data-copy" in t.attributes
@@ -469,29 +487,29 @@ def test_the_json_can_be_copied_as_returned(as_viewer: Client, far_end: FarEnd) 
     [("https://i.example/og.png", True), ("javascript:alert(1)", False), (None, False)],
 )
 def test_an_image_is_linked_and_never_loaded(
-    as_viewer: Client, far_end: FarEnd, url: str | None, opens: bool
+    as_viewer: Client, fake_service: FakeService, url: str | None, opens: bool
 ) -> None:
-    far_end.answers(200, json=wire.page(metadata={"ogImageUrl": url}))
+    fake_service.answers(200, json=wire.page(metadata={"ogImageUrl": url}))
     html = as_viewer.get("/pages/page_1/").content.decode()
     assert ("Open image" in html) is opens
     assert not [t for t in elements(html) if t.attributes.get("src", "").startswith("http")]
 
 
 def test_a_slow_request_does_not_overwrite_what_a_later_one_recorded(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
     now = serving(FULL | {"name": "New"}, wire.audience(effectiveName="New audience"))
     long_ago = serving(FULL | {"name": "Old"}, wire.audience(effectiveName="Old audience"))
 
     def answer(request: httpx.Request) -> httpx.Response:
-        far_end.answer = now
+        fake_service.answer = now
         get(as_viewer)
-        far_end.answer = answer
+        fake_service.answer = answer
         return long_ago(request)
 
-    far_end.answer = answer
+    fake_service.answer = answer
     get(as_viewer)
-    far_end.fails(httpx.ConnectError)
+    fake_service.fails(httpx.ConnectError)
     last_known = text(get(as_viewer))
     assert "New audience" in last_known
     assert "Old" not in last_known

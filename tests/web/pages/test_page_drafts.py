@@ -14,7 +14,7 @@ from django.utils import timezone
 from dashboard.ledger.models import Operation, PageDraft
 from dashboard.ledger.models.operations import Outcome
 from tests.conftest import logged_in, person
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.html import elements, text
 from tests.web.pages.test_page_create import NEW, WHOLE, bodies, creates, values
 
@@ -41,7 +41,9 @@ def offered(client: Client) -> list[str]:
     return [link for link in links if link.startswith(f"{NEW}?draft=")]
 
 
-def test_a_draft_is_offered_later_and_complete(as_publisher: Client, far_end: FarEnd) -> None:
+def test_a_draft_is_offered_later_and_complete(
+    as_publisher: Client, fake_service: FakeService
+) -> None:
     assert re.match(
         r"Draft saved \d\d:\d\d:\d\d\.", save(as_publisher, form_fields(as_publisher) | WHOLE)
     )
@@ -56,13 +58,17 @@ def test_a_draft_is_offered_later_and_complete(as_publisher: Client, far_end: Fa
     assert "This is your draft from" in text(html)
 
 
-def test_a_save_returns_the_previews_of_a_link(as_publisher: Client, far_end: FarEnd) -> None:
+def test_a_save_returns_the_previews_of_a_link(
+    as_publisher: Client, fake_service: FakeService
+) -> None:
     message = save(as_publisher, form_fields(as_publisher) | WHOLE)
     assert "title 4, description 0 characters" in message
 
 
-def test_a_draft_is_deleted_once_its_page_is_created(as_publisher: Client, far_end: FarEnd) -> None:
-    creates(far_end)
+def test_a_draft_is_deleted_once_its_page_is_created(
+    as_publisher: Client, fake_service: FakeService
+) -> None:
+    creates(fake_service)
     form = form_fields(as_publisher) | WHOLE
     save(as_publisher, form)
     as_publisher.post(NEW, form)
@@ -70,9 +76,9 @@ def test_a_draft_is_deleted_once_its_page_is_created(as_publisher: Client, far_e
 
 
 def test_a_save_after_the_page_was_created_stores_nothing(
-    as_publisher: Client, far_end: FarEnd
+    as_publisher: Client, fake_service: FakeService
 ) -> None:
-    creates(far_end)
+    creates(fake_service)
     form = form_fields(as_publisher) | WHOLE
     as_publisher.post(NEW, form)
     assert "Draft saved" not in save(as_publisher, form)
@@ -81,9 +87,9 @@ def test_a_save_after_the_page_was_created_stores_nothing(
 
 @pytest.mark.parametrize("press", [{"rows": "add scripts"}, {"check": "1"}, {"name": ""}, {}])
 def test_every_button_saves_the_draft(
-    as_publisher: Client, far_end: FarEnd, press: dict[str, str]
+    as_publisher: Client, fake_service: FakeService, press: dict[str, str]
 ) -> None:
-    far_end.fails(httpx.ConnectError)
+    fake_service.fails(httpx.ConnectError)
     as_publisher.post(NEW, form_fields(as_publisher) | WHOLE | press)
     [link] = offered(as_publisher)
     found = values(as_publisher.get(link).content.decode())
@@ -92,7 +98,7 @@ def test_every_button_saves_the_draft(
 
 
 def test_a_form_in_which_nothing_was_typed_leaves_no_draft(
-    as_publisher: Client, far_end: FarEnd
+    as_publisher: Client, fake_service: FakeService
 ) -> None:
     form = form_fields(as_publisher) | {"pageType": "outbound", "brandId": "brand_1"}
     save(as_publisher, form | {"name": "Half"})
@@ -100,8 +106,10 @@ def test_a_form_in_which_nothing_was_typed_leaves_no_draft(
     assert offered(as_publisher) == []
 
 
-def test_two_forms_open_at_once_are_two_drafts(as_publisher: Client, far_end: FarEnd) -> None:
-    creates(far_end)
+def test_two_forms_open_at_once_are_two_drafts(
+    as_publisher: Client, fake_service: FakeService
+) -> None:
+    creates(fake_service)
     first, second = form_fields(as_publisher), form_fields(as_publisher)
     save(as_publisher, first | WHOLE)
     save(as_publisher, second | {"name": "The other"})
@@ -110,7 +118,9 @@ def test_two_forms_open_at_once_are_two_drafts(as_publisher: Client, far_end: Fa
     assert values(as_publisher.get(link).content.decode())["name"] == "The other"
 
 
-def test_a_resumed_draft_stays_the_same_draft(as_publisher: Client, far_end: FarEnd) -> None:
+def test_a_resumed_draft_stays_the_same_draft(
+    as_publisher: Client, fake_service: FakeService
+) -> None:
     save(as_publisher, form_fields(as_publisher) | {"name": "First words"})
     [link] = offered(as_publisher)
     save(as_publisher, form_fields(as_publisher, link) | {"name": "More words"})
@@ -118,7 +128,7 @@ def test_a_resumed_draft_stays_the_same_draft(as_publisher: Client, far_end: Far
     assert values(as_publisher.get(link).content.decode())["name"] == "More words"
 
 
-def test_a_draft_can_be_discarded(as_publisher: Client, far_end: FarEnd) -> None:
+def test_a_draft_can_be_discarded(as_publisher: Client, fake_service: FakeService) -> None:
     save(as_publisher, form_fields(as_publisher) | {"name": "No use"})
     [link] = offered(as_publisher)
     response = as_publisher.post(NEW, {"discard": link.partition("=")[2]}, follow=True)
@@ -126,7 +136,7 @@ def test_a_draft_can_be_discarded(as_publisher: Client, far_end: FarEnd) -> None
     assert offered(as_publisher) == []
 
 
-def test_no_user_sees_the_draft_of_another(as_publisher: Client, far_end: FarEnd) -> None:
+def test_no_user_sees_the_draft_of_another(as_publisher: Client, fake_service: FakeService) -> None:
     save(as_publisher, form_fields(as_publisher) | {"name": "Private words"})
     [link] = offered(as_publisher)
     other = logged_in(person("pierre", "Publishers"))
@@ -139,7 +149,7 @@ def test_no_user_sees_the_draft_of_another(as_publisher: Client, far_end: FarEnd
 
 
 def test_a_form_sent_after_the_session_ended_is_resumed_after_signing_in(
-    as_publisher: Client, far_end: FarEnd, paula: User
+    as_publisher: Client, fake_service: FakeService, paula: User
 ) -> None:
     form = form_fields(as_publisher) | WHOLE
     as_publisher.logout()
@@ -148,11 +158,11 @@ def test_a_form_sent_after_the_session_ended_is_resumed_after_signing_in(
     back = as_publisher.post(response["Location"], {"username": "paula", "password": "paula"})
     html = as_publisher.get(back["Location"]).content.decode()
     assert values(html)["actions.0.url"] == WHOLE["actions.0.url"]
-    assert bodies(far_end) == []
+    assert bodies(fake_service) == []
 
 
 def test_input_after_the_session_ended_is_saved_and_the_user_is_informed(
-    as_publisher: Client, far_end: FarEnd, paula: User
+    as_publisher: Client, fake_service: FakeService, paula: User
 ) -> None:
     form = form_fields(as_publisher)
     as_publisher.logout()
@@ -164,7 +174,7 @@ def test_input_after_the_session_ended_is_saved_and_the_user_is_informed(
 
 
 def test_adding_a_row_by_htmx_after_the_session_ended_redirects_to_sign_in_and_back(
-    as_publisher: Client, far_end: FarEnd
+    as_publisher: Client, fake_service: FakeService
 ) -> None:
     form = form_fields(as_publisher) | WHOLE | {"rows": "add actions"}
     as_publisher.logout()
@@ -175,7 +185,7 @@ def test_adding_a_row_by_htmx_after_the_session_ended_redirects_to_sign_in_and_b
 @pytest.mark.parametrize("asks", [{"left": "name"}, {"rows": "refresh"}])
 @pytest.mark.parametrize("has_cookie", [True, False])
 def test_background_requests_of_the_form_never_navigate(
-    far_end: FarEnd, paula: User, asks: dict[str, str], has_cookie: bool
+    fake_service: FakeService, paula: User, asks: dict[str, str], has_cookie: bool
 ) -> None:
     client = checking(paula)
     form = form_fields(client) | WHOLE | asks
@@ -198,18 +208,18 @@ def checking(user: User) -> Client:
 
 
 def test_a_form_from_an_earlier_session_is_not_sent_and_not_lost(
-    far_end: FarEnd, paula: User
+    fake_service: FakeService, paula: User
 ) -> None:
     client = checking(paula)
     response = client.post(NEW, form_fields(client) | WHOLE | {"csrfmiddlewaretoken": "x" * 64})
     html = client.get(response["Location"]).content.decode()
     assert "Your session changed. Nothing was sent; submit again." in text(html)
     assert values(html)["actions.0.url"] == WHOLE["actions.0.url"]
-    assert bodies(far_end) == []
+    assert bodies(fake_service) == []
 
 
 def test_a_form_of_another_user_is_saved_for_that_user_and_not_sent(
-    as_publisher: Client, far_end: FarEnd
+    as_publisher: Client, fake_service: FakeService
 ) -> None:
     form = form_fields(as_publisher) | WHOLE
     other = checking(person("pierre", "Publishers"))
@@ -228,7 +238,7 @@ def test_an_invalid_ticket_saves_nothing(client: Client, paula: User, ticket: st
 
 
 def test_the_draft_of_an_inactive_user_is_not_saved(
-    as_publisher: Client, far_end: FarEnd, paula: User
+    as_publisher: Client, fake_service: FakeService, paula: User
 ) -> None:
     form = form_fields(as_publisher) | WHOLE
     User.objects.filter(pk=paula.pk).update(is_active=False)
@@ -236,7 +246,7 @@ def test_the_draft_of_an_inactive_user_is_not_saved(
     assert PageDraft.objects.count() == 0
 
 
-def test_unusual_text_is_saved_unchanged(as_publisher: Client, far_end: FarEnd) -> None:
+def test_unusual_text_is_saved_unchanged(as_publisher: Client, fake_service: FakeService) -> None:
     odd = "a\0b\u202e\U0001f600\u2028<script>"
     save(as_publisher, form_fields(as_publisher) | {"name": odd, "tenantId": "x"})
     draft = PageDraft.objects.get()
@@ -248,7 +258,7 @@ def test_unusual_text_is_saved_unchanged(as_publisher: Client, far_end: FarEnd) 
 
 
 def test_a_draft_that_is_too_long_is_reported_and_the_earlier_one_stays(
-    as_publisher: Client, far_end: FarEnd
+    as_publisher: Client, fake_service: FakeService
 ) -> None:
     form = form_fields(as_publisher)
     save(as_publisher, form | {"name": "Short"})
@@ -259,7 +269,7 @@ def test_a_draft_that_is_too_long_is_reported_and_the_earlier_one_stays(
 
 
 def test_a_user_has_at_most_ten_drafts_and_the_oldest_is_deleted(
-    as_publisher: Client, far_end: FarEnd
+    as_publisher: Client, fake_service: FakeService
 ) -> None:
     for number in range(12):
         save(as_publisher, form_fields(as_publisher) | {"name": f"Draft {number}"})
@@ -269,7 +279,7 @@ def test_a_user_has_at_most_ten_drafts_and_the_oldest_is_deleted(
     assert "Draft 1 " not in html
 
 
-def test_an_old_draft_is_deleted(as_publisher: Client, far_end: FarEnd) -> None:
+def test_an_old_draft_is_deleted(as_publisher: Client, fake_service: FakeService) -> None:
     save(as_publisher, form_fields(as_publisher) | {"name": "Old"})
     PageDraft.objects.update(saved_at=timezone.now() - timedelta(days=91))
     assert offered(as_publisher) == []
@@ -277,14 +287,14 @@ def test_an_old_draft_is_deleted(as_publisher: Client, far_end: FarEnd) -> None:
     assert [draft.name for draft in PageDraft.objects.all()] == ["New"]
 
 
-def lose(far_end: FarEnd) -> None:
-    far_end.fails(httpx.ReadTimeout)
+def lose(fake_service: FakeService) -> None:
+    fake_service.fails(httpx.ReadTimeout)
 
 
 def test_a_draft_whose_page_may_exist_requires_a_check_first(
-    as_publisher: Client, far_end: FarEnd
+    as_publisher: Client, fake_service: FakeService
 ) -> None:
-    lose(far_end)
+    lose(fake_service)
     as_publisher.post(NEW, form_fields(as_publisher) | WHOLE)
     [link] = offered(as_publisher)
     html = as_publisher.get(link).content.decode()
@@ -292,40 +302,44 @@ def test_a_draft_whose_page_may_exist_requires_a_check_first(
     assert values(html)["after"] == Operation.objects.get().operation_key
     again = as_publisher.post(NEW, WHOLE | values(html))
     assert again.status_code == 422
-    assert len(bodies(far_end)) == 1
+    assert len(bodies(fake_service)) == 1
 
 
 def test_a_required_check_stays_required_after_more_input(
-    as_publisher: Client, far_end: FarEnd
+    as_publisher: Client, fake_service: FakeService
 ) -> None:
-    lose(far_end)
+    lose(fake_service)
     html = as_publisher.post(NEW, form_fields(as_publisher) | WHOLE).content.decode()
     save(as_publisher, WHOLE | values(html))
     [link] = offered(as_publisher)
     assert "the page may already exist" in text(as_publisher.get(link).content.decode())
 
 
-def test_a_draft_whose_page_was_found_is_not_offered(as_publisher: Client, far_end: FarEnd) -> None:
-    lose(far_end)
+def test_a_draft_whose_page_was_found_is_not_offered(
+    as_publisher: Client, fake_service: FakeService
+) -> None:
+    lose(fake_service)
     as_publisher.post(NEW, form_fields(as_publisher) | WHOLE)
     Operation.objects.update(outcome=Outcome.ACCEPTED)
     assert offered(as_publisher) == []
 
 
-def test_the_same_draft_in_two_tabs_is_created_once(as_publisher: Client, far_end: FarEnd) -> None:
-    creates(far_end)
+def test_the_same_draft_in_two_tabs_is_created_once(
+    as_publisher: Client, fake_service: FakeService
+) -> None:
+    creates(fake_service)
     save(as_publisher, form_fields(as_publisher) | WHOLE)
     [link] = offered(as_publisher)
     first, second = form_fields(as_publisher, link), form_fields(as_publisher, link)
     for tab in (first, second):
         as_publisher.post(NEW, tab | WHOLE)
-    assert len(bodies(far_end)) == 1
+    assert len(bodies(fake_service)) == 1
 
 
 def test_a_save_makes_no_call_and_few_queries(
-    as_publisher: Client, far_end: FarEnd, django_assert_max_num_queries: Any
+    as_publisher: Client, fake_service: FakeService, django_assert_max_num_queries: Any
 ) -> None:
     form = form_fields(as_publisher) | WHOLE
     with django_assert_max_num_queries(10):
         save(as_publisher, form)
-    assert far_end.sent == []
+    assert fake_service.sent == []

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from tests import wire
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.html import elements, text
 from tests.web.pages.test_page_list import dated, get, numbered, record
 
@@ -30,7 +30,7 @@ def export_link(html: str) -> str:
 
 
 def test_the_file_has_all_matches_in_the_order_of_the_list(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
     record(
         *(numbered(n, status="draft", audiencesCount=n) for n in range(120)),
@@ -38,10 +38,12 @@ def test_the_file_has_all_matches_in_the_order_of_the_list(
     )
     lines = lines_of(as_viewer, "/pages/export.csv?q=number&status=draft&sort=-audiences")
     assert [line[0] for line in lines] == [f"page_{n}" for n in range(119, -1, -1)]
-    assert far_end.sent == []
+    assert fake_service.sent == []
 
 
-def test_a_line_has_the_last_known_page_and_its_time(as_viewer: Client, far_end: FarEnd) -> None:
+def test_a_line_has_the_last_known_page_and_its_time(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
     page = wire.page(name="=1+1", updatedAt="2026-11-09T10:00:00Z", archivedAt=None)
     del page["pageType"]
     record(page)
@@ -54,7 +56,7 @@ def test_a_line_has_the_last_known_page_and_its_time(as_viewer: Client, far_end:
 
 
 def test_the_file_ends_with_the_number_of_pages_not_loaded(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
     record(numbered(1), numbered(2), total=60)
     assert lines_of(as_viewer, "/pages/export.csv?q=number+2")[1:] == [
@@ -72,7 +74,7 @@ def test_the_file_ends_with_the_number_of_pages_not_loaded(
     ],
 )
 def test_the_button_shows_the_coverage(
-    as_viewer: Client, far_end: FarEnd, address: str, total: int, label: str
+    as_viewer: Client, fake_service: FakeService, address: str, total: int, label: str
 ) -> None:
     record(numbered(1), numbered(2), total=total)
     html = get(as_viewer, address)
@@ -80,7 +82,7 @@ def test_the_button_shows_the_coverage(
     assert export_link(html) == address.replace("/pages/", "/pages/export.csv")
 
 
-def test_the_button_is_updated_with_a_search(as_viewer: Client, far_end: FarEnd) -> None:
+def test_the_button_is_updated_with_a_search(as_viewer: Client, fake_service: FakeService) -> None:
     record(dated(1, 2), dated(2, 3))
     html = get(as_viewer, "/pages/?q=number+2", target="results")
     assert 'id="page-export" hx-swap-oob="innerHTML"' in html
@@ -88,7 +90,7 @@ def test_the_button_is_updated_with_a_search(as_viewer: Client, far_end: FarEnd)
     assert "Export 1 as CSV" in text(html)
 
 
-def test_no_matches_offer_no_file(as_viewer: Client, far_end: FarEnd) -> None:
+def test_no_matches_offer_no_file(as_viewer: Client, fake_service: FakeService) -> None:
     record(numbered(1))
     assert "/pages/export.csv" not in get(as_viewer, "/pages/?q=zebra")
 

@@ -17,7 +17,7 @@ from dashboard.ledger.operations import AttemptResult, Target, begin, end
 from dashboard.ledger.recording import record_audiences, record_pages
 from dashboard.web.shell.sidebar_counts import side_counts
 from tests import wire
-from tests.far_end import Answer, FarEnd
+from tests.fake_service import Answer, FakeService
 from tests.web.html import elements, text
 
 
@@ -56,19 +56,21 @@ def get(client: Client, address: str, target: str = "") -> str:
     return response.content.decode()
 
 
-def test_the_list_shows_each_page_as_returned(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answers(200, json=wire.envelope(wire.page()))
+def test_the_list_shows_each_page_as_returned(as_viewer: Client, fake_service: FakeService) -> None:
+    fake_service.answers(200, json=wire.envelope(wire.page()))
     html = get(as_viewer, "/pages/")
     assert "Fleet telematics Every truck on one map" in text(html)
     assert "Outbound" in html
     assert "Published" in html
     assert "1 of 1 page" in text(html)
-    assert [request.url.path for request in far_end.sent] == ["/v0/pages"]
+    assert [request.url.path for request in fake_service.sent] == ["/v0/pages"]
 
 
-def test_a_name_in_any_letters_is_shown_as_it_is(as_viewer: Client, far_end: FarEnd) -> None:
+def test_a_name_in_any_letters_is_shown_as_it_is(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
     name = "Żółć “quoted” & <b>, 中文, \U0001f69a, é"
-    far_end.answers(200, json=wire.envelope(wire.page(name=name)))
+    fake_service.answers(200, json=wire.envelope(wire.page(name=name)))
     html = get(as_viewer, "/pages/")
     assert name in text(html)
 
@@ -78,9 +80,9 @@ def dated(number: int, day: int) -> dict[str, Any]:
 
 
 def test_a_complete_list_starts_with_the_most_recently_updated_page(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
-    far_end.answers(200, json=wire.envelope(dated(1, 3), dated(2, 9), dated(3, 6)))
+    fake_service.answers(200, json=wire.envelope(dated(1, 3), dated(2, 9), dated(3, 6)))
     html = get(as_viewer, "/pages/")
     assert names_in(html) == ["page_2", "page_3", "page_1"]
     assert "Pages, most recently updated first" in text(html)
@@ -89,21 +91,21 @@ def test_a_complete_list_starts_with_the_most_recently_updated_page(
 
 
 def test_a_list_that_one_more_call_completes_is_completed_at_once(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
-    far_end.answer = part_of(120)
+    fake_service.answer = part_of(120)
     assert "most recently updated first" in get(as_viewer, "/pages/")
-    assert [request.url.params["limit"] for request in far_end.sent] == ["50", "200"]
+    assert [request.url.params["limit"] for request in fake_service.sent] == ["50", "200"]
     html = get(as_viewer, "/pages/")
-    assert len(far_end.sent) == 3
+    assert len(fake_service.sent) == 3
     assert "70 of 120 pages show the last known state" in text(html)
     assert "50 of 120 pages" in text(html)
 
 
 def test_an_incomplete_list_stays_in_the_order_of_the_service(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
-    far_end.answers(
+    fake_service.answers(
         200,
         json=wire.envelope(
             dated(1, 3), dated(2, 9), totalCount=900, hasMore=True, nextCursor="abc"
@@ -114,17 +116,21 @@ def test_an_incomplete_list_stays_in_the_order_of_the_service(
     assert "Pages, in the service’s order" in text(html)
     assert sorted_column(html) is None
     assert "Search, filters, and sorting cover 2 of 900 pages. Load all 900" in text(html)
-    assert len(far_end.sent) == 1
+    assert len(fake_service.sent) == 1
 
 
-def test_a_page_that_is_no_longer_listed_is_not_shown(as_viewer: Client, far_end: FarEnd) -> None:
+def test_a_page_that_is_no_longer_listed_is_not_shown(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
     record(numbered(7))
-    far_end.answers(200, json=wire.envelope(dated(1, 3), dated(2, 9)))
+    fake_service.answers(200, json=wire.envelope(dated(1, 3), dated(2, 9)))
     assert names_in(get(as_viewer, "/pages/")) == ["page_1", "page_2"]
 
 
-def test_loading_more_continues_in_the_same_order(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answers(200, json=wire.envelope(*(dated(n, n % 28 + 1) for n in range(70))))
+def test_loading_more_continues_in_the_same_order(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
+    fake_service.answers(200, json=wire.envelope(*(dated(n, n % 28 + 1) for n in range(70))))
     html = get(as_viewer, "/pages/")
     more = next(e for e in elements(html, "a") if e.attributes.get("id") == "load-more")
     address = more.attributes["href"]
@@ -141,8 +147,10 @@ def sorted_column(html: str) -> str | None:
     return found[1] if found else None
 
 
-def test_load_more_continues_after_the_last_row(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answer = part_of(620)
+def test_load_more_continues_after_the_last_row(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
+    fake_service.answer = part_of(620)
     html = get(as_viewer, "/pages/")
     assert "50 of 620 pages" in text(html)
     assert "Load 50 more" in text(html)
@@ -173,26 +181,28 @@ def names_in(html: str) -> list[str]:
     ],
 )
 def test_loaded_rows_are_there_on_the_way_back(
-    as_viewer: Client, far_end: FarEnd, shown: str, more: str, first: int
+    as_viewer: Client, fake_service: FakeService, shown: str, more: str, first: int
 ) -> None:
-    far_end.answer = part_of(620)
+    fake_service.answer = part_of(620)
     html = get(as_viewer, load_more(as_viewer, shown, more))
     assert names_in(html) == [f"page_{number}" for number in range(first, first + 100)]
-    assert len(far_end.sent) == 2
+    assert len(fake_service.sent) == 2
 
 
-def test_loaded_matches_are_there_on_the_way_back(as_viewer: Client, far_end: FarEnd) -> None:
+def test_loaded_matches_are_there_on_the_way_back(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
     record(*[numbered(number) for number in range(70)])
     address = load_more(
         as_viewer, "/pages/?q=number&sort=name", "/pages/?q=number&sort=name&after=50"
     )
     assert address == "/pages/?q=number&sort=name&show=70"
     assert len(names_in(get(as_viewer, address))) == 70
-    assert far_end.sent == []
+    assert fake_service.sent == []
 
 
 def test_beyond_the_limit_of_a_url_only_the_added_rows_are_shown(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
     record(*[numbered(number) for number in range(260)])
     address = load_more(as_viewer, "/pages/?q=number&show=200", "/pages/?q=number&after=200")
@@ -204,30 +214,30 @@ def test_beyond_the_limit_of_a_url_only_the_added_rows_are_shown(
     ("show", "limit"), [("100", "100"), ("9", "50"), ("x", "50"), ("999999", "200")]
 )
 def test_no_url_shows_more_than_two_hundred_rows(
-    as_viewer: Client, far_end: FarEnd, show: str, limit: str
+    as_viewer: Client, fake_service: FakeService, show: str, limit: str
 ) -> None:
-    far_end.answer = part_of(620)
+    fake_service.answer = part_of(620)
     get(as_viewer, f"/pages/?show={show}")
-    assert far_end.sent[0].url.params["limit"] == limit
+    assert fake_service.sent[0].url.params["limit"] == limit
 
 
 def test_a_rejected_limit_starts_the_list_over_and_says_so(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.params["limit"] != "50":
             return httpx.Response(422, json={"detail": "What a limit"})
         return part_of(620)(request)
 
-    far_end.answer = answer
+    fake_service.answer = answer
     for _ in range(2):
         html = get(as_viewer, "/pages/?show=100")
         assert "couldn’t continue this list, so it starts over" in text(html)
         assert "50 of 620 pages" in text(html)
 
 
-def test_a_window_of_the_list_shows_its_range(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answer = part_of(620)
+def test_a_window_of_the_list_shows_its_range(as_viewer: Client, fake_service: FakeService) -> None:
+    fake_service.answer = part_of(620)
     html = get(as_viewer, "/pages/?cursor=50&after=50")
     assert "51 to 100 of 620 pages" in text(html)
     assert "Back to start" in text(html)
@@ -236,14 +246,14 @@ def test_a_window_of_the_list_shows_its_range(as_viewer: Client, far_end: FarEnd
 @pytest.mark.parametrize("status", [400, 404, 410, 422])
 @pytest.mark.parametrize("target", ["", "rows"])
 def test_a_rejected_cursor_starts_the_list_over_and_says_so(
-    as_viewer: Client, far_end: FarEnd, status: int, target: str
+    as_viewer: Client, fake_service: FakeService, status: int, target: str
 ) -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         if "cursor" in request.url.params:
             return httpx.Response(status, json={"detail": "What a cursor"})
         return httpx.Response(200, json=wire.envelope(wire.page()))
 
-    far_end.answer = answer
+    fake_service.answer = answer
     headers = {"HX-Request": "true", "HX-Target": target} if target else {}
     response = as_viewer.get("/pages/?cursor=old&after=50", headers=headers)
     assert response.status_code == 200
@@ -252,17 +262,21 @@ def test_a_rejected_cursor_starts_the_list_over_and_says_so(
     assert response.get("HX-Retarget") == ("#results" if target else None)
 
 
-def test_more_pages_without_a_cursor_are_reported(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answers(200, json=wire.envelope(wire.page(), hasMore=True, totalCount=9))
+def test_more_pages_without_a_cursor_are_reported(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
+    fake_service.answers(200, json=wire.envelope(wire.page(), hasMore=True, totalCount=9))
     assert "returned no cursor to load them" in get(as_viewer, "/pages/")
 
 
-def test_unexpected_values_do_not_break_the_list(as_viewer: Client, far_end: FarEnd) -> None:
+def test_unexpected_values_do_not_break_the_list(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
     bare = wire.page(pageId="a/b ?#", name="Bare", title="", extra={"x": 1}, headerActionId=None)
     del bare["pageType"], bare["status"], bare["footerLinks"]
     strange = wire.page(pageId="..", pageType="hologram", status="evaporated", updatedAt="soon")
     broken = {"name": "no id"}
-    far_end.answers(200, json=wire.envelope(bare, strange, broken))
+    fake_service.answers(200, json=wire.envelope(bare, strange, broken))
     html = get(as_viewer, "/pages/")
     assert "1 item could not be read" in text(html)
     assert html.count('title="Not in the list response. Open the page to see it.">Unknown<') == 2
@@ -272,29 +286,35 @@ def test_unexpected_values_do_not_break_the_list(as_viewer: Client, far_end: Far
     assert "3 of 3 pages" in text(html)
 
 
-def test_an_empty_list_says_so(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answers(200, json=wire.envelope())
+def test_an_empty_list_says_so(as_viewer: Client, fake_service: FakeService) -> None:
+    fake_service.answers(200, json=wire.envelope())
     assert "The service returned no pages" in get(as_viewer, "/pages/")
 
 
-def test_a_search_uses_the_ledger_and_makes_no_call(as_viewer: Client, far_end: FarEnd) -> None:
+def test_a_search_uses_the_ledger_and_makes_no_call(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
     record(wire.page(), numbered(2, status="draft"), total=240)
     html = get(as_viewer, "/pages/?q=number")
     assert "Page number 2" in html
     assert "Fleet telematics" not in html
     assert "1 match. Searching 2 of 240 pages" in text(html)
     assert "Load the rest" in text(html)
-    assert far_end.sent == []
+    assert fake_service.sent == []
 
 
-def test_no_match_is_final_only_if_all_pages_are_loaded(as_viewer: Client, far_end: FarEnd) -> None:
+def test_no_match_is_final_only_if_all_pages_are_loaded(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
     record(wire.page(), total=240)
     assert "239 pages not loaded yet" in get(as_viewer, "/pages/?q=zebra")
     record(wire.page(), total=1)
     assert "Check the spelling or remove a filter." in get(as_viewer, "/pages/?q=zebra")
 
 
-def test_filters_have_counts_and_can_be_removed(as_viewer: Client, far_end: FarEnd) -> None:
+def test_filters_have_counts_and_can_be_removed(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
     record(wire.page(), numbered(2, status="draft"), numbered(3, status="odd"))
     html = get(as_viewer, "/pages/?status=draft&status=odd&type=outbound")
     boxes = [
@@ -313,7 +333,7 @@ def test_filters_have_counts_and_can_be_removed(as_viewer: Client, far_end: FarE
 
 
 def test_pages_are_filtered_by_the_flags_of_their_audiences(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
     record(numbered(1), numbered(2), numbered(3))
     live, draft = wire.live_version(), wire.version()
@@ -328,7 +348,7 @@ def test_pages_are_filtered_by_the_flags_of_their_audiences(
 
 
 def test_typing_returns_the_results_their_counts_and_a_clean_url(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
     record(wire.page(), numbered(2, status="draft"))
     response = as_viewer.get(
@@ -341,7 +361,9 @@ def test_typing_returns_the_results_their_counts_and_a_clean_url(
     assert "HX-Target" in response["Vary"]
 
 
-def test_sorting_twice_by_a_column_reverses_the_order(as_viewer: Client, far_end: FarEnd) -> None:
+def test_sorting_twice_by_a_column_reverses_the_order(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
     record(numbered(1, audiencesCount=3), numbered(2, audiencesCount=7))
     html = get(as_viewer, "/pages/?sort=-audiences")
     assert html.index("Page number 2") < html.index("Page number 1")
@@ -353,7 +375,7 @@ def test_sorting_twice_by_a_column_reverses_the_order(as_viewer: Client, far_end
 
 
 def test_pages_are_sorted_by_type_and_status_those_without_one_last(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
     bare = numbered(3)
     del bare["pageType"], bare["status"]
@@ -369,10 +391,10 @@ def test_pages_are_sorted_by_type_and_status_those_without_one_last(
     assert names_in(get(as_viewer, "/pages/?sort=-type")) == ["page_1", "page_2", "page_3"]
     assert names_in(get(as_viewer, "/pages/?sort=status")) == ["page_1", "page_2", "page_3"]
     assert names_in(get(as_viewer, "/pages/?sort=-status")) == ["page_2", "page_1", "page_3"]
-    assert far_end.sent == []
+    assert fake_service.sent == []
 
 
-def test_many_matches_are_loaded_in_steps(as_viewer: Client, far_end: FarEnd) -> None:
+def test_many_matches_are_loaded_in_steps(as_viewer: Client, fake_service: FakeService) -> None:
     record(*[numbered(number) for number in range(70)])
     html = get(as_viewer, "/pages/?q=number&sort=name")
     assert html.count("<tr") == 51
@@ -382,7 +404,7 @@ def test_many_matches_are_loaded_in_steps(as_viewer: Client, far_end: FarEnd) ->
 
 @pytest.mark.parametrize("sort", ["", "name", "-updated", "-audiences"])
 def test_loading_all_matches_returns_each_once(
-    sort: str, as_viewer: Client, far_end: FarEnd
+    sort: str, as_viewer: Client, fake_service: FakeService
 ) -> None:
     """The first rows are few of the matches, the last ones many: the queries differ."""
     # Other pages are between them in every order.
@@ -408,7 +430,7 @@ def test_loading_all_matches_returns_each_once(
 
 
 def test_loading_the_rest_continues_until_all_pages_are_known(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         start = int(request.url.params.get("cursor", "0"))
@@ -419,7 +441,7 @@ def test_loading_the_rest_continues_until_all_pages_are_known(
             200, json=wire.envelope(*items, totalCount=450, hasMore=end < 450) | more
         )
 
-    far_end.answer = answer
+    fake_service.answer = answer
     address, parts = "?q=number+449&read=0", []
     for _ in range(9):
         response = as_viewer.get(
@@ -434,47 +456,49 @@ def test_loading_the_rest_continues_until_all_pages_are_known(
     assert "Loaded 400 of 450 pages" in parts[1]
     assert "1 of 450 pages" in parts[2]
     assert response["HX-Retarget"] == "#results"
-    assert len(far_end.sent) == 3
+    assert len(fake_service.sent) == 3
 
 
-def test_loading_the_rest_works_without_scripts(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answer = part_of(120)
+def test_loading_the_rest_works_without_scripts(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
+    fake_service.answer = part_of(120)
     response = as_viewer.get("/pages/?q=number&read=0", follow=True)
     assert response.redirect_chain == [("/pages/?q=number", 302)]
     assert "120 of 120 pages" in text(response.content.decode())
 
 
 def test_loading_that_fails_halfway_says_so_and_can_continue(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
-    far_end.fails(httpx.ReadTimeout)
+    fake_service.fails(httpx.ReadTimeout)
     html = get(as_viewer, "/pages/?q=x&read=200&cursor=abc", target="coverage")
     assert "Loading stopped after 200 pages" in text(html)
     assert "?q=x&read=200&cursor=abc" in [e.attributes["href"] for e in elements(html, "a")]
     assert "hx-trigger" not in html
 
 
-def test_a_repeated_cursor_ends_the_loading(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answers(200, json=wire.envelope(wire.page(), hasMore=True, nextCursor="abc"))
+def test_a_repeated_cursor_ends_the_loading(as_viewer: Client, fake_service: FakeService) -> None:
+    fake_service.answers(200, json=wire.envelope(wire.page(), hasMore=True, nextCursor="abc"))
     html = get(as_viewer, "/pages/?q=x&read=200&cursor=abc", target="coverage")
     assert "hx-trigger" not in html
 
 
 FAILURES = [
-    lambda far_end: far_end.fails(httpx.ConnectError),
-    lambda far_end: far_end.answers(500, text="<h1>oops</h1>"),
-    lambda far_end: far_end.answers(200, text="garbage"),
-    lambda far_end: far_end.answers(200, json={"items": 3}),
-    lambda far_end: far_end.answers(401, json={"detail": "no"}),
+    lambda fake_service: fake_service.fails(httpx.ConnectError),
+    lambda fake_service: fake_service.answers(500, text="<h1>oops</h1>"),
+    lambda fake_service: fake_service.answers(200, text="garbage"),
+    lambda fake_service: fake_service.answers(200, json={"items": 3}),
+    lambda fake_service: fake_service.answers(401, json={"detail": "no"}),
 ]
 
 
 @pytest.mark.parametrize("failure", FAILURES)
 def test_when_the_service_fails_the_last_known_is_shown_as_such(
-    as_publisher: Client, far_end: FarEnd, failure: Any
+    as_publisher: Client, fake_service: FakeService, failure: Any
 ) -> None:
     record(wire.page())
-    failure(far_end)
+    failure(fake_service)
     html = get(as_publisher, "/pages/")
     assert "Showing the last known state" in text(html)
     assert "Fleet telematics" in html
@@ -484,9 +508,9 @@ def test_when_the_service_fails_the_last_known_is_shown_as_such(
 
 @pytest.mark.parametrize("failure", FAILURES)
 def test_if_the_service_fails_and_nothing_is_known_an_error_page_is_shown(
-    as_viewer: Client, far_end: FarEnd, failure: Any
+    as_viewer: Client, fake_service: FakeService, failure: Any
 ) -> None:
-    failure(far_end)
+    failure(fake_service)
     response = as_viewer.get("/pages/")
     assert response.status_code in (502, 504)
     assert "Try again" in text(response.content.decode())
@@ -507,9 +531,9 @@ def publish(actor: User, version_id: str, outcome: Outcome) -> None:
 
 
 def test_a_failed_publish_appears_at_its_page_until_another_succeeds(
-    as_viewer: Client, vera: User, far_end: FarEnd
+    as_viewer: Client, vera: User, fake_service: FakeService
 ) -> None:
-    far_end.answers(200, json=wire.envelope(wire.page()))
+    fake_service.answers(200, json=wire.envelope(wire.page()))
     publish(vera, "ver_1", Outcome.REJECTED)
     assert "Publish failed" in get(as_viewer, "/pages/")
     publish(vera, "ver_2", Outcome.UNKNOWN)
@@ -518,13 +542,13 @@ def test_a_failed_publish_appears_at_its_page_until_another_succeeds(
     assert "Publish" not in text(get(as_viewer, "/pages/")).replace("Published", "")
 
 
-def test_a_viewer_is_not_offered_to_create(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answers(200, json=wire.envelope(wire.page()))
+def test_a_viewer_is_not_offered_to_create(as_viewer: Client, fake_service: FakeService) -> None:
+    fake_service.answers(200, json=wire.envelope(wire.page()))
     assert "Create page" not in get(as_viewer, "/pages/")
 
 
-def test_text_of_the_service_is_never_markup(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answers(200, json=wire.envelope(wire.page(name="<script>x</script>", title="<b>")))
+def test_text_of_the_service_is_never_markup(as_viewer: Client, fake_service: FakeService) -> None:
+    fake_service.answers(200, json=wire.envelope(wire.page(name="<script>x</script>", title="<b>")))
     html = get(as_viewer, "/pages/?")
     assert "<script>x" not in html
     assert "&lt;script&gt;x" in html
@@ -534,24 +558,24 @@ def test_text_of_the_service_is_never_markup(as_viewer: Client, far_end: FarEnd)
     "address", ["?q=%00&status=%00", "?after=-1&cursor=", "?sort=drop&after=1e9", "?read=x"]
 )
 def test_invalid_parameters_still_show_a_list(
-    as_viewer: Client, far_end: FarEnd, address: str
+    as_viewer: Client, fake_service: FakeService, address: str
 ) -> None:
-    far_end.answers(200, json=wire.envelope(wire.page()))
+    fake_service.answers(200, json=wire.envelope(wire.page()))
     assert as_viewer.get(f"/pages/{address}", follow=True).status_code == 200
 
 
 def test_a_list_costs_the_same_however_long(
     as_viewer: Client,
-    far_end: FarEnd,
+    fake_service: FakeService,
     django_assert_max_num_queries: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # The counts of a list are made again every minute.
     monkeypatch.setattr("dashboard.ledger.queries.pages.time", lambda: 0.0)
-    far_end.answer = part_of(620)
+    fake_service.answer = part_of(620)
     side_counts()  # counted once for the pages of a while
     with django_assert_max_num_queries(13):
         get(as_viewer, "/pages/")
     with django_assert_max_num_queries(11):
         get(as_viewer, "/pages/?q=number&sort=name")
-    assert len(far_end.sent) == 1
+    assert len(fake_service.sent) == 1

@@ -17,7 +17,7 @@ from dashboard.ledger.models import AudienceRecord, Operation, PageRecord
 from dashboard.web.shell.sidebar_counts import side_counts
 from tests import wire
 from tests.embedded_api.factories import make_person
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.hostile import PAYLOADS
 from tests.web.html import Element, elements, text
 
@@ -62,37 +62,43 @@ def by_id(html: str, identifier: str) -> Element | None:
     return found[0] if found else None
 
 
-def test_the_list_shows_people_and_their_total(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answer = part_of_120
+def test_the_list_shows_people_and_their_total(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
+    fake_service.answer = part_of_120
     html = get(as_viewer, "/people/")
     assert "Person 0 ada@analytical.example" in text(html)
     assert "50 of 120 people." in text(html)
     assert "Load 50 more" in text(html)
     assert "Export 120 as CSV" in text(html)
-    assert [str(request.url.path) for request in far_end.sent] == ["/v0/persons"]
+    assert [str(request.url.path) for request in fake_service.sent] == ["/v0/persons"]
 
 
-def test_a_name_that_looks_like_a_placeholder_is_a_name(as_viewer: Client, far_end: FarEnd) -> None:
+def test_a_name_that_looks_like_a_placeholder_is_a_name(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
     odd = wire.person(name="{email} {0} {", email="{address}", domain="%s", personId="{name}")
-    far_end.answer = lambda request: httpx.Response(200, json=wire.envelope(odd))
+    fake_service.answer = lambda request: httpx.Response(200, json=wire.envelope(odd))
     html = get(as_viewer, "/people/")
     assert "{email} {0} { {address} %s" in text(html)
     assert link(html, "{email}") == "/people/?person=%7Bname%7D"
 
 
-def test_the_service_searches_and_matches_are_marked(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answers(200, json=wire.envelope(wire.person()))
+def test_the_service_searches_and_matches_are_marked(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
+    fake_service.answers(200, json=wire.envelope(wire.person()))
     html = get(as_viewer, "/people/?q=LOVE+ada+7946")
     assert "<mark>Ada</mark> <mark>Love</mark>lace" in html
     assert "<mark>ada</mark>@analytical.example" in html
     assert "+44 20 <mark>7946</mark> 0001" in html
     assert "1 person matches “LOVE ada 7946”" in text(html)
-    assert far_end.sent[0].url.path == "/v0/persons/search"
-    assert far_end.sent[0].url.params["query"] == "LOVE ada 7946"
+    assert fake_service.sent[0].url.path == "/v0/persons/search"
+    assert fake_service.sent[0].url.params["query"] == "LOVE ada 7946"
 
 
-def test_a_match_in_a_hidden_field_is_shown(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answers(200, json=wire.envelope(wire.person(slug="countess-7")))
+def test_a_match_in_a_hidden_field_is_shown(as_viewer: Client, fake_service: FakeService) -> None:
+    fake_service.answers(200, json=wire.envelope(wire.person(slug="countess-7")))
     html = get(as_viewer, "/people/?q=count")
     assert "Slug: <bdi><mark>count</mark>ess-7</bdi>" in html
     html = get(as_viewer, "/people/?q=ada+babbage")
@@ -109,9 +115,9 @@ def test_the_embedded_service_finds_by_every_word(as_viewer: Client) -> None:
 
 
 def test_typing_gets_the_results_and_the_toolbar_updates_only(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
-    far_end.answers(200, json=wire.envelope(wire.person()))
+    fake_service.answers(200, json=wire.envelope(wire.person()))
     html = get(as_viewer, "/people/?q=ada", target="results")
     assert "<h1" not in html
     assert "<form" not in html
@@ -132,10 +138,10 @@ def test_typing_gets_the_results_and_the_toolbar_updates_only(
     ],
 )
 def test_back_undoes_a_search_and_not_a_letter(
-    as_viewer: Client, far_end: FarEnd, case: tuple[str, str, str, str]
+    as_viewer: Client, fake_service: FakeService, case: tuple[str, str, str, str]
 ) -> None:
     shown, typed, header, address = case
-    far_end.answers(200, json=wire.envelope(wire.person()))
+    fake_service.answers(200, json=wire.envelope(wire.person()))
     headers = {"HX-Request": "true", "HX-Target": "results"}
     headers["HX-Current-URL"] = f"http://testserver{shown}"
     response = as_viewer.get("/people/", {"q": typed}, headers=headers)
@@ -153,9 +159,9 @@ def test_back_undoes_a_search_and_not_a_letter(
 )
 @pytest.mark.parametrize("status", [200, 500])
 def test_back_closes_a_person_and_goes_through_no_others(
-    as_viewer: Client, far_end: FarEnd, shown: str, header: str, status: int
+    as_viewer: Client, fake_service: FakeService, shown: str, header: str, status: int
 ) -> None:
-    far_end.answers(status, json=wire.envelope(numbered(1), numbered(2)))
+    fake_service.answers(status, json=wire.envelope(numbered(1), numbered(2)))
     address = "/people/?q=person&person=prospect_1"
     headers = {"HX-Request": "true", "HX-Target": "person"}
     headers["HX-Current-URL"] = f"http://testserver{shown}"
@@ -164,16 +170,16 @@ def test_back_closes_a_person_and_goes_through_no_others(
     assert len({"HX-Push-Url", "HX-Replace-Url"} & {*response.headers}) == 1
 
 
-def test_a_restored_page_is_complete(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answer = part_of_120
+def test_a_restored_page_is_complete(as_viewer: Client, fake_service: FakeService) -> None:
+    fake_service.answer = part_of_120
     headers = {"HX-History-Restore-Request": "true"}
     assert "<h1>People</h1>" in get(as_viewer, "/people/?q=a", target="results", **headers)
 
 
 def test_more_rows_are_appended_and_the_first_is_focused(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
-    far_end.answer = part_of_120
+    fake_service.answer = part_of_120
     address = link(get(as_viewer, "/people/"), "Load 50 more")
     rows = get(as_viewer, address, target="rows")
     assert rows.count("<tr") == 50
@@ -195,9 +201,9 @@ def test_more_rows_are_appended_and_the_first_is_focused(
     ],
 )
 def test_the_url_contains_what_was_loaded(
-    as_viewer: Client, far_end: FarEnd, shown: str, address: str
+    as_viewer: Client, fake_service: FakeService, shown: str, address: str
 ) -> None:
-    far_end.answer = part_of_250
+    fake_service.answer = part_of_250
     headers = {"HX-Request": "true", "HX-Target": "rows"}
     headers["HX-Current-URL"] = f"http://testserver{shown}"
     url = "/people/?cursor=c200&after=200&back=0-" if "200" in shown else ""
@@ -206,8 +212,10 @@ def test_the_url_contains_what_was_loaded(
     assert response["HX-Replace-Url"] == address.replace("50", "200" if "200" in shown else "50")
 
 
-def test_a_url_with_loaded_rows_shows_all_of_them(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answer = part_of_250
+def test_a_url_with_loaded_rows_shows_all_of_them(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
+    fake_service.answer = part_of_250
     html = get(as_viewer, "/people/?show=100&person=prospect_60")
     assert "100 of 250 people." in text(html)
     assert "Person 60" in text(html[html.index('id="person"') :])
@@ -216,9 +224,9 @@ def test_a_url_with_loaded_rows_shows_all_of_them(as_viewer: Client, far_end: Fa
 
 
 def test_a_person_of_a_loaded_page_opens_within_all_shown_rows(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
-    far_end.answer = part_of_250
+    fake_service.answer = part_of_250
     headers = {"HX-Request": "true", "HX-Target": "person"}
     headers["HX-Current-URL"] = "http://testserver/people/?show=100"
     for opened, address in [
@@ -230,9 +238,9 @@ def test_a_person_of_a_loaded_page_opens_within_all_shown_rows(
 
 
 def test_the_list_pages_forward_and_back_without_scripts(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
-    far_end.answer = part_of_120
+    fake_service.answer = part_of_120
     first = get(as_viewer, "/people/?q=person")
     second = get(as_viewer, link(first, "Load 50 more"))
     third = get(as_viewer, link(second, "Load 20 more"))
@@ -244,11 +252,13 @@ def test_the_list_pages_forward_and_back_without_scripts(
     assert "50 of 120 matches." in text(start)
     assert "Previous" not in text(start)
     assert link(third, "Back to start") == "/people/?q=person"
-    sent = [request.url.params.get("cursor") for request in far_end.sent]
+    sent = [request.url.params.get("cursor") for request in fake_service.sent]
     assert sent == [None, "c50", "c100", "c50", None]
 
 
-def test_the_earlier_cursors_in_a_url_are_limited(as_viewer: Client, far_end: FarEnd) -> None:
+def test_the_earlier_cursors_in_a_url_are_limited(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         count = int(request.url.params.get("cursor", "0").strip("x"))
         cursor = "x" * 100 + str(count + 1)
@@ -256,7 +266,7 @@ def test_the_earlier_cursors_in_a_url_are_limited(as_viewer: Client, far_end: Fa
             200, json=wire.envelope(wire.person(), hasMore=True, totalCount=99, nextCursor=cursor)
         )
 
-    far_end.answer = answer
+    fake_service.answer = answer
     address = "/people/"
     for _ in range(20):
         html = get(as_viewer, address)
@@ -267,9 +277,9 @@ def test_the_earlier_cursors_in_a_url_are_limited(as_viewer: Client, far_end: Fa
 
 
 def test_a_cursor_of_unknown_origin_links_to_the_start_only(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
-    far_end.answer = part_of_120
+    fake_service.answer = part_of_120
     html = get(as_viewer, "/people/?cursor=c50&after=nonsense&back=junk&back=-&back=x-c3")
     assert "Earlier results not shown" in text(html)
     assert "Previous" not in text(html)
@@ -280,14 +290,14 @@ def test_a_cursor_of_unknown_origin_links_to_the_start_only(
 @pytest.mark.parametrize("status", [400, 404, 410, 422])
 @pytest.mark.parametrize("target", ["", "rows", "person"])
 def test_a_rejected_cursor_restarts_the_list_with_a_message(
-    as_viewer: Client, far_end: FarEnd, status: int, target: str
+    as_viewer: Client, fake_service: FakeService, status: int, target: str
 ) -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         if "cursor" in request.url.params:
             return httpx.Response(status, json={"detail": "What a cursor"})
         return httpx.Response(200, json=wire.envelope(wire.person()))
 
-    far_end.answer = answer
+    fake_service.answer = answer
     headers = {"HX-Request": "true", "HX-Target": target} if target else {}
     response = as_viewer.get("/people/?q=ada&cursor=old&after=50", headers=headers)
     html = response.content.decode()
@@ -300,37 +310,41 @@ def test_a_rejected_cursor_restarts_the_list_with_a_message(
 @pytest.mark.parametrize(
     "address", ["/people/?cursor=c7", "/people/?cursor=c9&back=0-&back=50-c7&after=100"]
 )
-def test_a_repeated_cursor_ends_the_list(as_viewer: Client, far_end: FarEnd, address: str) -> None:
+def test_a_repeated_cursor_ends_the_list(
+    as_viewer: Client, fake_service: FakeService, address: str
+) -> None:
     found = wire.envelope(wire.person(), hasMore=True, totalCount=9, nextCursor="c7")
-    far_end.answers(200, json=found)
+    fake_service.answers(200, json=found)
     html = get(as_viewer, address)
     assert "the API can’t return them" in text(html)
     assert by_id(html, "load-more") is None
 
 
-def test_an_empty_page_with_more_links_to_the_next(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answers(200, json=wire.envelope(hasMore=True, totalCount=9, nextCursor="c1"))
+def test_an_empty_page_with_more_links_to_the_next(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
+    fake_service.answers(200, json=wire.envelope(hasMore=True, totalCount=9, nextCursor="c1"))
     html = get(as_viewer, "/people/")
     assert "returned no people here, but reports more" in text(html)
     assert "cursor=c1" in link(html, "Load next page")
-    assert len(far_end.sent) == 1
+    assert len(fake_service.sent) == 1
 
 
-def test_each_empty_list_has_a_sentence(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answers(200, json=wire.envelope())
+def test_each_empty_list_has_a_sentence(as_viewer: Client, fake_service: FakeService) -> None:
+    fake_service.answers(200, json=wire.envelope())
     assert "No people yet" in text(get(as_viewer, "/people/"))
     assert "No people match “zebra”" in text(get(as_viewer, "/people/?q=zebra"))
     assert "No more people after the first 50" in text(
         get(as_viewer, "/people/?cursor=c50&after=50")
     )
     assert "Export" not in text(get(as_viewer, "/people/"))
-    far_end.answers(200, json=wire.envelope(totalCount=12))
+    fake_service.answers(200, json=wire.envelope(totalCount=12))
     assert "reports 12, but returned none" in text(get(as_viewer, "/people/"))
 
 
-def test_an_unreadable_item_costs_one_line(as_viewer: Client, far_end: FarEnd) -> None:
+def test_an_unreadable_item_costs_one_line(as_viewer: Client, fake_service: FakeService) -> None:
     broken = wire.person(name=["no", "text"])
-    far_end.answers(200, json=wire.envelope(wire.person(), broken, numbered(2)))
+    fake_service.answers(200, json=wire.envelope(wire.person(), broken, numbered(2)))
     html = get(as_viewer, "/people/?person=prospect_2")
     assert "1 item could not be read" in text(html)
     assert "3 of 3 people." in text(html)
@@ -339,8 +353,8 @@ def test_an_unreadable_item_costs_one_line(as_viewer: Client, far_end: FarEnd) -
     assert "1 item could not be read" in text(rows)
 
 
-def test_missing_fields_have_placeholders(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answers(200, json=wire.envelope({}, {"name": "", "email": None, "domain": ""}))
+def test_missing_fields_have_placeholders(as_viewer: Client, fake_service: FakeService) -> None:
+    fake_service.answers(200, json=wire.envelope({}, {"name": "", "email": None, "domain": ""}))
     html = get(as_viewer, "/people/")
     assert text(html).count("No name") == 2
     opened = get(as_viewer, elements(html[html.index("<tbody") :], "a")[1].attributes["href"])
@@ -351,10 +365,10 @@ def test_missing_fields_have_placeholders(as_viewer: Client, far_end: FarEnd) ->
 
 
 def test_a_person_opens_beside_the_list_with_every_field(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
     given = wire.person(email="ada+b?bcc=eve@x.example", nickname="Countess", score={"a": 1})
-    far_end.answers(200, json=wire.envelope(numbered(0), given, numbered(2)))
+    fake_service.answers(200, json=wire.envelope(numbered(0), given, numbered(2)))
     html = get(as_viewer, "/people/")
     panel = get(as_viewer, link(html, "Ada Lovelace"), target="person")
     assert panel.strip().startswith('<aside class="panel sticky" id="person"')
@@ -369,8 +383,8 @@ def test_a_person_opens_beside_the_list_with_every_field(
     assert {"prospect_1", "ten_1", "+44 20 7946 0001", "ada+b?bcc=eve@x.example"} <= copied
 
 
-def test_an_open_person_has_a_url_to_share(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answer = part_of_120
+def test_an_open_person_has_a_url_to_share(as_viewer: Client, fake_service: FakeService) -> None:
+    fake_service.answer = part_of_120
     second = get(as_viewer, link(get(as_viewer, "/people/?q=per"), "Load 50 more"), target="rows")
     address = elements(second, "a")[2].attributes["href"]
     html = get(as_viewer, address)
@@ -385,9 +399,9 @@ def test_an_open_person_has_a_url_to_share(as_viewer: Client, far_end: FarEnd) -
 
 
 def test_the_pressed_arrow_keeps_the_focus_while_it_exists(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
-    far_end.answers(200, json=wire.envelope(numbered(0), numbered(1), numbered(2)))
+    fake_service.answers(200, json=wire.envelope(numbered(0), numbered(1), numbered(2)))
 
     def takes_focus(person: str, trigger: str) -> bool:
         address = f"/people/?person={person}"
@@ -400,8 +414,10 @@ def test_the_pressed_arrow_keeps_the_focus_while_it_exists(
     assert takes_focus("prospect_0", "person-previous") is True
 
 
-def test_a_person_not_on_this_page_has_a_message(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answer = part_of_120
+def test_a_person_not_on_this_page_has_a_message(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
+    fake_service.answer = part_of_120
     html = get(as_viewer, "/people/?q=x&person=prospect_99")
     assert "isn’t on this page of results" in text(html)
     assert "/people/?person=prospect_99" in html
@@ -414,13 +430,13 @@ def remember_audience(**differs: Any) -> None:
 
 
 def test_the_audiences_of_a_person_are_the_known_ones_with_that_id(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
     recording.record_pages(ListEnvelope[PageItem].model_validate(wire.envelope(wire.page())))
     remember_audience()
     remember_audience(audienceId="aud_2", effectiveName="Elsewhere", prospectId="prospect_2")
     remember_audience(audienceId="a/3", pageId="page 9", publishedVersion=None)
-    far_end.answers(200, json=wire.envelope(wire.person()))
+    fake_service.answers(200, json=wire.envelope(wire.person()))
     panel = get(as_viewer, "/people/?person=prospect_1", target="person")
     assert "/pages/page_1/audiences/aud_1/" in panel
     assert "/pages/page%25209/audiences/a%252F3/" in panel
@@ -429,18 +445,20 @@ def test_the_audiences_of_a_person_are_the_known_ones_with_that_id(
     assert "Elsewhere" not in panel
 
 
-def test_a_person_without_an_id_has_no_audiences(as_viewer: Client, far_end: FarEnd) -> None:
+def test_a_person_without_an_id_has_no_audiences(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
     remember_audience(prospectId="")
-    far_end.answers(200, json=wire.envelope(wire.person(personId="")))
+    fake_service.answers(200, json=wire.envelope(wire.person(personId="")))
     panel = get(as_viewer, "/people/?row=1", target="person")
     assert "Brightwater" not in panel
     assert "this person has none" in text(panel)
 
 
 def test_a_page_costs_one_call_and_a_fixed_number_of_queries(
-    as_viewer: Client, far_end: FarEnd, django_assert_num_queries: Any
+    as_viewer: Client, fake_service: FakeService, django_assert_num_queries: Any
 ) -> None:
-    far_end.answer = part_of_120
+    fake_service.answer = part_of_120
     for number in range(3):
         remember_audience(audienceId=f"aud_{number}", prospectId="prospect_7")
     side_counts()  # counted once for the pages of a while
@@ -448,7 +466,7 @@ def test_a_page_costs_one_call_and_a_fixed_number_of_queries(
         get(as_viewer, "/people/?q=person")
     with django_assert_num_queries(5):  # and the audiences
         get(as_viewer, "/people/?q=person&person=prospect_7")
-    assert len(far_end.sent) == 2
+    assert len(fake_service.sent) == 2
 
 
 FAILURES = [
@@ -469,12 +487,12 @@ FAILURES = [
 )
 def test_a_failure_is_shown_in_place_and_the_search_stays(
     as_viewer: Client,
-    far_end: FarEnd,
+    fake_service: FakeService,
     failure: tuple[Any, int, str],
     target: str,
     lands_in: str | None,
 ) -> None:
-    far_end.answer, status, message = failure
+    fake_service.answer, status, message = failure
     headers = {"HX-Request": "true", "HX-Target": target} if target else {}
     address = "/people/?" + urlencode({"q": "ada", "person": "prospect_1"})
     response = as_viewer.get(address, headers=headers)
@@ -491,8 +509,8 @@ def test_a_failure_is_shown_in_place_and_the_search_stays(
         assert search.attributes["value"] == "ada"
 
 
-def test_an_unavailable_service_has_a_message(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.fails(httpx.ReadTimeout)
+def test_an_unavailable_service_has_a_message(as_viewer: Client, fake_service: FakeService) -> None:
+    fake_service.fails(httpx.ReadTimeout)
     response = as_viewer.get("/people/?q=ada")
     assert response.status_code == 504
     assert "Service unreachable" in text(response.content.decode())
@@ -500,18 +518,18 @@ def test_an_unavailable_service_has_a_message(as_viewer: Client, far_end: FarEnd
 
 
 @pytest.mark.same_on_any_database
-def test_text_from_the_service_stays_text(as_viewer: Client, far_end: FarEnd) -> None:
-    baseline = get_counts(as_viewer, far_end, "Plain")
+def test_text_from_the_service_stays_text(as_viewer: Client, fake_service: FakeService) -> None:
+    baseline = get_counts(as_viewer, fake_service, "Plain")
     for payload in PAYLOADS:
-        assert get_counts(as_viewer, far_end, payload) <= baseline, payload
+        assert get_counts(as_viewer, fake_service, payload) <= baseline, payload
 
 
-def get_counts(client: Client, far_end: FarEnd, payload: str) -> set[str]:
+def get_counts(client: Client, fake_service: FakeService, payload: str) -> set[str]:
     """Return every tag and attribute of a page about a person who is that payload all over."""
     storable = payload.encode("utf-8", "replace").decode()
     fields = ("name", "email", "domain", "slug", "phoneNumber", "linkedinProfileUrl", "createdAt")
     person = dict.fromkeys(fields, storable) | {"updatedAt": "soon", "personId": "p", "x": storable}
-    far_end.answers(200, json=wire.envelope(person))
+    fake_service.answers(200, json=wire.envelope(person))
     html = get(client, "/people/?" + urlencode({"q": "ain scr", "person": "p"}))
     found = {f"{e.tag}.{name}" for e in elements(html) for name in ("", *e.attributes)}
     hrefs = [a.attributes.get("href", "") for a in elements(html, "a")]
@@ -520,9 +538,9 @@ def get_counts(client: Client, far_end: FarEnd, payload: str) -> set[str]:
 
 
 def test_people_are_never_stored_or_logged(
-    as_viewer: Client, far_end: FarEnd, caplog: pytest.LogCaptureFixture
+    as_viewer: Client, fake_service: FakeService, caplog: pytest.LogCaptureFixture
 ) -> None:
-    far_end.answers(200, json=wire.envelope(wire.person()))
+    fake_service.answers(200, json=wire.envelope(wire.person()))
     with caplog.at_level("DEBUG"):
         response = as_viewer.get("/people/?q=lovelace&person=prospect_1")
         as_viewer.get("/people/export.csv?q=lovelace")
@@ -534,7 +552,7 @@ def test_people_are_never_stored_or_logged(
         assert not model.objects.exists()
 
 
-def test_people_require_a_sign_in(client: Client, db: None, far_end: FarEnd) -> None:
+def test_people_require_a_sign_in(client: Client, db: None, fake_service: FakeService) -> None:
     for address in ("/people/?q=ada", "/people/export.csv"):
         assert client.get(address).status_code == 302
-    assert far_end.sent == []
+    assert fake_service.sent == []

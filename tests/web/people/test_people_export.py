@@ -10,7 +10,7 @@ from django.test import Client
 
 from tests import wire
 from tests.embedded_api.factories import make_person
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.html import text
 
 
@@ -24,7 +24,9 @@ def people_of(client: Client, address: str = "/people/export.csv") -> list[list[
     return rows
 
 
-def far_end_in_parts(far_end: FarEnd, *parts: httpx.Response | type[httpx.TransportError]) -> None:
+def fake_service_in_parts(
+    fake_service: FakeService, *parts: httpx.Response | type[httpx.TransportError]
+) -> None:
     """Answer with one part after the other, by cursors `1`, `2`, …."""
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -33,7 +35,7 @@ def far_end_in_parts(far_end: FarEnd, *parts: httpx.Response | type[httpx.Transp
             return part
         raise part("gone", request=request)
 
-    far_end.answer = answer
+    fake_service.answer = answer
 
 
 def part(*items: Any, then: str | None = None, **differs: Any) -> httpx.Response:
@@ -52,9 +54,9 @@ def test_everyone_who_matches_is_in_the_file(as_viewer: Client) -> None:
 
 
 def test_each_field_has_its_column_and_absent_ones_are_empty(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
-    far_end_in_parts(far_end, part(wire.person(updatedAt="soon"), {"name": None}))
+    fake_service_in_parts(fake_service, part(wire.person(updatedAt="soon"), {"name": None}))
     assert people_of(as_viewer) == [
         [
             "prospect_1",
@@ -72,21 +74,25 @@ def test_each_field_has_its_column_and_absent_ones_are_empty(
     ]
 
 
-def test_no_cell_is_a_formula(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end_in_parts(far_end, part(wire.person(name='=HYPERLINK("//x")', email="@SUM(1)")))
+def test_no_cell_is_a_formula(as_viewer: Client, fake_service: FakeService) -> None:
+    fake_service_in_parts(
+        fake_service, part(wire.person(name='=HYPERLINK("//x")', email="@SUM(1)"))
+    )
     assert people_of(as_viewer)[0][2:4] == ['\'=HYPERLINK("//x")', "'@SUM(1)"]
 
 
-def test_the_file_is_streamed(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end_in_parts(far_end, part(wire.person(), then="1"), part(wire.person(name="Last")))
+def test_the_file_is_streamed(as_viewer: Client, fake_service: FakeService) -> None:
+    fake_service_in_parts(
+        fake_service, part(wire.person(), then="1"), part(wire.person(name="Last"))
+    )
     response = as_viewer.get("/people/export.csv")
     lines = iter(response)
     assert b"Person,Tenant" in next(lines)
     assert b"Ada Lovelace" in next(lines)
-    assert len(far_end.sent) == 1
+    assert len(fake_service.sent) == 1
     assert b"Last" in next(lines)
     assert next(lines, None) is None
-    assert [request.url.params["limit"] for request in far_end.sent] == ["200", "200"]
+    assert [request.url.params["limit"] for request in fake_service.sent] == ["200", "200"]
 
 
 @pytest.mark.parametrize(
@@ -101,27 +107,29 @@ def test_the_file_is_streamed(as_viewer: Client, far_end: FarEnd) -> None:
     ],
 )
 def test_an_incomplete_file_has_a_last_line_that_explains_it(
-    as_viewer: Client, far_end: FarEnd, second: Any, message: str
+    as_viewer: Client, fake_service: FakeService, second: Any, message: str
 ) -> None:
-    far_end_in_parts(far_end, part(wire.person(), wire.person(), then="1"), second)
+    fake_service_in_parts(fake_service, part(wire.person(), wire.person(), then="1"), second)
     *rows, last = people_of(as_viewer)
     assert len(last) == 1
     assert last[0].startswith(f"Incomplete, {len(rows)} of 9 exported: ")
     assert message in last[0]
-    assert len(far_end.sent) == 2
+    assert len(fake_service.sent) == 2
 
 
-def test_unreadable_people_are_counted_at_the_end(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end_in_parts(far_end, part(wire.person(), "nobody", {"name": 7}))
+def test_unreadable_people_are_counted_at_the_end(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
+    fake_service_in_parts(fake_service, part(wire.person(), "nobody", {"name": 7}))
     rows = people_of(as_viewer)
     assert [len(row) for row in rows] == [10, 1]
     assert rows[1] == ["Unreadable, not exported: 2."]
 
 
 def test_a_failure_before_the_first_row_is_an_error_page(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
-    far_end.answers(500, json={"detail": "Out of paper"})
+    fake_service.answers(500, json={"detail": "Out of paper"})
     response = as_viewer.get("/people/export.csv?q=ada")
     assert response.status_code == 502
     assert "text/html" in response["Content-Type"]

@@ -15,7 +15,7 @@ from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.operations.publish import LIST_LAG
 from dashboard.operations.publish_review import MAX_PUBLISHES, PublishTarget, review_publish
 from tests import wire
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.html import elements, text
 from tests.web.publishing.publishing_service import (
     PublishingService,
@@ -37,8 +37,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def service(far_end: FarEnd) -> PublishingService:
-    far_end.answer = made = PublishingService()
+def service(fake_service: FakeService) -> PublishingService:
+    fake_service.answer = made = PublishingService()
     return made
 
 
@@ -568,10 +568,10 @@ def test_a_cancelled_version_is_reported_with_the_live_one(
 
 
 def test_a_failed_poll_is_reported_and_polling_continues(
-    as_publisher: Client, service: PublishingService, far_end: FarEnd
+    as_publisher: Client, service: PublishingService, fake_service: FakeService
 ) -> None:
     address = progress_address(publish(as_publisher))
-    far_end.fails(httpx.ConnectError)
+    fake_service.fails(httpx.ConnectError)
     part = shown(as_publisher, address, **PROGRESS)
     assert "Refresh failed." in text(part)
     assert progress_address(part)
@@ -609,10 +609,10 @@ def test_a_version_queued_before_an_earlier_one_goes_live_first_and_overtakes_no
 
 
 def test_publishing_is_disabled_while_the_service_does_not_respond(
-    as_publisher: Client, service: PublishingService, far_end: FarEnd
+    as_publisher: Client, service: PublishingService, fake_service: FakeService
 ) -> None:
     shown(as_publisher)
-    far_end.fails(httpx.ConnectError)
+    fake_service.fails(httpx.ConnectError)
     page = shown(as_publisher)
     assert "Publishing is disabled until the service responds." in text(page)
     buttons = [e.attributes for e in elements(page, "button")]
@@ -620,30 +620,30 @@ def test_publishing_is_disabled_while_the_service_does_not_respond(
 
 
 def test_a_click_while_the_service_is_down_is_recorded_as_not_sent(
-    as_publisher: Client, service: PublishingService, far_end: FarEnd
+    as_publisher: Client, service: PublishingService, fake_service: FakeService
 ) -> None:
     form = {"operation_key": key_in(shown(as_publisher))}
-    far_end.fails(httpx.ConnectError)
+    fake_service.fails(httpx.ConnectError)
     page = as_publisher.post(ADDRESS, form, follow=True).content.decode()
     assert "The pre-publish checks couldn’t run." in text(page)
     assert outcomes() == [Outcome.NOT_SENT]
 
 
 def test_a_service_that_hangs_is_waited_for_once(
-    as_publisher: Client, service: PublishingService, far_end: FarEnd
+    as_publisher: Client, service: PublishingService, fake_service: FakeService
 ) -> None:
     shown(as_publisher)
-    far_end.sent.clear()
-    far_end.fails(httpx.ReadTimeout)
+    fake_service.sent.clear()
+    fake_service.fails(httpx.ReadTimeout)
     shown(as_publisher)
-    assert len(far_end.sent) == 1
+    assert len(fake_service.sent) == 1
 
 
 @pytest.mark.parametrize("status", [404, 500])
 def test_an_unrecorded_audience_that_cannot_be_read_is_an_error_page(
-    status: int, as_publisher: Client, far_end: FarEnd
+    status: int, as_publisher: Client, fake_service: FakeService
 ) -> None:
-    far_end.answers(status, json={"detail": "Gone."})
+    fake_service.answers(status, json={"detail": "Gone."})
     answer = as_publisher.get(ADDRESS)
     assert answer.status_code in (404, 502)
     assert "Gone." in text(answer.content.decode())

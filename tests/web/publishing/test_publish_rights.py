@@ -5,7 +5,7 @@ from django.test import Client
 
 from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import Outcome
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.html import elements, text
 from tests.web.publishing.publishing_service import PublishingService, answers
 from tests.web.publishing.test_publish import ADDRESS, DIALOG, PROGRESS, publish, shown
@@ -14,8 +14,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def service(far_end: FarEnd) -> PublishingService:
-    far_end.answer = made = PublishingService()
+def service(fake_service: FakeService) -> PublishingService:
+    fake_service.answer = made = PublishingService()
     return made
 
 

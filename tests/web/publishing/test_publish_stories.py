@@ -31,7 +31,7 @@ from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.operations import OPEN
 from dashboard.service.client import close_publishing_client
 from tests.conftest import logged_in
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.html import text
 from tests.web.publishing.publishing_service import (
     Killed,
@@ -101,7 +101,7 @@ class PublishStory(RuleBasedStateMachine):
     """Users with three tabs, and one version to publish."""
 
     people: dict[str, User]
-    far_end: FarEnd
+    fake_service: FakeService
 
     @initialize()
     def begin(self) -> None:
@@ -110,7 +110,7 @@ class PublishStory(RuleBasedStateMachine):
         cache.clear()
         self.page_id = f"page_{next(serial)}"
         self.service = TruthfulService(self.page_id)
-        self.far_end.answer = self.service
+        self.fake_service.answer = self.service
         self.address = f"/pages/{self.page_id}/audiences/aud_1/versions/ver_2/publish/"
         self.tabs = {tab: logged_in(self.people[tab.split(",")[0]]) for tab in TABS}
         self.forms: dict[str, dict[str, str]] = {}
@@ -166,9 +166,9 @@ class PublishStory(RuleBasedStateMachine):
     @rule(data=st.data())
     def click_while_the_service_is_away(self, data: st.DataObject) -> None:
         tab = data.draw(st.sampled_from(sorted(self.forms)))
-        self.far_end.fails(httpx.ConnectError)
+        self.fake_service.fails(httpx.ConnectError)
         self.send(tab, accepts)
-        self.far_end.answer = self.service
+        self.fake_service.answer = self.service
 
     @rule()
     def time_passes_and_someone_looks(self) -> None:
@@ -254,14 +254,14 @@ class PublishStory(RuleBasedStateMachine):
 
 @pytest.mark.django_db
 def test_no_sequence_of_steps_sends_two_keys_or_shows_a_wrong_outcome(
-    paula: User, far_end: FarEnd
+    paula: User, fake_service: FakeService
 ) -> None:
     root = User.objects.create_superuser("root", password="root")
 
     class Story(PublishStory):
         people = {"paula": paula, "root": root}
 
-    Story.far_end = far_end
+    Story.fake_service = fake_service
     limits = settings(
         max_examples=int(os.environ.get("STORIES", "30")),
         stateful_step_count=12,

@@ -14,7 +14,7 @@ from dashboard.ledger.operations import Target, begin
 from dashboard.web.shell.sidebar_counts import side_counts
 from tests import wire
 from tests.clock import Clock
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.html import elements, text
 from tests.web.one_audience import serve
 from tests.web.remembering import know_audiences, know_pages, know_subscription
@@ -184,8 +184,8 @@ def test_an_empty_list_of_results_has_a_sentence(kind: str, start: str, as_viewe
     assert "No results" in text(response.content.decode())
 
 
-def test_people_are_counted_and_link_to_all(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answers(200, json=wire.envelope(wire.person(), totalCount=42))
+def test_people_are_counted_and_link_to_all(as_viewer: Client, fake_service: FakeService) -> None:
+    fake_service.answers(200, json=wire.envelope(wire.person(), totalCount=42))
     html = find(as_viewer, "ada", target="palette-people")
     assert headings(html) == ["People: 1 of 42"]
     assert options(html)[-1] == "/people/?q=ada"
@@ -224,9 +224,11 @@ def test_an_id_redirects_to_its_object(
 
 
 @pytest.mark.parametrize("identifier", ["a/b", "a b?c#d", "..", "%2F", "ä✓", "<b>", "new"])
-def test_an_id_may_hold_any_character(identifier: str, as_viewer: Client, far_end: FarEnd) -> None:
+def test_an_id_may_hold_any_character(
+    identifier: str, as_viewer: Client, fake_service: FakeService
+) -> None:
     know_audiences(wire.audience(audienceId=identifier))
-    serve(far_end, wire.audience(audienceId=identifier))
+    serve(fake_service, wire.audience(audienceId=identifier))
     response = as_viewer.get(f"/find/?q={quote(identifier, safe='')}", follow=True)
     assert response.status_code == 200
     assert response.resolver_match.kwargs["audience_id"] == identifier
@@ -296,14 +298,14 @@ def test_an_unknown_verb_or_name_offers_no_command(words: str, as_publisher: Cli
 
 
 def test_a_verb_alone_applies_to_recent_publishable_visits(
-    as_publisher: Client, far_end: FarEnd
+    as_publisher: Client, fake_service: FakeService
 ) -> None:
     live = wire.live_version()
     for audience in (
         wire.audience(audienceId="aud_9", latestVersion=live, publishedVersion=live),
         wire.audience(),
     ):
-        serve(far_end, audience)
+        serve(fake_service, audience)
         know_audiences(audience)
         as_publisher.get(f"/pages/page_1/audiences/{audience['audienceId']}/")
     assert palette(as_publisher, "publish")[0] == PUBLISH
@@ -412,64 +414,72 @@ def test_a_page_matched_by_another_field_shows_that_field(
 # People
 
 
-def test_people_are_loaded_in_their_own_partial(as_viewer: Client, far_end: FarEnd) -> None:
+def test_people_are_loaded_in_their_own_partial(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
     html = find(as_viewer, "ada", target="palette-list")
-    assert far_end.sent == []
+    assert fake_service.sent == []
     part = next(e for e in elements(html) if e.attributes.get("id") == "palette-people")
     assert part.attributes["hx-get"] == "/find/?q=ada"
-    far_end.answers(200, json=wire.envelope(wire.person()))
+    fake_service.answers(200, json=wire.envelope(wire.person()))
     people = find(as_viewer, "ada", target="palette-people")
     assert options(people) == ["/people/?q=ada%40analytical.example"]
-    assert [request.url.path for request in far_end.sent] == ["/v0/persons/search"]
+    assert [request.url.path for request in fake_service.sent] == ["/v0/persons/search"]
 
 
-def test_one_character_searches_no_people(as_viewer: Client, far_end: FarEnd) -> None:
+def test_one_character_searches_no_people(as_viewer: Client, fake_service: FakeService) -> None:
     assert "palette-people" not in find(as_viewer, "a", target="palette-list")
     find(as_viewer, "a", target="palette-people")
-    assert far_end.sent == []
+    assert fake_service.sent == []
 
 
 @pytest.mark.parametrize("part", ["find-people", "palette-people"])
 def test_a_failed_people_search_costs_one_line(
-    part: str, as_viewer: Client, far_end: FarEnd
+    part: str, as_viewer: Client, fake_service: FakeService
 ) -> None:
-    far_end.fails(httpx.ConnectError)
+    fake_service.fails(httpx.ConnectError)
     assert "Couldn’t search people." in text(find(as_viewer, "ada", target=part))
 
 
 @pytest.mark.parametrize("part", ["find-people", "palette-people"])
-def test_no_matching_people_have_a_sentence(part: str, as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answers(200, json=wire.envelope())
+def test_no_matching_people_have_a_sentence(
+    part: str, as_viewer: Client, fake_service: FakeService
+) -> None:
+    fake_service.answers(200, json=wire.envelope())
     assert "No people match “ada”" in text(find(as_viewer, "ada", target=part))
 
 
-def test_a_fast_service_has_people_on_the_page(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answers(200, json=wire.envelope(wire.person()))
+def test_a_fast_service_has_people_on_the_page(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
+    fake_service.answers(200, json=wire.envelope(wire.person()))
     as_viewer.get("/people/")
     page = elements(find(as_viewer, "ada"))
     assert "/people/?q=ada%40analytical.example" in [e.attributes.get("href") for e in page]
     assert "/find/?q=ada" not in [e.attributes.get("hx-get") for e in page]
-    assert far_end.sent[-1].url.path == "/v0/persons/search"
+    assert fake_service.sent[-1].url.path == "/v0/persons/search"
 
 
 def test_a_slow_service_is_searched_after_the_page_is_shown(
-    as_viewer: Client, far_end: FarEnd, clock: Clock
+    as_viewer: Client, fake_service: FakeService, clock: Clock
 ) -> None:
     def slowly(request: httpx.Request) -> httpx.Response:
         clock.advance(0.4)
         return httpx.Response(200, json=wire.envelope(wire.person()))
 
-    far_end.answer = slowly
+    fake_service.answer = slowly
     as_viewer.get("/people/")
-    calls = len(far_end.sent)
+    calls = len(fake_service.sent)
     assert "/find/?q=ada" in [e.attributes.get("hx-get") for e in elements(find(as_viewer, "ada"))]
-    assert len(far_end.sent) == calls
+    assert len(fake_service.sent) == calls
 
 
-def test_a_failing_fast_service_costs_one_line(as_viewer: Client, far_end: FarEnd) -> None:
-    far_end.answers(200, json=wire.envelope(wire.person()))
+def test_a_failing_fast_service_costs_one_line(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
+    fake_service.answers(200, json=wire.envelope(wire.person()))
     as_viewer.get("/people/")
-    far_end.fails(httpx.ConnectError)
+    fake_service.fails(httpx.ConnectError)
     assert "Couldn’t search people." in text(find(as_viewer, "ada"))
 
 
@@ -481,9 +491,9 @@ def test_without_javascript_people_are_a_link(as_viewer: Client) -> None:
 # Recent visits
 
 
-def test_recent_visits_come_first(as_viewer: Client, far_end: FarEnd) -> None:
+def test_recent_visits_come_first(as_viewer: Client, fake_service: FakeService) -> None:
     know_things()
-    serve(far_end, wire.audience())
+    serve(fake_service, wire.audience())
     as_viewer.get(AUDIENCE)
     as_viewer.get("/pages/page_1/")
     assert palette(as_viewer)[:3] == ["/pages/page_1/", AUDIENCE, "/"]
@@ -491,11 +501,13 @@ def test_recent_visits_come_first(as_viewer: Client, far_end: FarEnd) -> None:
     assert palette(as_viewer)[:3] == [AUDIENCE, "/pages/page_1/", "/"]
 
 
-def test_eight_visits_are_stored_per_user(as_viewer: Client, ada: User, far_end: FarEnd) -> None:
+def test_eight_visits_are_stored_per_user(
+    as_viewer: Client, ada: User, fake_service: FakeService
+) -> None:
     for number in range(9):
         page = wire.page(pageId=f"page/{number}")
         know_pages(page)
-        serve(far_end, page=page)
+        serve(fake_service, page=page)
         as_viewer.get(f"/pages/page%252F{number}/")
     visited = [address for address in palette(as_viewer) if address.startswith("/pages/page")]
     assert visited == [f"/pages/page%252F{number}/" for number in range(8, 0, -1)]
@@ -503,18 +515,20 @@ def test_eight_visits_are_stored_per_user(as_viewer: Client, ada: User, far_end:
     assert palette(as_viewer)[0] == "/"
 
 
-def test_long_ids_do_not_exceed_the_cookie_limit(as_viewer: Client, far_end: FarEnd) -> None:
+def test_long_ids_do_not_exceed_the_cookie_limit(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
     for letter in "abc":
         page = wire.page(pageId=letter * 700)
         know_pages(page)
-        serve(far_end, page=page)
+        serve(fake_service, page=page)
         as_viewer.get(f"/pages/{letter * 700}/")
     assert all(len(cookie.value) < 2_100 for cookie in as_viewer.cookies.values())
     assert palette(as_viewer)[0] == f"/pages/{'c' * 700}/"
 
 
 def test_a_missing_page_is_not_recorded_as_visited(
-    as_viewer: Client, vera: User, far_end: FarEnd
+    as_viewer: Client, vera: User, fake_service: FakeService
 ) -> None:
     as_viewer.get("/pages/gone/")
     assert f"recent-{vera.pk}" not in as_viewer.cookies

@@ -9,7 +9,7 @@ from django.test import Client
 
 from dashboard.web.shell.sidebar_counts import side_counts
 from tests.conftest import logged_in
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.html import elements, text
 from tests.wire import envelope, page
 
@@ -83,9 +83,9 @@ def test_without_a_browser_time_zone_the_zone_is_named(as_viewer: Client) -> Non
 
 
 @pytest.fixture
-def seen(far_end: FarEnd, as_viewer: Client) -> str:
+def seen(fake_service: FakeService, as_viewer: Client) -> str:
     """The address of a page that was seen here."""
-    far_end.answer = lambda request: httpx.Response(
+    fake_service.answer = lambda request: httpx.Response(
         200,
         json=envelope()
         if request.url.path.endswith("/audiences")

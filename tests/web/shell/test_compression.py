@@ -6,14 +6,16 @@ import pytest
 from django.test import Client
 
 from tests import wire
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 
 GZIP = {"Accept-Encoding": "br, gzip"}
 
 
 @pytest.fixture(autouse=True)
-def _people(far_end: FarEnd) -> None:
-    far_end.answers(200, json=wire.envelope(*(wire.person(personId=str(n)) for n in range(50))))
+def _people(fake_service: FakeService) -> None:
+    fake_service.answers(
+        200, json=wire.envelope(*(wire.person(personId=str(n)) for n in range(50)))
+    )
 
 
 def test_a_page_is_compressed_for_clients_that_accept_it(as_viewer: Client) -> None:

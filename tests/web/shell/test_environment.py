@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from dashboard.web.shell.context_processors import TONES
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.html import elements, text
 
 
@@ -41,7 +41,7 @@ def test_two_colors_are_two_tones() -> None:
 
 @pytest.mark.django_db
 def test_the_shell_shows_the_services_host_to_signed_in_users(
-    as_viewer: Client, far_end: FarEnd, settings: Any
+    as_viewer: Client, fake_service: FakeService, settings: Any
 ) -> None:
     settings.SERVICE_URL = "https://api.staging.example:8443/base"
     settings.SERVICE_API_KEY = "a-key-of-the-tests"

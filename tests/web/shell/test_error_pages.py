@@ -17,7 +17,7 @@ from dashboard.ledger.models import Attempt, Operation
 from dashboard.ledger.models.operations import Outcome
 from tests import wire
 from tests.failing_database import losable_database
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.html import elements, text
 from tests.web.publishing.publishing_service import PublishingService, accepts
 from tests.web.publishing.test_publish import ADDRESS, form_in, shown
@@ -38,7 +38,7 @@ def ways_on(html: str) -> list[str]:
     ],
 )
 def test_what_is_not_there_or_not_allowed_leads_on_and_not_to_itself(
-    address: str, status: int, ways: list[str], far_end: FarEnd, as_viewer: Client
+    address: str, status: int, ways: list[str], fake_service: FakeService, as_viewer: Client
 ) -> None:
     answer = as_viewer.get(address)
     assert answer.status_code == status
@@ -46,7 +46,7 @@ def test_what_is_not_there_or_not_allowed_leads_on_and_not_to_itself(
 
 
 def test_a_page_that_is_not_there_is_in_the_section_of_pages(
-    far_end: FarEnd, as_viewer: Client
+    fake_service: FakeService, as_viewer: Client
 ) -> None:
     html = as_viewer.get("/pages/page_1/").content.decode()
     current = [each for each in elements(html, "a") if each.attributes.get("aria-current")]
@@ -55,8 +55,8 @@ def test_a_page_that_is_not_there_is_in_the_section_of_pages(
     assert text(crumbs) == "Pages Not found"
 
 
-def test_a_failed_call_can_be_tried_again(far_end: FarEnd, as_viewer: Client) -> None:
-    far_end.answers(500)
+def test_a_failed_call_can_be_tried_again(fake_service: FakeService, as_viewer: Client) -> None:
+    fake_service.answers(500)
     answer = as_viewer.get("/pages/page_1/")
     assert ways_on(answer.content.decode())[0] == "/pages/page_1/"
 
@@ -78,9 +78,11 @@ def test_a_form_that_failed_leads_back_to_its_page_and_not_to_what_takes_no_get(
     assert ways_on(answer.content.decode()) == ways
 
 
-def lost_publish(browser: Client, far_end: FarEnd, **headers: str) -> tuple[Any, dict[str, str]]:
+def lost_publish(
+    browser: Client, fake_service: FakeService, **headers: str
+) -> tuple[Any, dict[str, str]]:
     """Send a publish after which the database answers nothing; return the response and the form."""
-    far_end.answer = service = PublishingService()
+    fake_service.answer = service = PublishingService()
     form = form_in(shown(browser))
     browser.raise_request_exception = False
     with losable_database() as database:
@@ -94,9 +96,9 @@ def lost_publish(browser: Client, far_end: FarEnd, **headers: str) -> tuple[Any,
 
 
 def test_a_publish_whose_outcome_the_database_lost_is_said_to_be_sent_and_unknown(
-    far_end: FarEnd, as_publisher: Client
+    fake_service: FakeService, as_publisher: Client
 ) -> None:
-    response, _ = lost_publish(as_publisher, far_end)
+    response, _ = lost_publish(as_publisher, fake_service)
     assert response.status_code == 500
     page = text(response.text)
     assert "Sent, outcome unknown" in page
@@ -105,30 +107,30 @@ def test_a_publish_whose_outcome_the_database_lost_is_said_to_be_sent_and_unknow
     assert ways_on(response.text)[0] == f"/activity/{Operation.objects.get().operation_key}/"
 
 
-def test_htmx_gets_the_same_in_a_message(far_end: FarEnd, as_publisher: Client) -> None:
+def test_htmx_gets_the_same_in_a_message(fake_service: FakeService, as_publisher: Client) -> None:
     headers = {"HX-Request": "true", "HX-Target": "dialogs"}
-    response, _ = lost_publish(as_publisher, far_end, **headers)
+    response, _ = lost_publish(as_publisher, fake_service, **headers)
     assert "Sent, outcome unknown." in text(response.text)
     assert "<html" not in response.text
 
 
 def test_the_form_sent_again_finds_the_publish_that_the_database_lost(
-    far_end: FarEnd, as_publisher: Client
+    fake_service: FakeService, as_publisher: Client
 ) -> None:
-    _, form = lost_publish(as_publisher, far_end)
+    _, form = lost_publish(as_publisher, fake_service)
     page = text(as_publisher.post(ADDRESS, form, follow=True).text)
     assert "Sending version 2" in page
     Attempt.objects.update(sent_at=timezone.now() - timedelta(minutes=5))
     as_publisher.post(ADDRESS, form, follow=True)
-    service = cast("PublishingService", far_end.answer)
+    service = cast("PublishingService", fake_service.answer)
     assert service.keys == [form["operation_key"]]
     assert Operation.objects.get().outcome == Outcome.ACCEPTED
 
 
 def test_what_never_reached_the_service_is_not_said_to_be_sent(
-    far_end: FarEnd, as_publisher: Client
+    fake_service: FakeService, as_publisher: Client
 ) -> None:
-    far_end.answer = service = PublishingService()
+    fake_service.answer = service = PublishingService()
     form = form_in(shown(as_publisher))
     as_publisher.raise_request_exception = False
     with losable_database() as database:
@@ -144,7 +146,7 @@ def test_what_never_reached_the_service_is_not_said_to_be_sent(
 
 
 def test_a_page_that_was_created_while_the_database_was_lost_is_not_created_again(
-    far_end: FarEnd, as_publisher: Client
+    fake_service: FakeService, as_publisher: Client
 ) -> None:
     form = {"name": "Spring", "pageType": "outbound", "brandId": "b", "pageContext": "For all."}
     form |= {"operation_key": str(uuid4())}
@@ -155,18 +157,18 @@ def test_a_page_that_was_created_while_the_database_was_lost_is_not_created_agai
             database.is_lost = True
             return httpx.Response(201, json=wire.page(pageId="page_new"))
 
-        far_end.answer = answer
+        fake_service.answer = answer
         response = as_publisher.post("/pages/new/", form)
     assert "“Create page” (Spring) was sent to the service, but" in text(response.text)
     response = as_publisher.post("/pages/new/", form)
     assert response["Location"] == f"/activity/{form['operation_key']}/"
-    assert [request.method for request in far_end.sent] == ["POST"]
+    assert [request.method for request in fake_service.sent] == ["POST"]
 
 
 def test_a_form_that_failed_before_anything_was_sent_says_so(
-    far_end: FarEnd, as_publisher: Client
+    fake_service: FakeService, as_publisher: Client
 ) -> None:
-    far_end.answer = PublishingService()
+    fake_service.answer = PublishingService()
     form = form_in(shown(as_publisher))
     as_publisher.raise_request_exception = False
     with losable_database() as database:

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from tests import wire
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.one_audience import serve
 
 pytestmark = pytest.mark.django_db
@@ -24,8 +24,10 @@ AUDIENCE = "/pages/page_1/audiences/aud_1/"
         "/webhooks/%00/",
     ],
 )
-def test_an_id_with_a_nul_is_not_found(address: str, far_end: FarEnd, as_publisher: Client) -> None:
-    serve(far_end, wire.audience())
+def test_an_id_with_a_nul_is_not_found(
+    address: str, fake_service: FakeService, as_publisher: Client
+) -> None:
+    serve(fake_service, wire.audience())
     assert as_publisher.get(address).status_code == 404
 
 
@@ -34,7 +36,7 @@ def test_an_id_with_a_nul_is_not_found(address: str, far_end: FarEnd, as_publish
     [f"{AUDIENCE}versions/?before=%00&was=%00", "/activity/?after=%00&target=%00&actor=%00"],
 )
 def test_a_list_that_starts_at_a_nul_starts_at_the_newest(
-    address: str, far_end: FarEnd, as_publisher: Client
+    address: str, fake_service: FakeService, as_publisher: Client
 ) -> None:
-    serve(far_end, wire.audience())
+    serve(fake_service, wire.audience())
     assert as_publisher.get(address).status_code == 200

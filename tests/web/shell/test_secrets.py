@@ -14,7 +14,7 @@ from django.views.debug import ExceptionReporter
 from config.environment import Environment
 from dashboard.client import APIError, PublishingClient
 from tests.client.clients import KEY, client_answering
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.secrets_watch import SERVICE_KEYS, no_secret_in_the_log, secrets_in
 
 
@@ -68,9 +68,9 @@ def test_a_key_in_a_log_line_fails_a_test(key: str) -> None:
         logger.warning("Called with %s", key)
 
 
-def test_a_key_on_a_page_fails_a_test(as_viewer: Client, far_end: FarEnd) -> None:
+def test_a_key_on_a_page_fails_a_test(as_viewer: Client, fake_service: FakeService) -> None:
     with pytest.raises(AssertionError, match="/people/"):
-        as_viewer.get("/people/?q=far-end-key")
+        as_viewer.get("/people/?q=fake-service-key")
 
 
 def test_an_issued_key_is_recognized(db: None, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ from django.test import Client
 
 from dashboard.ledger.models.operations import Outcome
 from tests import wire
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.html import text
 from tests.web.pages.test_page_list import get, numbered, publish, record
 
@@ -23,14 +23,16 @@ def side_of(client: Client, address: str = "/activity/") -> str:
     return text(html[html.index('<div class="nav">') : html.index('<div class="nav" id="pins"')])
 
 
-def test_pages_are_counted_as_the_service_counts_them(as_viewer: Client, far_end: FarEnd) -> None:
+def test_pages_are_counted_as_the_service_counts_them(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
     assert side_of(as_viewer) == "Overview Pages People Webhooks Activity"
     record(numbered(1), total=1204)
     assert side_of(as_viewer) == "Overview Pages 1,204 People Webhooks Activity"
 
 
 def test_operations_that_need_attention_are_counted_until_they_are_settled(
-    as_viewer: Client, vera: User, far_end: FarEnd
+    as_viewer: Client, vera: User, fake_service: FakeService
 ) -> None:
     publish(vera, "ver_1", Outcome.UNKNOWN)
     assert side_of(as_viewer).endswith("Activity 1 needs attention")
@@ -41,16 +43,16 @@ def test_operations_that_need_attention_are_counted_until_they_are_settled(
 
 
 def test_the_counts_are_cached_across_pages(
-    as_viewer: Client, far_end: FarEnd, django_assert_max_num_queries: Any
+    as_viewer: Client, fake_service: FakeService, django_assert_max_num_queries: Any
 ) -> None:
     record(numbered(1), total=1204)
-    far_end.answers(200, json=wire.envelope())
+    fake_service.answers(200, json=wire.envelope())
     assert "1,204" in side_of(as_viewer, "/people/")
     with django_assert_max_num_queries(4):  # the session, the user, two of their rights
         assert "1,204" in get(as_viewer, "/people/")
 
 
-def test_anonymous_visitors_see_no_counts(client: Client, far_end: FarEnd) -> None:
+def test_anonymous_visitors_see_no_counts(client: Client, fake_service: FakeService) -> None:
     record(numbered(1), total=1204)
     for address in ("/accounts/login/", "/no/such/page/"):
         assert "1,204" not in client.get(address, follow=True).content.decode()

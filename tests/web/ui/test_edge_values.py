@@ -9,7 +9,7 @@ from django.test import Client
 
 from dashboard.contract.wire import MAX_IDENTIFIER_BYTES
 from tests import wire
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.html import text
 from tests.web.one_audience import get, serve
 
@@ -38,10 +38,10 @@ def named(number: int, **differs: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("number", BELOW)
 def test_an_invalid_version_number_makes_only_its_audience_unreadable(
-    number: int, as_publisher: Client, far_end: FarEnd
+    number: int, as_publisher: Client, fake_service: FakeService
 ) -> None:
     odd = named(2, latestVersion=wire.version(audienceId="aud_2", versionNumber=number))
-    serve(far_end, named(1), odd, named(3))
+    serve(fake_service, named(1), odd, named(3))
     words = page_of(as_publisher)
     assert "Audience number 1" in words
     assert "Audience number 3" in words
@@ -50,19 +50,19 @@ def test_an_invalid_version_number_makes_only_its_audience_unreadable(
 
 @pytest.mark.parametrize("name", ["audience-detail", "version-list", "version-compare"])
 def test_other_audiences_are_unaffected_by_an_invalid_version(
-    name: str, as_publisher: Client, far_end: FarEnd
+    name: str, as_publisher: Client, fake_service: FakeService
 ) -> None:
     odd = named(2, latestVersion=wire.version(audienceId="aud_2", versionNumber=-(10**30)))
-    serve(far_end, wire.audience(), odd)
+    serve(fake_service, wire.audience(), odd)
     assert "Brightwater Foods" in get(as_publisher, name)
 
 
 @pytest.mark.parametrize("number", HUGE)
 def test_any_number_in_a_page_is_shown(
-    number: float, as_publisher: Client, far_end: FarEnd
+    number: float, as_publisher: Client, fake_service: FakeService
 ) -> None:
     action = {"actionId": "a", "buttonTitle": "Book a demo", "actionIndex": number}
-    serve(far_end, page=wire.page(actions=[action], unknownNumber=number))
+    serve(fake_service, page=wire.page(actions=[action], unknownNumber=number))
     words = page_of(as_publisher)
     assert "Book a demo" in words
     assert "E" + f"{float(number):e}".partition("e+")[2].lstrip("0") in words
@@ -70,14 +70,16 @@ def test_any_number_in_a_page_is_shown(
 
 @pytest.mark.parametrize("number", HUGE)
 def test_any_duration_of_a_version_is_shown(
-    number: float, as_publisher: Client, far_end: FarEnd
+    number: float, as_publisher: Client, fake_service: FakeService
 ) -> None:
-    serve(far_end, wire.audience(publishedVersion=wire.live_version(queueDurationMs=number)))
+    serve(fake_service, wire.audience(publishedVersion=wire.live_version(queueDurationMs=number)))
     for name in ("version-list", "version-compare", "audience-detail"):
         assert get(as_publisher, name)
 
 
-def test_an_identifier_of_the_maximum_length_works(as_publisher: Client, far_end: FarEnd) -> None:
+def test_an_identifier_of_the_maximum_length_works(
+    as_publisher: Client, fake_service: FakeService
+) -> None:
     ids = {"audienceId": LONGEST, "versionId": LONGEST}
     latest = wire.version(**ids, status="x" * 2_000)
     live = wire.live_version(**ids | {"versionId": LONGEST[::-1]})
@@ -85,16 +87,16 @@ def test_an_identifier_of_the_maximum_length_works(as_publisher: Client, far_end
         "latestVersion": latest,
         "publishedVersion": live,
     }
-    serve(far_end, longest, page=wire.page(pageId=LONGEST))
+    serve(fake_service, longest, page=wire.page(pageId=LONGEST))
     assert "Audience number 2" in page_of(as_publisher, f"/pages/{LONGEST}/")
     assert as_publisher.get(f"/pages/{LONGEST}/audiences/{LONGEST}/").status_code == 200
 
 
 @pytest.mark.parametrize("field", ["audienceId", "prospectId"])
 def test_an_identifier_too_long_to_store_makes_only_its_audience_unreadable(
-    field: str, as_publisher: Client, far_end: FarEnd
+    field: str, as_publisher: Client, fake_service: FakeService
 ) -> None:
-    serve(far_end, named(1), named(2, **{field: TOO_LONG}))
+    serve(fake_service, named(1), named(2, **{field: TOO_LONG}))
     words = page_of(as_publisher)
     assert "Audience number 1" in words
     assert f"items.1.{field}" in words
@@ -103,25 +105,25 @@ def test_an_identifier_too_long_to_store_makes_only_its_audience_unreadable(
 
 @pytest.mark.parametrize("page_id", ["", TOO_LONG])
 def test_an_identifier_that_fits_no_url_makes_only_its_page_unreadable(
-    page_id: str, as_publisher: Client, far_end: FarEnd
+    page_id: str, as_publisher: Client, fake_service: FakeService
 ) -> None:
     pages = [wire.page(), wire.page(pageId=page_id, name="Odd one")]
-    far_end.answers(200, json=wire.envelope(*pages))
+    fake_service.answers(200, json=wire.envelope(*pages))
     words = page_of(as_publisher, "/pages/")
     assert "Fleet telematics" in words
     assert "items.1.pageId" in words
 
 
 def test_a_url_with_an_identifier_too_long_is_not_found(
-    as_publisher: Client, far_end: FarEnd
+    as_publisher: Client, fake_service: FakeService
 ) -> None:
-    serve(far_end, wire.audience())
+    serve(fake_service, wire.audience())
     assert as_publisher.get(f"/pages/{'x' * 3_000}/").status_code == 404
 
 
 @pytest.mark.parametrize("odd", ["\0", "a\0b", "\ud800", "x" * 60_000, TOO_LONG])
 def test_any_text_in_any_field_is_recorded_and_shown(
-    odd: str, as_publisher: Client, far_end: FarEnd
+    odd: str, as_publisher: Client, fake_service: FakeService
 ) -> None:
     spared = {"audienceId", "pageId", "versionId", "prospectId"}
 
@@ -135,7 +137,7 @@ def test_any_text_in_any_field_is_recorded_and_shown(
         response = wire.envelope(odd_in(wire.audience())) if is_list else odd_in(wire.page())
         return httpx.Response(200, content=json.dumps(response).encode())
 
-    far_end.answer = answer
+    fake_service.answer = answer
     assert page_of(as_publisher)
     for name in ("audience-detail", "version-list"):
         assert get(as_publisher, name)

@@ -24,7 +24,7 @@ from dashboard.web.ui.locale_format import (
 )
 from dashboard.web.ui.markup import duration, moment
 from tests.conftest import logged_in
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.html import text
 from tests.wire import envelope, page, person
 
@@ -37,15 +37,15 @@ HEADERS = st.one_of(
 
 
 @pytest.fixture
-def many(far_end: FarEnd) -> FarEnd:
+def many(fake_service: FakeService) -> FakeService:
     """A service with 1,204 people and as many pages, one of them from an earlier year."""
 
     def answer(request: httpx.Request) -> httpx.Response:
         one = person() if "persons" in request.url.path else page(updatedAt="2025-03-09T14:05:07Z")
         return httpx.Response(200, json=envelope(one) | {"totalCount": 1204})
 
-    far_end.answer = answer
-    return far_end
+    fake_service.answer = answer
+    return fake_service
 
 
 def shown(client: Client, address: str, header: str) -> str:
@@ -77,7 +77,7 @@ def shown(client: Client, address: str, header: str) -> str:
     ],
 )
 def test_numbers_and_days_follow_the_browser(
-    as_viewer: Client, many: FarEnd, header: str, count: str, day: str
+    as_viewer: Client, many: FakeService, header: str, count: str, day: str
 ) -> None:
     assert f"{count} people" in shown(as_viewer, "/people/", header)
     listed = shown(as_viewer, "/pages/", header)
@@ -86,7 +86,7 @@ def test_numbers_and_days_follow_the_browser(
 
 
 def test_machine_readable_values_are_the_same_in_every_language(
-    as_viewer: Client, many: FarEnd
+    as_viewer: Client, many: FakeService
 ) -> None:
     for address in ("/people/export.csv", "/activity/export.csv"):
         answers = [
@@ -100,7 +100,7 @@ def test_machine_readable_values_are_the_same_in_every_language(
 
 
 def test_the_users_setting_wins_over_the_browser(
-    as_viewer: Client, vera: User, many: FarEnd
+    as_viewer: Client, vera: User, many: FakeService
 ) -> None:
     as_viewer.post("/accounts/settings/", {"language": "de", "keys": "on"})
     assert "1.204 people" in shown(logged_in(vera), "/people/", "en-US")
@@ -111,7 +111,7 @@ def test_the_users_setting_wins_over_the_browser(
 
 
 def test_a_language_costs_no_query(
-    as_viewer: Client, many: FarEnd, django_assert_max_num_queries: Any
+    as_viewer: Client, many: FakeService, django_assert_max_num_queries: Any
 ) -> None:
     side_counts()  # counted once for the pages of a while
     with django_assert_max_num_queries(4):  # the session, the person, two of their rights

@@ -15,7 +15,7 @@ from dashboard.ledger.operations import AttemptResult, Target, begin, end
 from dashboard.ledger.recording import record_audiences, record_version
 from dashboard.operations.publish_progress import MAX_POLLS
 from tests import wire
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.html import elements, text
 from tests.web.one_audience import get, serve
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def three(far_end: FarEnd) -> FarEnd:
+def three(fake_service: FakeService) -> FakeService:
     """The service has version 1 live and 3 as the latest; the ledger has version 2."""
     second = wire.version(supplementaryContext="Runs 70 trucks.")
     record_version("page_1", AudienceVersion.model_validate(second))
@@ -33,8 +33,8 @@ def three(far_end: FarEnd) -> FarEnd:
         supplementaryContext="Runs 71 trucks.\n\nNever mention scoring.",
     )
     live = wire.live_version(supplementaryContext="Runs 64 trucks.\n\nNever mention scoring.")
-    serve(far_end, wire.audience(latestVersion=latest, publishedVersion=live))
-    return far_end
+    serve(fake_service, wire.audience(latestVersion=latest, publishedVersion=live))
+    return fake_service
 
 
 @pytest.mark.parametrize(
@@ -163,50 +163,56 @@ def test_a_missing_previous_version_is_reported(as_viewer: Client) -> None:
 
 
 def test_the_only_version_has_nothing_to_be_compared_with(
-    far_end: FarEnd, as_viewer: Client
+    fake_service: FakeService, as_viewer: Client
 ) -> None:
-    serve(far_end, wire.audience(publishedVersion=None))
+    serve(fake_service, wire.audience(publishedVersion=None))
     seen = text(get(as_viewer, "version-compare", status=404))
     assert "No version before 2 is recorded." in seen
     named = get(as_viewer, "version-compare", status=404, **{"from": "live"})
     assert "Nothing is live." in text(named)
 
 
-def test_equal_texts_have_a_sentence(far_end: FarEnd, as_viewer: Client) -> None:
+def test_equal_texts_have_a_sentence(fake_service: FakeService, as_viewer: Client) -> None:
     same = wire.live_version(supplementaryContext="Runs 71 trucks.")
-    serve(far_end, wire.audience(publishedVersion=same))
+    serve(fake_service, wire.audience(publishedVersion=same))
     assert "No differences." in text(get(as_viewer, "version-compare"))
 
 
-def test_two_versions_without_text_have_a_sentence(far_end: FarEnd, as_viewer: Client) -> None:
+def test_two_versions_without_text_have_a_sentence(
+    fake_service: FakeService, as_viewer: Client
+) -> None:
     empty = {"supplementaryContext": None}
     latest, live = wire.version(**empty), wire.live_version(**empty)
-    serve(far_end, wire.audience(latestVersion=latest, publishedVersion=live))
+    serve(fake_service, wire.audience(latestVersion=latest, publishedVersion=live))
     assert "Both are empty." in text(get(as_viewer, "version-compare"))
 
 
-def test_fields_beyond_the_spec_are_compared_too(far_end: FarEnd, as_viewer: Client) -> None:
+def test_fields_beyond_the_spec_are_compared_too(
+    fake_service: FakeService, as_viewer: Client
+) -> None:
     latest = wire.version(status="simmering", mood="hopeful")
-    serve(far_end, wire.audience(latestVersion=latest))
+    serve(fake_service, wire.audience(latestVersion=latest))
     seen = text(get(as_viewer, "version-compare"))
     assert "mood Differs —empty hopeful" in seen
     assert "simmering" in seen
 
 
 def test_without_a_response_recorded_versions_are_compared_and_publishing_disabled(
-    far_end: FarEnd, as_publisher: Client
+    fake_service: FakeService, as_publisher: Client
 ) -> None:
     record_audiences("page_1", [Audience.model_validate(wire.audience())])
-    far_end.answers(500, text="boom")
+    fake_service.answers(500, text="boom")
     page = get(as_publisher, "version-compare")
     assert "Compare version 1 with version 2" in text(page)
     assert "Showing the last known state" in page
     assert "/publish/" not in page
 
 
-def test_ids_of_any_characters_work_in_urls(far_end: FarEnd, as_publisher: Client) -> None:
+def test_ids_of_any_characters_work_in_urls(
+    fake_service: FakeService, as_publisher: Client
+) -> None:
     odd = "v/é & ?#%2F"
-    serve(far_end, wire.audience(latestVersion=wire.version(versionId=odd)))
+    serve(fake_service, wire.audience(latestVersion=wire.version(versionId=odd)))
     page = get(as_publisher, "audience-detail")
     link = next(a for a in elements(page, "a") if "compare/?" in a.attributes["href"])
     answer = as_publisher.get(link.attributes["href"])
@@ -215,7 +221,7 @@ def test_ids_of_any_characters_work_in_urls(far_end: FarEnd, as_publisher: Clien
 
 @pytest.mark.usefixtures("three")
 def test_one_call_and_few_queries_make_the_page(
-    three: FarEnd, as_viewer: Client, django_assert_max_num_queries: Any
+    three: FakeService, as_viewer: Client, django_assert_max_num_queries: Any
 ) -> None:
     get(as_viewer, "version-compare")
     three.sent.clear()
@@ -258,15 +264,15 @@ def headings(html: str) -> list[str]:
 
 @pytest.mark.parametrize("query", [{}, {"from": "live", "to": "latest"}, {"layout": "text"}])
 def test_a_version_in_progress_is_followed_until_it_is_settled(
-    query: dict[str, str], far_end: FarEnd, as_viewer: Client
+    query: dict[str, str], fake_service: FakeService, as_viewer: Client
 ) -> None:
-    serve(far_end, in_progress())
+    serve(fake_service, in_progress())
     page = get(as_viewer, "version-compare", **query)
     assert poll_in(page)["hx-trigger"] == f"load delay:4s, {IDLE}"
     same = next_part(as_viewer, page)
     assert "load delay:" in poll_in(same)["hx-trigger"]
     assert "compare-facts" not in same
-    serve(far_end, live_audience())
+    serve(fake_service, live_audience())
     part = next_part(as_viewer, same)
     assert poll_in(part)["hx-trigger"] == IDLE
     assert "Version 2 live." in text(part)
@@ -278,23 +284,23 @@ def test_a_version_in_progress_is_followed_until_it_is_settled(
 
 
 def test_the_badges_above_both_texts_change_with_what_is_live(
-    far_end: FarEnd, as_viewer: Client
+    fake_service: FakeService, as_viewer: Client
 ) -> None:
-    serve(far_end, in_progress())
+    serve(fake_service, in_progress())
     page = get(as_viewer, "version-compare")
     assert headings(page) == ["Version 1 Live now", "Version 2 Queued"]
-    serve(far_end, live_audience())
+    serve(fake_service, live_audience())
     assert headings(next_part(as_viewer, page)) == ["Version 1 Superseded", "Version 2 Live now"]
 
 
 def test_the_button_that_publishes_goes_once_it_is_published_from_here(
-    far_end: FarEnd, as_publisher: Client
+    fake_service: FakeService, as_publisher: Client
 ) -> None:
-    serve(far_end, wire.audience())
+    serve(fake_service, wire.audience())
     page = get(as_publisher, "version-compare")
     assert poll_in(page)["hx-trigger"] == IDLE
     assert "Publish version 2" in text(page)
-    serve(far_end, in_progress())
+    serve(fake_service, in_progress())
     part = next_part(as_publisher, page)
     assert "load delay:" in poll_in(part)["hx-trigger"]
     assert "morph:#compare-head" in part
@@ -302,9 +308,9 @@ def test_the_button_that_publishes_goes_once_it_is_published_from_here(
 
 
 def test_a_stuck_version_is_polled_rarely_and_not_forever(
-    far_end: FarEnd, as_viewer: Client
+    fake_service: FakeService, as_viewer: Client
 ) -> None:
-    serve(far_end, in_progress(queuedAt="2026-03-01T09:00:00Z"))
+    serve(fake_service, in_progress(queuedAt="2026-03-01T09:00:00Z"))
     page = get(as_viewer, "version-compare")
     for _ in range(MAX_POLLS):
         assert poll_in(page)["hx-trigger"] == f"load delay:60s, {IDLE}"
@@ -314,11 +320,11 @@ def test_a_stuck_version_is_polled_rarely_and_not_forever(
 
 
 def test_a_failed_check_is_reported_and_polling_continues(
-    far_end: FarEnd, as_viewer: Client
+    fake_service: FakeService, as_viewer: Client
 ) -> None:
-    serve(far_end, in_progress())
+    serve(fake_service, in_progress())
     page = get(as_viewer, "version-compare")
-    far_end.fails(httpx.ConnectError)
+    fake_service.fails(httpx.ConnectError)
     part = next_part(as_viewer, page)
     assert "Refresh failed." in text(part)
     assert "hidden" not in poll_in(part)

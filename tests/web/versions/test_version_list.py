@@ -16,7 +16,7 @@ from dashboard.ledger.operations import AttemptResult, Target, begin, end
 from dashboard.ledger.recording import record_audiences, record_version
 from dashboard.web.versions.history import MAX_COMPARED
 from tests import wire
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.html import elements, text
 from tests.web.one_audience import address, get, serve
 
@@ -44,11 +44,11 @@ def published_from_here(
 
 
 def test_of_many_long_versions_the_newest_alone_are_compared(
-    far_end: FarEnd, as_viewer: Client
+    fake_service: FakeService, as_viewer: Client
 ) -> None:
     for number in range(3, 63):
         see(number, supplementaryContext=f"{number} " + "word " * 1000)
-    serve(far_end, wire.audience(publishedVersion=None))
+    serve(fake_service, wire.audience(publishedVersion=None))
     page = get(as_viewer, "version-list", show="200")
     assert len(headings(page)) == 61
     rows = [text(row) for row in page.split('<li id="row-')[1:]]
@@ -62,18 +62,20 @@ def headings(page: str) -> list[str]:
     return [part.split("</h2>")[0].split(">")[-1] for part in page.split('<h2 id="h-v')[1:]]
 
 
-def test_every_version_ever_seen_is_listed_newest_first(far_end: FarEnd, as_viewer: Client) -> None:
+def test_every_version_ever_seen_is_listed_newest_first(
+    fake_service: FakeService, as_viewer: Client
+) -> None:
     see(0, days_ago=30)
-    serve(far_end, wire.audience())
+    serve(fake_service, wire.audience())
     page = get(as_viewer, "version-list")
     assert headings(page) == ["Version 2", "Version 1", "Version 0"]
     assert "Live now" in page
 
 
 def test_steps_have_the_time_between_them_and_the_time_in_the_queue(
-    far_end: FarEnd, as_viewer: Client
+    fake_service: FakeService, as_viewer: Client
 ) -> None:
-    serve(far_end, wire.audience())
+    serve(fake_service, wire.audience())
     seen = text(get(as_viewer, "version-list"))
     assert "5 min Draft" in seen
     assert "38 s Published" in seen
@@ -82,22 +84,22 @@ def test_steps_have_the_time_between_them_and_the_time_in_the_queue(
 
 
 def test_a_version_newer_than_the_live_one_is_counted_against_that(
-    far_end: FarEnd, as_viewer: Client
+    fake_service: FakeService, as_viewer: Client
 ) -> None:
     latest = wire.version(
         versionId="ver_3", versionNumber=3, supplementaryContext="Runs 80 trucks."
     )
     see(2, supplementaryContext="Runs three boats.")
-    serve(far_end, wire.audience(latestVersion=latest))
+    serve(fake_service, wire.audience(latestVersion=latest))
     seen = text(get(as_viewer, "version-list"))
     assert "“Runs 80 trucks.” 1 word added, 1 removed since version 1." in seen
 
 
 def test_what_the_service_no_longer_shows_says_when_it_was_seen(
-    far_end: FarEnd, as_viewer: Client
+    fake_service: FakeService, as_viewer: Client
 ) -> None:
     see(0, status="published")
-    serve(far_end, wire.audience())
+    serve(fake_service, wire.audience())
     page = get(as_viewer, "version-list")
     newer, older = page.split('<h2 id="h-v0"')
     assert "Superseded" in text(older)
@@ -118,27 +120,29 @@ def test_what_the_service_no_longer_shows_says_when_it_was_seen(
     ],
 )
 def test_an_earlier_live_version_is_superseded_and_not_green(
-    differs: dict[str, Any], words: str, far_end: FarEnd, as_viewer: Client
+    differs: dict[str, Any], words: str, fake_service: FakeService, as_viewer: Client
 ) -> None:
     see(0, **differs)
-    serve(far_end, wire.audience())
+    serve(fake_service, wire.audience())
     row = get(as_viewer, "version-list").split('<li id="row-ver_0"')[1].split("</article>")[0]
     assert words in text(row)
     assert 'data-tone="ok"' not in row
 
 
 def test_a_published_version_is_superseded_only_by_a_live_one(
-    far_end: FarEnd, as_viewer: Client
+    fake_service: FakeService, as_viewer: Client
 ) -> None:
     see(0, status="published")
-    serve(far_end, wire.audience(publishedVersion=None))
+    serve(fake_service, wire.audience(publishedVersion=None))
     assert "Superseded" not in text(get(as_viewer, "version-list"))
 
 
-def test_missing_numbers_are_a_gap_between_two_checks(far_end: FarEnd, as_viewer: Client) -> None:
+def test_missing_numbers_are_a_gap_between_two_checks(
+    fake_service: FakeService, as_viewer: Client
+) -> None:
     see(3, days_ago=20)
     latest = wire.version(versionId="ver_6", versionNumber=6)
-    serve(far_end, wire.audience(latestVersion=latest, publishedVersion=None))
+    serve(fake_service, wire.audience(latestVersion=latest, publishedVersion=None))
     seen = text(get(as_viewer, "version-list"))
     assert "Versions 4 to 5 are missing." in seen
     assert "They came and went between two checks" in seen
@@ -146,12 +150,12 @@ def test_missing_numbers_are_a_gap_between_two_checks(far_end: FarEnd, as_viewer
 
 
 def test_publishers_and_failed_requests_are_listed(
-    far_end: FarEnd, as_viewer: Client, paula: User
+    fake_service: FakeService, as_viewer: Client, paula: User
 ) -> None:
     published_from_here(paula, "ver_1", AttemptResult(Outcome.ACCEPTED))
     now = datetime.now(UTC).isoformat()
     live = wire.live_version(queuedAt=now, publishedAt=now)
-    serve(far_end, wire.audience(publishedVersion=live))
+    serve(fake_service, wire.audience(publishedVersion=live))
     refused = AttemptResult(Outcome.REJECTED, "The service returned 409: Busy", 409)
     published_from_here(paula, "ver_2", refused, key="key-2")
     lost = AttemptResult(Outcome.UNKNOWN, "No answer in time.")
@@ -170,7 +174,11 @@ def test_publishers_and_failed_requests_are_listed(
     [(0, ("In progress", "View progress")), (5, ("Outcome unknown", "Check outcome"))],
 )
 def test_a_publish_that_was_interrupted_is_shown_as_unknown(
-    minutes_ago: int, words: tuple[str, str], far_end: FarEnd, as_viewer: Client, paula: User
+    minutes_ago: int,
+    words: tuple[str, str],
+    fake_service: FakeService,
+    as_viewer: Client,
+    paula: User,
 ) -> None:
     target = Target("page_1", "aud_1", "ver_2")
     begin(
@@ -181,7 +189,7 @@ def test_a_publish_that_was_interrupted_is_shown_as_unknown(
         body={},
     )
     Attempt.objects.update(sent_at=datetime.now(UTC) - timedelta(minutes=minutes_ago))
-    serve(far_end, wire.audience())
+    serve(fake_service, wire.audience())
     seen = text(get(as_viewer, "version-list"))
     assert all(each in seen for each in words)
     assert words[0] in text(get(as_viewer, "version-compare"))
@@ -189,12 +197,12 @@ def test_a_publish_that_was_interrupted_is_shown_as_unknown(
 
 
 def test_a_version_that_was_live_once_can_be_rolled_back_to(
-    far_end: FarEnd, as_publisher: Client
+    fake_service: FakeService, as_publisher: Client
 ) -> None:
     archived = {"status": "archived", "archivedAt": "2026-01-20T00:00:00Z"}
     see(0, **archived, publishedAt="2026-01-10T00:00:00Z", supplementaryContext=None)
     see(-1, **archived)
-    serve(far_end, wire.audience())
+    serve(fake_service, wire.audience())
     page = get(as_publisher, "version-list")
     links = [
         a.attributes["href"] for a in elements(page, "a") if "publish/" in a.attributes["href"]
@@ -205,41 +213,47 @@ def test_a_version_that_was_live_once_can_be_rolled_back_to(
     assert "No supplementary context." in text(page)
 
 
-def test_a_viewer_is_offered_nothing_to_publish(far_end: FarEnd, as_viewer: Client) -> None:
+def test_a_viewer_is_offered_nothing_to_publish(
+    fake_service: FakeService, as_viewer: Client
+) -> None:
     see(0, status="archived", publishedAt="2026-01-10T00:00:00Z")
-    serve(far_end, wire.audience())
+    serve(fake_service, wire.audience())
     page = get(as_viewer, "version-list")
     assert "/publish/" not in page
     assert "Roll back to 0" not in text(page)
 
 
-def test_dates_that_contradict_each_other_are_flagged(far_end: FarEnd, as_viewer: Client) -> None:
+def test_dates_that_contradict_each_other_are_flagged(
+    fake_service: FakeService, as_viewer: Client
+) -> None:
     odd = wire.version(status="published", publishedAt=None, becameDraftAt="2020-01-01T00:00:00Z")
-    serve(far_end, wire.audience(latestVersion=odd))
+    serve(fake_service, wire.audience(latestVersion=odd))
     seen = text(get(as_viewer, "version-list"))
     assert "The status is published, but publishedAt is empty." in seen
     assert "becameDraftAt is before createdAt." in seen
 
 
 def test_marks_unknown_statuses_and_extra_fields_cost_nothing(
-    far_end: FarEnd, as_viewer: Client
+    fake_service: FakeService, as_viewer: Client
 ) -> None:
     odd = wire.version(createdAt=wire.MARK, status="simmering", becameDraftAt=None, mood="hopeful")
-    serve(far_end, wire.audience(latestVersion=odd))
+    serve(fake_service, wire.audience(latestVersion=odd))
     seen = text(get(as_viewer, "version-list"))
     assert "simmering" in seen
     assert "ID, not a date" in seen
 
 
 def test_an_audience_without_versions_has_an_empty_state(
-    far_end: FarEnd, as_viewer: Client
+    fake_service: FakeService, as_viewer: Client
 ) -> None:
-    serve(far_end, {"audienceId": "aud_1"})
+    serve(fake_service, {"audienceId": "aud_1"})
     assert "No versions yet" in text(get(as_viewer, "version-list"))
 
 
-def test_live_and_latest_are_chosen_to_be_compared(far_end: FarEnd, as_viewer: Client) -> None:
-    serve(far_end, wire.audience())
+def test_live_and_latest_are_chosen_to_be_compared(
+    fake_service: FakeService, as_viewer: Client
+) -> None:
+    serve(fake_service, wire.audience())
     page = get(as_viewer, "version-list")
     checked = [i.attributes for i in elements(page, "input") if "checked" in i.attributes]
     chosen = {i["name"]: i["value"] for i in checked if i["name"] in ("from", "to")}
@@ -271,9 +285,9 @@ def long_history() -> None:
 
 @pytest.mark.usefixtures("long_history")
 def test_2000_versions_come_in_consecutive_pages_of_50(
-    far_end: FarEnd, as_viewer: Client, django_assert_max_num_queries: Any
+    fake_service: FakeService, as_viewer: Client, django_assert_max_num_queries: Any
 ) -> None:
-    serve(far_end, wire.audience())
+    serve(fake_service, wire.audience())
     start = time.process_time()
     with django_assert_max_num_queries(20):
         page = get(as_viewer, "version-list")
@@ -293,9 +307,9 @@ def test_2000_versions_come_in_consecutive_pages_of_50(
 
 @pytest.mark.usefixtures("long_history")
 def test_loaded_pages_are_in_the_url_and_come_back(
-    far_end: FarEnd, as_viewer: Client, django_assert_max_num_queries: Any
+    fake_service: FakeService, as_viewer: Client, django_assert_max_num_queries: Any
 ) -> None:
-    serve(far_end, wire.audience())
+    serve(fake_service, wire.audience())
     shown_at = list_at = address("version-list")
     last = 1952
     for rows in (100, 150, 200):
@@ -316,14 +330,14 @@ def test_loaded_pages_are_in_the_url_and_come_back(
 
 
 @pytest.mark.usefixtures("long_history")
-def test_one_url_shows_200_versions_at_most(far_end: FarEnd, as_viewer: Client) -> None:
-    serve(far_end, wire.audience())
+def test_one_url_shows_200_versions_at_most(fake_service: FakeService, as_viewer: Client) -> None:
+    serve(fake_service, wire.audience())
     assert len(headings(get(as_viewer, "version-list", show="2000"))) == 200
 
 
 @pytest.mark.usefixtures("long_history")
-def test_the_last_page_is_in_the_url(far_end: FarEnd, as_viewer: Client) -> None:
-    serve(far_end, wire.audience())
+def test_the_last_page_is_in_the_url(fake_service: FakeService, as_viewer: Client) -> None:
+    serve(fake_service, wire.audience())
     shown_at = address("version-list", before="ver_53")
     assert address_after_loading(as_viewer, 3, shown_at) == f"{shown_at}&show=52"
     page = get(as_viewer, "version-list", before="ver_53", show="52")
@@ -340,21 +354,21 @@ def address_after_loading(client: Client, last: int, shown_at: str) -> str:
 
 
 @pytest.mark.usefixtures("long_history")
-def test_the_last_page_offers_no_more(far_end: FarEnd, as_viewer: Client) -> None:
-    serve(far_end, wire.audience())
+def test_the_last_page_offers_no_more(fake_service: FakeService, as_viewer: Client) -> None:
+    serve(fake_service, wire.audience())
     part = get(as_viewer, "version-list", target="more", before="ver_3")
     assert headings(part) == ["Version 2", "Version 1"]
     assert "Load more" not in part
 
 
-def test_an_unknown_start_shows_the_newest(far_end: FarEnd, as_viewer: Client) -> None:
-    serve(far_end, wire.audience())
+def test_an_unknown_start_shows_the_newest(fake_service: FakeService, as_viewer: Client) -> None:
+    serve(fake_service, wire.audience())
     assert headings(get(as_viewer, "version-list", before="gone")) == ["Version 2", "Version 1"]
 
 
-def test_versions_of_one_number_are_all_shown(far_end: FarEnd, as_viewer: Client) -> None:
+def test_versions_of_one_number_are_all_shown(fake_service: FakeService, as_viewer: Client) -> None:
     see(2, versionId="ver_twin")
-    serve(far_end, wire.audience())
+    serve(fake_service, wire.audience())
     assert headings(get(as_viewer, "version-list")).count("Version 2") == 2
 
 
@@ -362,9 +376,9 @@ def test_versions_of_one_number_are_all_shown(far_end: FarEnd, as_viewer: Client
     ("answer", "status"), [({"status_code": 500}, 502), ({"status_code": 200, "text": "<"}, 502)]
 )
 def test_without_a_response_the_history_is_shown_and_publishing_disabled(
-    answer: dict[str, Any], status: int, far_end: FarEnd, as_publisher: Client
+    answer: dict[str, Any], status: int, fake_service: FakeService, as_publisher: Client
 ) -> None:
-    far_end.answers(**answer)
+    fake_service.answers(**answer)
     assert get(as_publisher, "version-list", status=status)
     record_audiences("page_1", [Audience.model_validate(wire.audience())])
     page = get(as_publisher, "version-list")
@@ -373,12 +387,14 @@ def test_without_a_response_the_history_is_shown_and_publishing_disabled(
     assert "/publish/" not in page
 
 
-def test_a_service_that_does_not_respond_is_reported(far_end: FarEnd, as_viewer: Client) -> None:
-    far_end.fails(httpx.ConnectError)
+def test_a_service_that_does_not_respond_is_reported(
+    fake_service: FakeService, as_viewer: Client
+) -> None:
+    fake_service.fails(httpx.ConnectError)
     assert "Service unreachable" in get(as_viewer, "version-list", status=504)
 
 
-def test_one_call_makes_the_page(far_end: FarEnd, as_viewer: Client) -> None:
-    serve(far_end, wire.audience())
+def test_one_call_makes_the_page(fake_service: FakeService, as_viewer: Client) -> None:
+    serve(fake_service, wire.audience())
     get(as_viewer, "version-list")
-    assert len(far_end.sent) == 1
+    assert len(fake_service.sent) == 1

@@ -16,7 +16,7 @@ from django.utils import timezone
 from dashboard.ledger.models import Delivery, Receiver
 from tests import wire
 from tests.dashboards import Dashboard, hidden, logged_in, over_http
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.observability.written_log import written_log
 from tests.processes import Running
 from tests.web.html import elements, text
@@ -57,7 +57,7 @@ def detail(client: Client) -> str:
 
 
 def test_it_is_off_until_an_administrator_switches_it_on(
-    as_administrator: Client, far_end: FarEnd
+    as_administrator: Client, fake_service: FakeService
 ) -> None:
     assert "The receiver is off" in text(as_administrator.get(PAGE).content.decode())
     Receiver.objects.create(pk=1, secret="known")
@@ -359,16 +359,16 @@ def test_a_wrong_address_says_nothing_of_the_right_one(
 
 
 def test_nothing_that_arrives_asks_the_service_anything(
-    as_administrator: Client, far_end: FarEnd
+    as_administrator: Client, fake_service: FakeService
 ) -> None:
     arrive(switched_on(as_administrator))
-    assert far_end.sent == []
+    assert fake_service.sent == []
 
 
 def test_the_audience_that_it_speaks_of_says_so_and_no_other(
-    as_administrator: Client, far_end: FarEnd
+    as_administrator: Client, fake_service: FakeService
 ) -> None:
-    far_end.answer = PublishingService()
+    fake_service.answer = PublishingService()
     audience = f"/pages/page_1/audiences/{wire.audience()['audienceId']}/"
     body = {"event": "page.version.published", "audienceId": wire.audience()["audienceId"]}
     address = switched_on(as_administrator)

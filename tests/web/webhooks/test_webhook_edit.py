@@ -16,7 +16,7 @@ from dashboard.ledger.recording import record_subscription
 from tests import wire
 from tests.conftest import logged_in
 from tests.embedded_api.factories import make_subscription
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.html import elements, text
 from tests.web.webhooks.webhook_service import (
     WebhookService,
@@ -34,8 +34,8 @@ PAGE = "/webhooks/whs_1/"
 
 
 @pytest.fixture
-def service(far_end: FarEnd) -> WebhookService:
-    far_end.answer = service = WebhookService()
+def service(fake_service: FakeService) -> WebhookService:
+    fake_service.answer = service = WebhookService()
     return service
 
 

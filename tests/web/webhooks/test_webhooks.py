@@ -18,7 +18,7 @@ from dashboard.ledger.operations import AttemptResult, Outcome, Target, begin, e
 from dashboard.ledger.recording import record_subscription
 from tests import wire
 from tests.embedded_api.factories import make_subscription
-from tests.far_end import FarEnd
+from tests.fake_service import FakeService
 from tests.web.hostile import PAYLOADS
 from tests.web.html import elements, text
 
@@ -43,8 +43,8 @@ def shown(client: Client, address: str = LIST) -> str:
     return text(answer.text)
 
 
-def sent_bodies(far_end: FarEnd) -> list[Any]:
-    return [json.loads(request.content) for request in far_end.sent]
+def sent_bodies(fake_service: FakeService) -> list[Any]:
+    return [json.loads(request.content) for request in fake_service.sent]
 
 
 # The list
@@ -56,12 +56,12 @@ def test_an_empty_list_says_how_to_fill_it(as_administrator: Client, as_viewer: 
 
 
 def test_the_list_shows_the_last_known_state_without_a_call(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
     known()
     page = shown(as_viewer)
     assert all(word in page for word in ("CRM", "https://hooks.example/in", "form.submitted"))
-    assert far_end.sent == []
+    assert fake_service.sent == []
 
 
 @pytest.mark.parametrize(
@@ -170,9 +170,11 @@ def test_the_last_failed_change_is_shown_in_its_row(as_viewer: Client, paula: Us
 # Rights
 
 
-def test_who_may_not_change_is_offered_no_change(as_viewer: Client, far_end: FarEnd) -> None:
+def test_who_may_not_change_is_offered_no_change(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
     known()
-    far_end.answers(200, json=wire.subscription())
+    fake_service.answers(200, json=wire.subscription())
     for address in (LIST, detail()):
         page = as_viewer.get(address).text
         forms = {form.attributes["action"] for form in elements(page, "form")}
@@ -196,25 +198,29 @@ def test_who_may_not_change_is_offered_no_change(as_viewer: Client, far_end: Far
     ],
 )
 def test_who_may_not_change_is_refused_with_a_sentence(
-    request: pytest.FixtureRequest, far_end: FarEnd, who: str, address: str, data: dict[str, str]
+    request: pytest.FixtureRequest,
+    fake_service: FakeService,
+    who: str,
+    address: str,
+    data: dict[str, str],
 ) -> None:
     client: Client = request.getfixturevalue(who)
     known()
     answer = client.post(address, data)
     assert answer.status_code == 403
     assert "You need the Administrator role to edit webhooks." in text(answer.text)
-    assert far_end.sent == []
+    assert fake_service.sent == []
     assert SubscriptionRecord.objects.get().label == "CRM"
 
 
 def test_who_may_only_look_may_read_what_is_on_the_list_and_nothing_else(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
     known()
-    far_end.answers(200, json=wire.subscription(url="https://new.example"))
+    fake_service.answers(200, json=wire.subscription(url="https://new.example"))
     assert "https://new.example" in as_viewer.post(LIST, {"read": "whs_1"}).text
     as_viewer.post(LIST, {"read": "whs_of_others"})
-    assert len(far_end.sent) == 1
+    assert len(fake_service.sent) == 1
     assert SubscriptionRecord.objects.count() == 1
 
 
@@ -248,13 +254,13 @@ def test_a_wrong_id_brings_the_services_words_to_the_field(as_administrator: Cli
 
 
 def test_adding_twice_gives_an_error_and_sends_nothing(
-    as_administrator: Client, far_end: FarEnd
+    as_administrator: Client, fake_service: FakeService
 ) -> None:
     known()
     answer = as_administrator.post(LIST, {"subscription_id": "whs_1", "label": "Another"})
     assert answer.status_code == 422
     assert "Already added." in text(answer.text)
-    assert far_end.sent == []
+    assert fake_service.sent == []
     assert SubscriptionRecord.objects.get().label == "CRM"
 
 
@@ -269,10 +275,10 @@ def test_adding_twice_gives_an_error_and_sends_nothing(
     ],
 )
 def test_an_invalid_id_or_label_is_rejected_before_anything_is_sent(
-    as_administrator: Client, far_end: FarEnd, data: dict[str, str], said: str
+    as_administrator: Client, fake_service: FakeService, data: dict[str, str], said: str
 ) -> None:
     answer = as_administrator.post(LIST, data)
-    assert (answer.status_code, far_end.sent) == (422, [])
+    assert (answer.status_code, fake_service.sent) == (422, [])
     assert said in text(answer.text)
 
 
@@ -289,9 +295,9 @@ def test_an_invalid_id_or_label_is_rejected_before_anything_is_sent(
     ],
 )
 def test_what_the_service_does_not_give_is_not_added(
-    as_administrator: Client, far_end: FarEnd, answer: dict[str, Any], said: str
+    as_administrator: Client, fake_service: FakeService, answer: dict[str, Any], said: str
 ) -> None:
-    far_end.answers(**answer)
+    fake_service.answers(**answer)
     page = as_administrator.post(LIST, {"subscription_id": "whs_1"})
     assert page.status_code == 422
     assert said in text(page.text)
@@ -299,10 +305,10 @@ def test_what_the_service_does_not_give_is_not_added(
 
 
 def test_an_id_of_any_characters_is_added_and_has_a_page(
-    as_administrator: Client, far_end: FarEnd
+    as_administrator: Client, fake_service: FakeService
 ) -> None:
     odd = "a/b?c#d%2F é…"
-    far_end.answers(200, json=wire.subscription(subscriptionId=odd, another="field"))
+    fake_service.answers(200, json=wire.subscription(subscriptionId=odd, another="field"))
     page = as_administrator.post(LIST, {"subscription_id": odd}, follow=True)
     assert page.status_code == 200
     assert odd in text(page.text)
@@ -312,20 +318,20 @@ def test_an_id_of_any_characters_is_added_and_has_a_page(
 
 
 def test_reading_is_a_change_of_nothing_and_no_operation(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
     known()
-    far_end.answers(200, json=wire.subscription(active=False))
+    fake_service.answers(200, json=wire.subscription(active=False))
     page = as_viewer.post(LIST, {"read": "whs_1"})
-    assert [request.method for request in far_end.sent] == ["PATCH"]
-    assert sent_bodies(far_end) == [{}]
+    assert [request.method for request in fake_service.sent] == ["PATCH"]
+    assert sent_bodies(fake_service) == [{}]
     assert "1 of 1 refreshed." in text(page.text)
     assert SubscriptionRecord.objects.get().active is False
     assert Operation.objects.count() == 0
 
 
 def test_reading_all_updates_those_that_answer_and_says_why_others_did_not(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
     for name in "abc":
         known(subscriptionId=name, label=name)
@@ -336,7 +342,7 @@ def test_reading_all_updates_those_that_answer_and_says_why_others_did_not(
             return httpx.Response(404, json={"detail": "Gone since Monday."})
         return httpx.Response(200, json=wire.subscription(subscriptionId=name, url="https://n.ew"))
 
-    far_end.answer = answer
+    fake_service.answer = answer
     page = text(as_viewer.post(LIST, {"read_all": "1"}).text)
     assert "2 of 3 refreshed." in page
     assert "Gone since Monday." in page
@@ -345,44 +351,46 @@ def test_reading_all_updates_those_that_answer_and_says_why_others_did_not(
 
 
 def test_refreshing_all_stops_if_the_service_does_not_respond(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
     for number in range(20):
         known(subscriptionId=f"whs_{number}")
-    far_end.fails(httpx.ReadTimeout)
+    fake_service.fails(httpx.ReadTimeout)
     page = text(as_viewer.post(LIST, {"read_all": "1"}).text)
     # Eight are begun side by side; the breaker holds back what follows the third silence.
-    assert 3 <= len(far_end.sent) <= 8
+    assert 3 <= len(fake_service.sent) <= 8
     assert page.count("Not checked: earlier requests failed.") == 12
 
 
-def test_reading_all_reads_those_that_are_filtered(as_viewer: Client, far_end: FarEnd) -> None:
+def test_reading_all_reads_those_that_are_filtered(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
     known(subscriptionId="whs_on")
     known(subscriptionId="whs_off", active=False)
-    far_end.answers(200, json=wire.subscription(subscriptionId="whs_off", active=False))
+    fake_service.answers(200, json=wire.subscription(subscriptionId="whs_off", active=False))
     as_viewer.post(f"{LIST}?state=off", {"read_all": "1"})
-    assert [request.url.path.rpartition("/")[2] for request in far_end.sent] == ["whs_off"]
+    assert [request.url.path.rpartition("/")[2] for request in fake_service.sent] == ["whs_off"]
 
 
 def test_one_press_reads_at_most_64_those_seen_longest_ago_first(
-    as_viewer: Client, far_end: FarEnd
+    as_viewer: Client, fake_service: FakeService
 ) -> None:
     now = timezone.now()
     for number in range(70):
         record = known(subscriptionId=f"whs_{number}")
         ago = now - timezone.timedelta(hours=number)
         SubscriptionRecord.objects.filter(pk=record.pk).update(last_seen_at=ago)
-    far_end.answers(404, json={})
+    fake_service.answers(404, json={})
     as_viewer.post(LIST, {"read_all": "1"})
-    ids = [request.url.path.rpartition("/")[2] for request in far_end.sent]
+    ids = [request.url.path.rpartition("/")[2] for request in fake_service.sent]
     assert len(ids) == 64
     assert ids[0] == "whs_69"
     assert "whs_0" not in ids
 
 
-def test_htmx_takes_the_rows_alone(as_viewer: Client, far_end: FarEnd) -> None:
+def test_htmx_takes_the_rows_alone(as_viewer: Client, fake_service: FakeService) -> None:
     known()
-    far_end.answers(200, json=wire.subscription())
+    fake_service.answers(200, json=wire.subscription())
     headers = {"HX-Request": "true", "HX-Target": "subscriptions"}
     part = as_viewer.post(LIST, {"read": "whs_1"}, headers=headers)
     assert part.text.lstrip().startswith('<div class="stack" id="subscriptions">')
@@ -399,12 +407,16 @@ def test_htmx_takes_the_rows_alone(as_viewer: Client, far_end: FarEnd) -> None:
     ],
 )
 def test_an_address_with_a_nul_finds_nothing(
-    as_administrator: Client, far_end: FarEnd, method: str, address: str, data: dict[str, str]
+    as_administrator: Client,
+    fake_service: FakeService,
+    method: str,
+    address: str,
+    data: dict[str, str],
 ) -> None:
     known()
     answer = getattr(as_administrator, method)(address, data)
     assert answer.status_code in {200, 302, 404}
-    assert far_end.sent == []
+    assert fake_service.sent == []
     assert SubscriptionRecord.objects.count() == 1
 
 
@@ -412,7 +424,7 @@ def test_an_address_with_a_nul_finds_nothing(
 
 
 def test_forgetting_asks_first_and_touches_this_list_alone(
-    as_administrator: Client, far_end: FarEnd
+    as_administrator: Client, fake_service: FakeService
 ) -> None:
     known()
     response = as_administrator.get(f"{detail()}forget/")
@@ -421,7 +433,7 @@ def test_forgetting_asks_first_and_touches_this_list_alone(
     done = as_administrator.post(f"{detail()}forget/", follow=True)
     assert "Removed from Pressroom. The service wasn’t changed." in text(done.text)
     assert SubscriptionRecord.objects.count() == 0
-    assert far_end.sent == []
+    assert fake_service.sent == []
 
 
 def test_forgetting_what_is_forgotten_says_so(as_administrator: Client) -> None:
@@ -430,17 +442,19 @@ def test_forgetting_what_is_forgotten_says_so(as_administrator: Client) -> None:
     assert as_administrator.get(f"{detail()}forget/").status_code == 404
 
 
-def test_a_label_is_given_and_changed_here_alone(as_administrator: Client, far_end: FarEnd) -> None:
+def test_a_label_is_given_and_changed_here_alone(
+    as_administrator: Client, fake_service: FakeService
+) -> None:
     known()
-    far_end.answers(200, json=wire.subscription())
+    fake_service.answers(200, json=wire.subscription())
     for label in ("Sales", ""):
         as_administrator.post(detail(), {"step": "label", "label": label})
         assert SubscriptionRecord.objects.get().label == label
-    assert far_end.sent == []
+    assert fake_service.sent == []
 
 
 def test_a_label_that_is_too_long_stays_in_its_field(
-    as_administrator: Client, far_end: FarEnd
+    as_administrator: Client, fake_service: FakeService
 ) -> None:
     known()
     answer = as_administrator.post(detail(), {"step": "label", "label": "x" * 121})
@@ -450,12 +464,12 @@ def test_a_label_that_is_too_long_stays_in_its_field(
 
 
 def test_a_subscription_off_the_list_has_a_page_that_leads_on(
-    as_administrator: Client, as_viewer: Client, far_end: FarEnd
+    as_administrator: Client, as_viewer: Client, fake_service: FakeService
 ) -> None:
     page = as_administrator.get(detail("whs/gone"))
     assert page.status_code == 404
     assert "/webhooks/?id=whs%2Fgone" in page.text
     assert "?id=" not in as_viewer.get(detail("whs/gone")).text
-    assert far_end.sent == []
+    assert fake_service.sent == []
     prefilled = as_administrator.get("/webhooks/?id=whs%2Fgone")
     assert 'value="whs/gone"' in prefilled.text

@@ -13,7 +13,7 @@ Answer = Callable[[httpx.Request], httpx.Response]
 
 
 @dataclass
-class FarEnd:
+class FakeService:
     """A service under the test's control: set `answer`, inspect `sent`."""
 
     answer: Answer = field(default=lambda request: httpx.Response(404, json={"detail": "Nothing"}))
@@ -32,19 +32,19 @@ class FarEnd:
         self.answer = fail
 
 
-far_end = FarEnd()
+fake_service = FakeService()
 
 
-class FarEndTransport(httpx.BaseTransport):
-    """Pass each request to the test's far end."""
+class FakeServiceTransport(httpx.BaseTransport):
+    """Pass each request to the test's fake service."""
 
     @classmethod
     def for_dashboard(cls) -> tuple[str, str, httpx.BaseTransport]:
-        """Return the URL, the key and the transport of the far end."""
-        return "http://far.end", "far-end-key", cls()
+        """Return the URL, the key and the transport of the fake service."""
+        return "http://fake.service", "fake-service-key", cls()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Record the request, then return the test's response."""
         request.read()
-        far_end.sent.append(request)
-        return far_end.answer(request)
+        fake_service.sent.append(request)
+        return fake_service.answer(request)
