@@ -39,7 +39,9 @@ def test_a_session_ends_with_the_browser_unless_it_is_persistent(vera: User) -> 
 
 
 @pytest.mark.parametrize("name", ["vera", "nobody", "gone"])
-def test_a_wrong_try_tells_nothing_of_the_name(client: Client, vera: User, name: str) -> None:
+def test_a_failed_sign_in_does_not_reveal_whether_the_name_exists(
+    client: Client, vera: User, name: str
+) -> None:
     User.objects.create_user("gone", password="gone", is_active=False)
     said = text(sign_in(client, name, "wrong").content.decode())
     assert "Incorrect username or password." in said
@@ -52,7 +54,7 @@ def test_a_wrong_password_is_neither_shown_nor_stored(client: Client, vera: User
     assert "hunter-two" not in AccessAttempt.objects.get().post_data
 
 
-def test_after_a_wrong_password_the_focus_is_in_it_and_it_says_why(
+def test_after_a_wrong_password_its_field_has_the_focus_and_an_error(
     client: Client, vera: User
 ) -> None:
     html = sign_in(client, "vera", "wrong").content.decode()
@@ -75,7 +77,7 @@ def test_the_last_tries_are_counted_out(client: Client, vera: User) -> None:
     assert "4 attempts left before sign-in is paused for 15 min." in text(answer.content.decode())
 
 
-def test_ten_wrong_tries_bring_a_pause_that_says_how_long(client: Client, vera: User) -> None:
+def test_ten_wrong_tries_lead_to_a_pause_of_a_stated_length(client: Client, vera: User) -> None:
     for _ in range(10):
         answer = sign_in(client, "vera", "wrong")
     assert answer.status_code == 429
@@ -162,7 +164,7 @@ def test_the_admin_leads_to_the_same_page_for_the_password(
     assert response.url == PASSWORD
 
 
-def test_a_password_that_is_not_changed_says_why_at_the_field(as_viewer: Client) -> None:
+def test_a_password_that_is_not_changed_has_the_reason_at_its_field(as_viewer: Client) -> None:
     form = {"old_password": "wrong", "new_password1": "12345", "new_password2": "12345"}
     html = as_viewer.post("/accounts/password/", form).content.decode()
     assert "Not changed: " in html

@@ -119,7 +119,7 @@ def test_an_attacker_can_t_take_on_another_address(vera: User, settings: Any) ->
     assert refused.status_code == 429
 
 
-def test_without_a_proxy_nobody_is_believed(settings: Any) -> None:
+def test_without_a_proxy_no_forwarded_header_is_trusted(settings: Any) -> None:
     settings.BEHIND_PROXY = False
     request = RequestFactory().get("/", headers={"X-Forwarded-For": "203.0.113.9"})
     assert client_address(request) == "127.0.0.1"
@@ -180,7 +180,7 @@ def test_no_choice_leads_to_another_site(as_viewer: Client, to: str) -> None:
 
 
 @pytest.mark.parametrize("where", ["/", LOGIN, "/admin/", "/nowhere/", "/health/live", "/people/"])
-def test_every_answer_is_framed_by_nobody_and_kept_by_no_robot(
+def test_every_response_forbids_framing_and_indexing(
     db: None, where: str, as_administrator: Client
 ) -> None:
     answer = as_administrator.get(where)

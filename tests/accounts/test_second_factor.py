@@ -128,7 +128,7 @@ def test_the_session_is_another_one_after_each_step(client: Client, secret: str)
 
 
 @pytest.mark.parametrize("remember", [True, False])
-def test_how_long_to_stay_in_was_said_with_the_password(
+def test_the_session_length_chosen_with_the_password_holds(
     client: Client, secret: str, remember: bool
 ) -> None:
     sign_in(client, "vera", **({"remember": "on"} if remember else {}))
@@ -222,7 +222,7 @@ def test_recovery_codes_are_shown_once(as_viewer: Client, vera: User) -> None:
     assert "Codes can’t be shown again." in text(again)
 
 
-def test_a_recovery_code_stands_in_once_for_the_app(vera: User) -> None:
+def test_a_recovery_code_replaces_the_app_once(vera: User) -> None:
     here = logged_in(vera)
     set_up_app(here, vera)
     code = recovery_codes(here)[3]

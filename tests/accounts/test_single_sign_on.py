@@ -140,7 +140,7 @@ def test_a_single_value_and_the_user_info_give_groups_too(organisation: Organisa
     assert groups_of("olga") == {"Publishers", "Viewers"}
 
 
-def test_groups_follow_at_each_log_in_and_those_nobody_mapped_stay(
+def test_groups_are_synced_at_each_sign_in_and_unmapped_ones_stay(
     organisation: Organisation,
 ) -> None:
     come_back(Client(), organisation)
@@ -169,7 +169,7 @@ def test_an_account_that_was_switched_off_stays_out(
 
 @pytest.mark.parametrize("verified", [True, False])
 @pytest.mark.parametrize("address", ["vera@kestrel.example", "Vera@Kestrel.example"])
-def test_an_e_mail_address_leads_into_nobodys_account(
+def test_an_email_address_opens_no_existing_account(
     client: Client, organisation: Organisation, vera: User, verified: bool, address: str
 ) -> None:
     User.objects.filter(pk=vera.pk).update(email=address)
@@ -183,7 +183,7 @@ def test_an_e_mail_address_leads_into_nobodys_account(
 
 
 @pytest.mark.parametrize("name", ["vera", "VERA"])
-def test_a_name_that_is_taken_leads_into_nobodys_account(
+def test_a_taken_name_opens_no_existing_account(
     client: Client, organisation: Organisation, vera: User, name: str
 ) -> None:
     organisation.info["preferred_username"] = name
@@ -209,7 +209,7 @@ def test_a_user_with_an_account_here_learns_how_to_connect_it(
 @pytest.mark.parametrize(
     "said", [{}, {"email": ""}, {"email": None}, {"email": 7}, {"email": "\0"}]
 )
-def test_an_address_that_was_not_said_is_nobodys(
+def test_a_missing_email_address_matches_no_account(
     client: Client, organisation: Organisation, vera: User, said: dict[str, Any]
 ) -> None:
     assert vera.email == ""
@@ -218,7 +218,7 @@ def test_an_address_that_was_not_said_is_nobodys(
     assert User.objects.get(username="olga").email == ""
 
 
-def test_a_name_that_nobody_signs_in_with_a_password_is_no_obstacle(
+def test_a_name_without_a_password_does_not_block_sign_in(
     organisation: Organisation, settings: Any
 ) -> None:
     come_back(Client(), organisation)
@@ -330,7 +330,7 @@ def test_an_answer_to_one_browser_lets_in_no_other(organisation: Organisation) -
     assert Client().get(back).status_code == 403
 
 
-def test_who_says_no_over_there_comes_back_to_a_sentence(
+def test_a_sign_in_canceled_at_the_provider_returns_to_a_message(
     client: Client, organisation: Organisation
 ) -> None:
     state = parse_qs(urlsplit(client.get(GO).url).query)["state"][0]
@@ -339,7 +339,7 @@ def test_who_says_no_over_there_comes_back_to_a_sentence(
     assert "The sign-in wasn’t completed." in say(answer)
 
 
-def test_nothing_in_the_address_changes_what_the_provider_is_asked(
+def test_no_query_parameter_changes_the_request_to_the_provider(
     client: Client, organisation: Organisation
 ) -> None:
     crafted = f"{GO}?process=connect&scope=admin&auth_params=redirect_uri%3Dhttps://evil.example"
@@ -389,7 +389,7 @@ def test_the_reason_of_a_rejected_sign_in_is_logged(
     assert "Olga" not in log.getvalue()
 
 
-def test_the_log_tells_what_was_wrong_with_a_token(
+def test_the_log_has_the_reason_why_a_token_is_invalid(
     client: Client, organisation: Organisation
 ) -> None:
     organisation.over = {"exp": 1}
@@ -407,7 +407,7 @@ def test_the_log_tells_what_was_wrong_with_a_token(
         ("", "The sign-in was not started in this browser, or it expired"),
     ],
 )
-def test_the_log_tells_the_error_that_the_provider_returned(
+def test_the_log_has_the_error_that_the_provider_returned(
     client: Client, organisation: Organisation, error: str, reason: str
 ) -> None:
     state = parse_qs(urlsplit(client.get(GO).url).query)["state"][0]
@@ -544,7 +544,7 @@ def test_who_was_signed_out_meanwhile_is_not_connected(
     assert not SocialAccount.objects.exists()
 
 
-def test_a_log_in_of_another_account_is_taken_from_nobody(
+def test_a_connected_sign_in_is_not_taken_from_another_account(
     as_viewer: Client, organisation: Organisation, vera: User
 ) -> None:
     come_back(Client(), organisation)
@@ -596,7 +596,7 @@ def test_an_unreachable_provider_connects_nothing_and_is_reported(
     assert "Not connected: couldn’t reach Kestrel ID." in say(as_viewer.get(SETTINGS))
 
 
-def test_once_disconnected_it_signs_in_no_more_and_nobody_stays_in_by_it(
+def test_once_disconnected_it_no_longer_signs_in_and_its_sessions_end(
     as_viewer: Client, vera_there: Organisation, vera: User
 ) -> None:
     connect(as_viewer, vera, vera_there)
@@ -656,7 +656,7 @@ def rule(ada: User) -> None:
     ],
 )
 @pytest.mark.usefixtures("rule")
-def test_one_shown_there_counts_where_the_provider_says_so(
+def test_a_second_factor_at_the_provider_counts_if_claimed(
     client: Client, organisation: Organisation, claims: dict[str, Any], may: bool
 ) -> None:
     organisation.claims = {"sub": "u-1", "groups": ["editors"], **claims}
@@ -665,7 +665,7 @@ def test_one_shown_there_counts_where_the_provider_says_so(
 
 
 @pytest.mark.usefixtures("rule")
-def test_what_the_unsigned_user_info_says_of_it_does_not_count(
+def test_a_second_factor_in_the_unsigned_user_info_does_not_count(
     client: Client, organisation: Organisation
 ) -> None:
     organisation.info |= {"amr": ["mfa"], "acr": "phr"}

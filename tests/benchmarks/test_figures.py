@@ -27,7 +27,7 @@ def test_a_goal_is_met_at_it_and_on_its_better_side(figure: Figure, is_met: bool
     assert figure.is_met is is_met
 
 
-def test_a_missed_goal_stands_out_in_the_readme() -> None:
+def test_a_missed_goal_is_bold_in_the_readme() -> None:
     rows = [
         Figure("lists", 0.512, 0.4, "×", "ours 11 ms; theirs 22 ms"),
         Figure("requests", 9, 12),

@@ -41,7 +41,7 @@ def test_every_age_goes_on_in_the_words_of_the_server(page: Page) -> None:
     assert page.evaluate(SHOWN) == list(AGES.values())
 
 
-def test_a_tab_that_nobody_sees_rests_and_catches_up(page: Page) -> None:
+def test_a_hidden_tab_pauses_and_catches_up(page: Page) -> None:
     stand_still(page)
     page.evaluate(DRAW, [170])
     page.evaluate(HIDE, True)

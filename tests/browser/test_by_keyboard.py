@@ -173,7 +173,7 @@ def test_the_row_that_j_comes_to_is_marked_as_under_the_pointer(page: Page, addr
     assert first.evaluate(ground) == by_keys
 
 
-def test_the_ring_around_a_name_leaves_what_stands_below_free(page: Page) -> None:
+def test_the_focus_ring_of_a_name_covers_nothing_below(page: Page) -> None:
     log_in(page, to="/people/")
     page.keyboard.press("j")
     style = "(it) => getComputedStyle(it).outlineOffset"

@@ -122,7 +122,7 @@ def shown(page: Page) -> list[str]:
     return page.locator("li.message:visible").evaluate_all("all => all.map((each) => each.id)")
 
 
-def test_two_hundred_messages_are_drawn_within_a_second(
+def test_two_hundred_messages_are_rendered_within_a_second(
     browser: Browser, page: Page, story: Story
 ) -> None:
     log_in(page, to=story.path)
@@ -300,7 +300,7 @@ def test_a_search_marks_words_across_bold_ones(reading: Page) -> None:
     assert reading.evaluate("getSelection().toString()") == "Then reefer alarms"
 
 
-def test_filters_ask_nobody_and_stay_after_a_reload(reading: Page) -> None:
+def test_filters_make_no_request_and_survive_a_reload(reading: Page) -> None:
     urls: list[str] = []
     reading.on("request", lambda request: urls.append(request.url))
     reading.get_by_role("link", name="Errors 1").click()
@@ -327,9 +327,7 @@ def test_a_filter_s_address_and_the_search_s_form_know_of_each_other(reading: Pa
     expect(errors).to_have_attribute("href", re.compile(r"\?show=errors$"))
 
 
-def test_in_forced_colours_the_current_tab_is_told_from_the_others(
-    page: Page, story: Story
-) -> None:
+def test_in_forced_colors_the_current_tab_differs_from_the_others(page: Page, story: Story) -> None:
     log_in(page, to=story.path)
     page.emulate_media(forced_colors="active")
     bars = "all => all.map((each) => getComputedStyle(each).borderBottomColor)"
@@ -508,7 +506,7 @@ def test_new_messages_come_without_moving_the_reader(page: Page, story: Story) -
     expect(page.locator("#m201")).to_be_in_viewport()
 
 
-def test_the_board_is_drawn_anew_in_its_place(reading: Page, story: Story) -> None:
+def test_pending_changes_are_replaced_in_place(reading: Page, story: Story) -> None:
     reading.clock.install()
     reading.reload()
     reading.evaluate("document.querySelector('#context details').open = true")
@@ -604,7 +602,7 @@ def test_a_conversation_is_saved_as_a_file(reading: Page, kind: str, holds: str)
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-def test_hostile_texts_run_nothing_ask_nobody_and_stay_in_their_places(
+def test_hostile_texts_run_nothing_load_nothing_and_stay_in_place(
     page: Page, story: Story, width: int
 ) -> None:
     def message(text: str) -> dict[str, Any]:

@@ -211,7 +211,7 @@ def test_a_reload_while_it_publishes_shows_how_far_it_is(tab: Page, at: Places) 
     expect(tab.locator("#versions")).to_be_visible()
 
 
-def test_closing_ends_what_the_dialog_asked_for(tab: Page, at: Places) -> None:
+def test_closing_a_dialog_aborts_its_requests(tab: Page, at: Places) -> None:
     tab.goto(at.audience)
     publish(tab)
     watched = re.compile(r"\?operation=")
@@ -222,7 +222,7 @@ def test_closing_ends_what_the_dialog_asked_for(tab: Page, at: Places) -> None:
     expect(tab.locator("#head")).to_contain_text("Version 2 queued")
 
 
-def test_a_lost_session_behind_a_dialog_leaves_it_and_sign_in_says_that_nothing_was_sent(
+def test_a_lost_session_behind_a_dialog_leads_to_sign_in_with_a_note_that_nothing_was_sent(
     tab: Page, at: Places, service: PublishingService
 ) -> None:
     tab.goto(f"{at.audience}conversation/")
@@ -237,7 +237,7 @@ def test_a_lost_session_behind_a_dialog_leaves_it_and_sign_in_says_that_nothing_
     assert service.keys == []
 
 
-def test_a_session_lost_while_it_publishes_is_said_at_sign_in(tab: Page, at: Places) -> None:
+def test_a_session_lost_while_publishing_is_noted_at_sign_in(tab: Page, at: Places) -> None:
     tab.goto(at.audience)
     publish(tab)
     tab.context.clear_cookies(name="sessionid")
@@ -246,7 +246,7 @@ def test_a_session_lost_while_it_publishes_is_said_at_sign_in(tab: Page, at: Pla
     )
 
 
-def test_an_error_behind_a_dialog_is_said_behind_it(tab: Page, at: Places) -> None:
+def test_an_error_behind_a_dialog_is_shown_behind_it(tab: Page, at: Places) -> None:
     tab.goto(f"{at.audience}conversation/")
     ask_to_publish(tab)
     tab.route("**/newer/**", lambda route: route.fulfill(status=500, body="<p>No newer</p>"))
@@ -255,7 +255,7 @@ def test_an_error_behind_a_dialog_is_said_behind_it(tab: Page, at: Places) -> No
     expect(tab.locator("#publish")).not_to_contain_text("No newer")
 
 
-def test_without_a_connection_the_dialog_says_whether_it_was_sent(
+def test_without_a_connection_the_dialog_shows_whether_it_was_sent(
     tab: Page, at: Places, service: PublishingService
 ) -> None:
     tab.goto(at.audience)

@@ -117,7 +117,7 @@ def test_the_settings_are_seen_at_once_and_can_be_put_back(page: Page) -> None:
     expect(page.locator("html")).not_to_have_attribute("data-density", "comfortable")
 
 
-def test_the_tab_tells_what_is_searched_and_how_much_needs_attention(page: Page) -> None:
+def test_the_tab_title_has_the_search_and_the_attention_count(page: Page) -> None:
     log_in(page)
     expect(page).to_have_title(re.compile(r"^\(\d+\) Overview · Pressroom$"))
     page.goto("/people/")
@@ -125,7 +125,7 @@ def test_the_tab_tells_what_is_searched_and_how_much_needs_attention(page: Page)
     expect(page).to_have_title("“an” in people · Pressroom")
 
 
-def test_the_tab_tells_that_the_version_is_live(page: Page) -> None:
+def test_the_tab_title_shows_that_the_version_is_live(page: Page) -> None:
     log_in(page, to="/pages/?q=Cold+chain")
     page.locator("tbody th a").first.click()
     page.wait_for_url("**/pages/*/")

@@ -30,7 +30,7 @@ def test_what_is_on_its_way_moves_by_itself(page: Page) -> None:
     expect(other).to_be_focused()
 
 
-def test_a_look_waits_while_nobody_looks(page: Page) -> None:
+def test_a_poll_waits_while_the_tab_is_hidden(page: Page) -> None:
     looks: list[str] = []
     log_in(page, to="/activity/")
     page.on("request", lambda sent: looks.append(sent.url) if "polls=" in sent.url else None)

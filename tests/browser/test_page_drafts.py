@@ -211,7 +211,7 @@ def test_what_is_typed_while_a_row_is_added_stays_and_so_does_the_focus(page: Pa
     expect(field(page, "actions.0.buttonTitle")).to_have_value("Please: Book a call")
 
 
-def test_what_is_typed_while_a_row_is_added_is_kept_as_a_draft(page: Page) -> None:
+def test_input_typed_while_a_row_is_added_is_saved_as_a_draft(page: Page) -> None:
     log_in(page, to=NEW)
     added = ask_for_rows(page, "Add another action")
     field(page, "metadata.ogTitle").evaluate("(it) => it.closest('details').open = true")
@@ -314,7 +314,7 @@ def test_without_a_connection_nothing_is_sent_and_all_that_was_typed_stays(
     troubles.clear()
 
 
-def test_a_form_sent_right_after_typing_is_sent_once_its_last_words_are_kept(page: Page) -> None:
+def test_a_form_sent_right_after_typing_waits_for_its_draft(page: Page) -> None:
     log_in(page, to=NEW)
     posted: list[str] = []
     page.on("request", lambda it: posted.append(it.url) if it.method == "POST" else None)
@@ -327,7 +327,7 @@ def test_a_form_sent_right_after_typing_is_sent_once_its_last_words_are_kept(pag
     assert [url for url in posted if url.endswith("/draft/")]
 
 
-def test_a_save_the_dashboard_fails_at_is_said_and_made_up_for_at_the_next_letter(
+def test_a_failed_save_is_shown_and_repeated_at_the_next_letter(
     page: Page, troubles: list[str]
 ) -> None:
     log_in(page, to=NEW)

@@ -82,7 +82,7 @@ def test_escape_gives_the_focus_back(page: Page) -> None:
     expect(button).to_be_focused()
 
 
-def test_the_number_of_results_is_said_and_people_come_after(page: Page) -> None:
+def test_the_number_of_results_is_announced_and_people_follow(page: Page) -> None:
     log_in(page)
     open_palette(page)
     find(page, "bright")
@@ -256,7 +256,7 @@ def test_without_javascript_the_button_is_a_link_to_a_page(
     context.close()
 
 
-def test_the_palette_opens_after_back_brought_the_page_anew(page: Page) -> None:
+def test_the_palette_opens_after_back_reloads_the_page(page: Page) -> None:
     log_in(page, to="/people/")
     page.get_by_role("searchbox", name="Search people").fill("fleet")
     page.wait_for_url("**/people/?q=fleet")

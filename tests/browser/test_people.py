@@ -57,7 +57,7 @@ def test_a_slow_answer_to_fewer_letters_never_lands(page: Page) -> None:
     ("address", "field", "row"),
     [("/people/", "Search people", "#rows tr"), ("/pages/", "Search name, title", "#rows tr")],
 )
-def test_a_slow_search_says_so_and_shows_no_results_of_another(
+def test_a_slow_search_is_marked_and_shows_no_other_results(
     page: Page, address: str, field: str, row: str
 ) -> None:
     log_in(page, to=address)
@@ -199,7 +199,7 @@ def test_the_arrows_lead_from_person_to_person(page: Page) -> None:
     expect(heading).to_have_text(names[1])
 
 
-def test_an_export_says_how_far_it_is_and_saves_every_row(page: Page) -> None:
+def test_an_export_shows_progress_and_saves_every_row(page: Page) -> None:
     log_in(page, to="/people/")
     with page.expect_download() as saving:
         page.get_by_role("link", name="Export 5,000 as CSV").click()
@@ -209,7 +209,7 @@ def test_an_export_says_how_far_it_is_and_saves_every_row(page: Page) -> None:
         assert len(list(csv.reader(file))) == 5_001
 
 
-def test_an_export_that_was_cut_is_not_said_to_be_whole(page: Page) -> None:
+def test_an_export_that_was_cut_is_not_reported_as_complete(page: Page) -> None:
     log_in(page, to="/people/")
     cut = '\ufeffPerson\r\nprospect_1\r\n"Incomplete, 1 of 5,000 exported: No response."\r\n'
     page.route(
@@ -226,7 +226,7 @@ def test_an_export_that_never_began_leads_to_the_reason(page: Page) -> None:
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
 
 
-def test_a_search_that_fails_says_so_in_place_and_the_next_one_mends_it(
+def test_a_failed_search_is_shown_in_place_until_the_next_one(
     page: Page, troubles: list[str]
 ) -> None:
     log_in(page, to="/people/")

@@ -265,7 +265,7 @@ def test_an_unknown_outcome_settles_itself_once_the_truth_is_seen(
 
 
 @pytest.mark.parametrize("is_carried_out", [True, False])
-def test_a_dashboard_killed_while_it_publishes_tells_the_truth_when_it_runs_again(
+def test_a_dashboard_killed_while_publishing_shows_the_truth_after_its_restart(
     is_carried_out: bool,
     browser: Browser,
     tmp_path: Path,

@@ -41,7 +41,7 @@ def test_a_call_is_reported_under_the_spec_s_name(operation: str) -> None:
     assert (report.operation, report.status_code, report.error) == (operation, 404, caught.value)
 
 
-def test_a_report_tells_how_it_went() -> None:
+def test_a_report_has_the_outcome() -> None:
     reports: list[CallReport] = []
     before = datetime.now(UTC)
     client = client_answering(
@@ -54,7 +54,7 @@ def test_a_report_tells_how_it_went() -> None:
     assert 0 < report.duration_ms <= (datetime.now(UTC) - before) / timedelta(milliseconds=1)
 
 
-def test_nobody_s_search_is_in_a_report_or_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_no_search_is_in_a_report_or_log(caplog: pytest.LogCaptureFixture) -> None:
     reports: list[CallReport] = []
     caplog.set_level(logging.INFO, "dashboard.client")
     client = client_answering(

@@ -87,7 +87,7 @@ def test_a_list_that_is_odd_outside_its_items_is_a_bad_answer(odd: str) -> None:
     assert caught.value.path == "(the whole response)"
 
 
-def test_a_list_that_says_what_it_said_before_is_not_read_again() -> None:
+def test_an_unchanged_list_is_not_parsed_again() -> None:
     answers = iter([wire.envelope(wire.page()), wire.envelope(wire.page()), wire.envelope()])
     client = client_answering(lambda request: httpx.Response(200, json=next(answers)))
     first, second, third = (client.pages.list() for _ in range(3))
@@ -126,7 +126,7 @@ def test_a_very_long_response_is_not_cached() -> None:
     assert client.pages.get("page_1") is not client.pages.get("page_1")
 
 
-def test_the_same_text_is_read_anew_as_another_thing() -> None:
+def test_the_same_text_is_parsed_again_as_another_type() -> None:
     """A page's own answer must hold what an item of a list may lack."""
     client = client_saying(200, json=wire.page() | wire.envelope())
     client.pages.list()
@@ -165,7 +165,7 @@ def test_nul_and_lone_surrogates_are_replaced_everywhere() -> None:
     assert page.model_extra == {"ke�y": ["�"]}
 
 
-def test_a_pair_of_surrogates_is_the_character_it_stands_for() -> None:
+def test_a_pair_of_surrogates_is_one_character() -> None:
     body = json.dumps(wire.page(name="🙂"))
     assert r"\ud83d" in body
     assert client_saying(200, content=body).pages.get("page_1").name == "🙂"

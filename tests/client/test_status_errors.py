@@ -115,7 +115,7 @@ def test_field_problems_are_found(body: Any, problems: list[tuple[str, str]]) ->
 
 
 @given(json_values)
-def test_nothing_a_service_says_breaks_the_reading(body: Any) -> None:
+def test_no_response_breaks_parsing(body: Any) -> None:
     error = refusal(422, content=json.dumps(body))
     assert 0 < len(error.message) <= 500
 

@@ -77,7 +77,7 @@ def test_its_end_is_the_end_of_that_connection_alone() -> None:
         assert client.people.list().total_count == 1
 
 
-def test_a_port_that_accepts_nobody_was_never_reached() -> None:
+def test_a_closed_port_was_never_reached() -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
         address = listener.getsockname()
         # The queue takes one more than its length; who comes after is left without an answer.

@@ -68,7 +68,7 @@ def test_a_write_has_a_connection_of_its_own() -> None:
     assert server.connections == 3
 
 
-def test_an_answer_nobody_asked_for_is_not_taken_for_that_to_a_write() -> None:
+def test_an_unsolicited_response_is_not_taken_for_that_of_a_write() -> None:
     lie, truth = (
         json.dumps(wire.version(status=name)).encode() for name in ("published", "queued")
     )
@@ -176,7 +176,7 @@ def test_the_words_of_a_long_refusal_are_read(packing: str) -> None:
     assert (error.message, error.problems[0].path) == ("Too many of them.", "actions.0.url")
 
 
-def test_of_a_refusal_that_breaks_off_what_came_is_kept() -> None:
+def test_the_received_part_of_an_error_response_is_stored() -> None:
     head = b"HTTP/1.1 409 Conflict\r\nContent-Length: 100\r\n\r\n"
     with client_of_server(says_and_closes(head + b'{"detail": "No such br')) as (client, _):
         assert error_of(ConflictError, client.people.list).body == '{"detail": "No such br'
@@ -188,7 +188,7 @@ def test_a_response_that_is_not_http_is_reported() -> None:
     assert str(error) == "The service returned something that isn't HTTP."
 
 
-def test_nobody_at_the_port_is_refused() -> None:
+def test_an_unused_port_refuses() -> None:
     # Taken and not listened at: no other process can bind it meanwhile.
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -90,7 +90,7 @@ def test_an_unreadable_item_costs_itself_and_not_the_list(operator: Client) -> N
     assert "1 item could not be read" in shown
 
 
-def test_a_list_that_is_cut_says_that_there_is_no_way_to_the_rest(operator: Client) -> None:
+def test_a_truncated_list_is_reported_as_incomplete(operator: Client) -> None:
     shown = operator.get(ADDRESSES["page"]).content.decode()
     assert "2 of 120 audiences" in shown
 

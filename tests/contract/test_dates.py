@@ -64,7 +64,7 @@ def test_iso_8601_is_read_as_such(moment: datetime) -> None:
         (None, None),
     ],
 )
-def test_what_a_date_text_stands_for(text: str | None, moment: datetime | None) -> None:
+def test_a_date_text_has_one_meaning(text: str | None, moment: datetime | None) -> None:
     assert read_date(text) == moment
 
 

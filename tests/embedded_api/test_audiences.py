@@ -128,7 +128,7 @@ def test_four_hundred_audiences_take_four_queries(
     assert (len(audiences.items), audiences.total_count, numbers) == (400, 400, {3})
 
 
-def test_beyond_a_thousand_the_answer_says_that_there_is_more(service: Client) -> None:
+def test_beyond_a_thousand_the_response_has_more(service: Client) -> None:
     page = make_page()
     models.Audience.objects.bulk_create(
         models.Audience(tenant=page.tenant, page=page) for _ in range(1_003)
@@ -164,9 +164,7 @@ def test_a_conversation_comes_with_what_is_true_now(service: Client) -> None:
 
 
 @pytest.mark.parametrize("has_audience", [True, False])
-def test_no_conversation_is_told_apart_from_no_audience(
-    service: Client, *, has_audience: bool
-) -> None:
+def test_no_conversation_differs_from_no_audience(service: Client, *, has_audience: bool) -> None:
     audience = make_audience()
     audience_id = audience.id if has_audience else "elsewhere"
     answer = service.get(f"/v0/pages/{audience.page_id}/audiences/{audience_id}/messages")

@@ -83,7 +83,7 @@ def test_what_comes_and_goes_during_a_walk_shifts_nothing(
     params=st.sampled_from([("/v0/persons", {}), ("/v0/persons/search", {"query": "a@"})]),
 )
 @COMMON
-def test_people_who_come_and_go_during_a_walk_hide_nobody(
+def test_people_created_or_deleted_between_parts_hide_no_other(
     service: Client,
     before: list[str],
     changes: list[str | int],

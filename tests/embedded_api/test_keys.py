@@ -43,7 +43,7 @@ def test_an_unknown_key_is_rejected(key: str) -> None:
 
 
 @pytest.mark.django_db
-def test_no_key_at_all_is_refused_and_says_so() -> None:
+def test_a_missing_key_is_rejected_with_a_reason() -> None:
     refused = Client().get("/v0/pages")
     assert (refused.status_code, refused["WWW-Authenticate"]) == (401, "ApiKey")
     assert "x-api-key" in refused.json()["detail"]

@@ -173,7 +173,7 @@ def test_a_list_of_fifty_pages_takes_three_queries(
         assert len(service.get("/v0/pages").json()["items"]) == 50
 
 
-def test_a_page_tells_its_status_by_its_dates(service: Client) -> None:
+def test_a_page_has_its_status_by_its_dates(service: Client) -> None:
     archived = make_page(published_at=ago(days=2), archived_at=ago(days=1))
     published = make_page(published_at=ago(days=2), updated_at=ago(days=3))
     to_come = make_page(published_at=ago(hours=-1))

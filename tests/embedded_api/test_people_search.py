@@ -270,7 +270,7 @@ def test_a_compacted_database_finds_the_same(service: Client) -> None:
 
 
 @pytest.mark.django_db
-def test_where_the_extension_is_not_allowed_migrating_says_so_and_search_works(
+def test_without_the_extension_migrating_warns_and_search_works(
     service: Client, caplog: Any
 ) -> None:
     if connection.vendor != "postgresql":

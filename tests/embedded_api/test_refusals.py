@@ -84,7 +84,7 @@ def test_the_problem_of_a_body_of_one_mebibyte_is_not_its_size(service: Client) 
     problem_of(service.generic("POST", "/v0/pages", " " * MIB, content_type=JSON), 400)
 
 
-def test_a_method_that_is_not_there_is_told_from_those_that_are(service: Client) -> None:
+def test_a_405_lists_the_methods_that_exist(service: Client) -> None:
     answer = service.delete("/v0/pages")
     problem_of(answer, 405)
     assert answer["Allow"] == "GET, POST"

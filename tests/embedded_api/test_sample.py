@@ -240,7 +240,7 @@ def test_a_dashboard_in_use_has_seen_much_and_missed_some(world: World) -> None:
     assert all(began <= first <= last <= NOW for _, _, first, last in seen)
 
 
-def test_a_version_seen_weeks_ago_is_told_as_it_was_then(world: World) -> None:
+def test_a_version_seen_weeks_ago_is_shown_as_it_was_then(world: World) -> None:
     for _, version, _, last in seen_versions(world.stories, NOW):
         dates = (version.queued_at, version.published_at, version.archived_at, version.obsolete_at)
         assert all((read_date(date) or last) <= last for date in (version.created_at, *dates))

@@ -111,7 +111,7 @@ def test_a_longer_list_makes_no_more_queries(
 
 
 @pytest.mark.parametrize("fill", LISTS)
-def test_a_longer_list_looks_up_no_more_addresses(
+def test_a_longer_list_resolves_no_more_urls(
     as_publisher: Client, fill: Callable[[int], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked_up: list[str] = []

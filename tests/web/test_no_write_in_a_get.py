@@ -78,7 +78,7 @@ def test_every_page_opens_where_the_database_cannot_be_written(mia: Client) -> N
     assert {each: status for each, status in statuses.items() if status >= 500} == {}
 
 
-def test_a_page_writes_nothing_but_what_the_service_said(mia: Client) -> None:
+def test_a_get_writes_only_what_the_service_returned(mia: Client) -> None:
     written = set()
 
     def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:

@@ -165,7 +165,7 @@ def test_a_page_that_was_created_while_the_database_was_lost_is_not_created_agai
     assert [request.method for request in fake_service.sent] == ["POST"]
 
 
-def test_a_form_that_failed_before_anything_was_sent_says_so(
+def test_a_form_that_failed_before_sending_shows_that(
     fake_service: FakeService, as_publisher: Client
 ) -> None:
     fake_service.answer = PublishingService()

@@ -73,7 +73,7 @@ def test_a_character_that_reorders_its_line_is_shown_as_its_code() -> None:
     assert shown(highlight_source("a\u202eb", "javascript")) == "a\\u202eb"
 
 
-def test_a_long_text_says_how_much_of_it_is_shown() -> None:
+def test_a_long_text_shows_how_much_of_it_is_displayed() -> None:
     html = highlight_json("x" * 200_000)
     assert "Showing the first 100,000 of 200,002 characters." in html
     assert len(html) < 101_000

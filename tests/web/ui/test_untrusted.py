@@ -97,7 +97,7 @@ def test_a_missing_url_is_announced_as_empty() -> None:
     assert "empty" in safe_link(None)
 
 
-def test_a_long_text_says_how_much_of_it_is_shown() -> None:
+def test_a_long_text_shows_how_much_of_it_is_displayed() -> None:
     shown = text(render_markdown("word " * 10_000))
     assert shown.endswith("Showing the first 20,000 of 50,000 characters.")
     assert len(shown) < MAX_MARKDOWN + 100

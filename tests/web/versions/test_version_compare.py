@@ -99,7 +99,7 @@ def test_fields_are_side_by_side_and_marked_if_they_differ(as_viewer: Client) ->
 
 
 @pytest.mark.usefixtures("three")
-def test_what_the_service_no_longer_shows_says_when_it_was_seen(as_viewer: Client) -> None:
+def test_what_the_service_no_longer_returns_has_the_time_it_was_seen(as_viewer: Client) -> None:
     VersionRecord.objects.filter(version_id="ver_2").update(
         last_seen_at=datetime(2025, 11, 18, 12, tzinfo=UTC)
     )

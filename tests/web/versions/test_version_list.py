@@ -95,7 +95,7 @@ def test_a_version_newer_than_the_live_one_is_counted_against_that(
     assert "“Runs 80 trucks.” 1 word added, 1 removed since version 1." in seen
 
 
-def test_what_the_service_no_longer_shows_says_when_it_was_seen(
+def test_what_the_service_no_longer_returns_has_the_time_it_was_seen(
     fake_service: FakeService, as_viewer: Client
 ) -> None:
     see(0, status="published")

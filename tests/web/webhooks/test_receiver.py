@@ -113,7 +113,7 @@ def test_an_old_address_gets_nothing_and_one_that_is_off_neither(
 
 
 @pytest.mark.parametrize("do", ["on", "off", "replace"])
-def test_who_may_only_look_sees_no_address_and_switches_nothing(
+def test_a_viewer_sees_no_receiver_url_and_turns_nothing_on(
     as_viewer: Client, as_administrator: Client, do: str
 ) -> None:
     switched_on(as_administrator)
@@ -332,7 +332,7 @@ SPOKEN = [
 
 
 @pytest.mark.parametrize(("body", "event", "audience_id"), SPOKEN)
-def test_a_body_is_taken_for_what_it_says_alone(
+def test_a_body_is_read_by_its_content_alone(
     as_administrator: Client, body: Any, event: str, audience_id: str
 ) -> None:
     assert arrive(switched_on(as_administrator), body).status_code == 200
@@ -350,7 +350,7 @@ def test_it_takes_nothing_but_a_post(as_administrator: Client, method: str) -> N
 
 
 @pytest.mark.parametrize("secret", ["x", "%00", "é", "a" * 5_000, "..%2f", "on"])
-def test_a_wrong_address_says_nothing_of_the_right_one(
+def test_a_wrong_url_reveals_nothing_of_the_right_one(
     as_administrator: Client, secret: str
 ) -> None:
     switched_on(as_administrator)
@@ -365,7 +365,7 @@ def test_nothing_that_arrives_asks_the_service_anything(
     assert fake_service.sent == []
 
 
-def test_the_audience_that_it_speaks_of_says_so_and_no_other(
+def test_only_the_audience_of_a_delivery_shows_it(
     as_administrator: Client, fake_service: FakeService
 ) -> None:
     fake_service.answer = PublishingService()

@@ -92,7 +92,7 @@ def save(editor: Client, **differs: Any) -> Any:
 # What is sent
 
 
-def test_saving_stands_out_only_once_something_is_changed(editor: Client) -> None:
+def test_save_is_primary_only_after_a_change(editor: Client) -> None:
     html = editor.get(PAGE).content.decode()
     assert classes_of_save(html) == ["button"]
     look = {"HX-Request": "true", "HX-Target": "sending"}
@@ -143,7 +143,9 @@ def test_only_what_was_changed_is_sent(
     assert service.changes == [body]
 
 
-def test_nothing_changed_sends_nothing_and_says_so(editor: Client, service: WebhookService) -> None:
+def test_without_changes_nothing_is_sent_and_a_note_is_shown(
+    editor: Client, service: WebhookService
+) -> None:
     answer = editor.post(PAGE, typed(editor))
     assert "No changes to send." in text(answer.text)
     assert service.changes == []
@@ -174,7 +176,7 @@ def test_the_live_part_shows_the_body_and_what_to_think_of(
     assert (service.reads, service.changes) == (0, [])
 
 
-def test_the_live_part_says_why_nothing_can_be_sent_yet(editor: Client) -> None:
+def test_the_preview_shows_why_nothing_can_be_sent_yet(editor: Client) -> None:
     data = typed(editor, url="htps://hooks.example", step="preview")
     headers = {"HX-Request": "true", "HX-Target": "sending"}
     part = editor.post(PAGE, data, headers=headers)
@@ -443,7 +445,7 @@ def test_a_switch_meanwhile_is_no_obstacle(editor: Client, service: WebhookServi
 
 
 @pytest.mark.parametrize("seen", ["", "[]", "null", '{"url": 5, "events": null}', "{" * 2000])
-def test_a_form_that_lost_what_it_was_drawn_from_is_compared_with_what_is_known(
+def test_a_form_without_its_original_is_compared_with_the_last_known_values(
     editor: Client, service: WebhookService, seen: str
 ) -> None:
     answer = editor.post(PAGE, typed(editor, url=NEW) | {"seen": seen})
@@ -632,7 +634,7 @@ WORDS_OF_LOSS = "You were signed out, so nothing was sent. Make the change again
     ],
     ids=["by the button", "while typing"],
 )
-def test_a_change_that_comes_after_the_session_ended_is_said_to_be_lost_after_the_log_in(
+def test_a_change_after_the_session_ended_is_reported_as_lost_at_sign_in(
     editor: Client, service: WebhookService, asked_on: dict[str, str]
 ) -> None:
     form = typed(editor, url=NEW)
@@ -644,7 +646,7 @@ def test_a_change_that_comes_after_the_session_ended_is_said_to_be_lost_after_th
     assert service.changes == []
 
 
-def test_a_page_opened_after_the_session_ended_is_not_said_to_have_lost_anything(
+def test_a_page_opened_after_the_session_ended_reports_no_lost_change(
     editor: Client,
 ) -> None:
     editor.logout()

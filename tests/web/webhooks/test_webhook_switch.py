@@ -229,7 +229,7 @@ def test_a_page_that_was_read_before_a_press_and_answered_after_it_does_not_undo
     assert SubscriptionRecord.objects.get().active is False
 
 
-def test_without_scripts_the_sentence_stands_on_the_page_it_was_pressed_on(
+def test_without_scripts_the_message_is_on_the_page_of_the_button(
     operator: Client, service: WebhookService
 ) -> None:
     service.way = answers(422, detail="Not now.")

@@ -50,7 +50,7 @@ def sent_bodies(fake_service: FakeService) -> list[Any]:
 # The list
 
 
-def test_an_empty_list_says_how_to_fill_it(as_administrator: Client, as_viewer: Client) -> None:
+def test_an_empty_list_shows_how_to_fill_it(as_administrator: Client, as_viewer: Client) -> None:
     assert "can’t list its subscriptions. Add them by ID." in shown(as_administrator)
     assert "Administrators can add them by ID." in shown(as_viewer)
 
@@ -213,7 +213,7 @@ def test_who_may_not_change_is_refused_with_a_sentence(
     assert SubscriptionRecord.objects.get().label == "CRM"
 
 
-def test_who_may_only_look_may_read_what_is_on_the_list_and_nothing_else(
+def test_a_viewer_may_read_listed_subscriptions_and_nothing_else(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     known()
@@ -330,7 +330,7 @@ def test_reading_is_a_change_of_nothing_and_no_operation(
     assert Operation.objects.count() == 0
 
 
-def test_reading_all_updates_those_that_answer_and_says_why_others_did_not(
+def test_refreshing_all_updates_those_that_respond_and_explains_the_others(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     for name in "abc":
@@ -436,7 +436,7 @@ def test_forgetting_asks_first_and_touches_this_list_alone(
     assert fake_service.sent == []
 
 
-def test_forgetting_what_is_forgotten_says_so(as_administrator: Client) -> None:
+def test_removing_a_removed_subscription_shows_that(as_administrator: Client) -> None:
     done = as_administrator.post(f"{detail()}forget/", follow=True)
     assert "It was already removed." in text(done.text)
     assert as_administrator.get(f"{detail()}forget/").status_code == 404
