@@ -110,7 +110,7 @@ def publish_progress(
     """
     stage = _stage(outcome, version, live=live, is_returned=is_returned, requested_at=requested_at)
     elapsed = max((_ended_at(stage, version, requested_at) or now) - requested_at, timedelta())
-    longest = usual.most if usual else DEFAULT_LONG
+    longest = usual.p95 if usual else DEFAULT_LONG
     return Progress(
         stage=stage,
         status=version.status if version else "",

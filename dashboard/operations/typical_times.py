@@ -25,11 +25,10 @@ ValueT = TypeVar("ValueT", float, timedelta)
 class TypicalTimes:
     """How long versions took from queued to published."""
 
-    half: timedelta
-    """The median."""
-    most: timedelta
-    """The 95th percentile."""
-    seen: int
+    median: timedelta
+    p95: timedelta
+    count: int
+    """The number of versions."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +39,13 @@ class QueueTime:
     duration: timedelta
 
 
-def summarise_times(times: Iterable[QueueTime]) -> TypicalTimes | None:
+def summarize_times(times: Iterable[QueueTime]) -> TypicalTimes | None:
     """Return the typical times; None if there are too few."""
-    took = [time.duration for time in times]
-    half, most = percentile(took, 0.5), percentile(took, 0.95)
-    if half is None or most is None or len(took) < MIN_VERSIONS:
+    durations = [time.duration for time in times]
+    median, p95 = percentile(durations, 0.5), percentile(durations, 0.95)
+    if median is None or p95 is None or len(durations) < MIN_VERSIONS:
         return None
-    return TypicalTimes(half, most, seen=len(took))
+    return TypicalTimes(median, p95, count=len(durations))
 
 
 def percentile(values: Sequence[ValueT], share: float) -> ValueT | None:
@@ -80,7 +79,7 @@ DAYS = 14
 
 def typical_times() -> TypicalTimes | None:
     """Return the typical times of the last 14 days; None if there are too few."""
-    return summarise_times(recent_queue_times())
+    return summarize_times(recent_queue_times())
 
 
 def recent_queue_times() -> list[QueueTime]:

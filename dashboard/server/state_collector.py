@@ -25,14 +25,14 @@ class StateCollector(Collector):
             yield _open_operations_gauge()
         yield _held_back_gauge()
         health = health_now()
-        if health.is_answering is not None:
+        if health.is_responding is not None:
             message = "Whether the last call of the service got a response"
             yield GaugeMetricFamily(
-                "pressroom_service_answering", message, value=health.is_answering
+                "pressroom_service_answering", message, value=health.is_responding
             )
             message = "Whether the service rejected our key in the last call"
             yield GaugeMetricFamily(
-                "pressroom_service_key_refused", message, value=health.is_key_refused
+                "pressroom_service_key_refused", message, value=health.is_key_rejected
             )
 
 

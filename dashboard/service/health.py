@@ -70,9 +70,9 @@ class Health:
     """The last hour, oldest minute first; None for a minute without calls."""
 
     minutes: list[MinuteBucket | None]
-    is_answering: bool | None
+    is_responding: bool | None
     """Whether the last call got a response; None without a call in the hour."""
-    is_key_refused: bool
+    is_key_rejected: bool
     """Whether the service refused our API key in the last call."""
     median_ms: float | None
     slow: int
@@ -141,8 +141,8 @@ def health_now() -> Health:
     durations = [duration for minute in seen for duration in minute.durations_ms]
     return Health(
         minutes=minutes,
-        is_answering=seen[-1].state == _ANSWERING if seen else None,
-        is_key_refused=bool(seen) and seen[-1].state == _KEY_REFUSED,
+        is_responding=seen[-1].state == _ANSWERING if seen else None,
+        is_key_rejected=bool(seen) and seen[-1].state == _KEY_REFUSED,
         median_ms=median(durations) if durations else None,
         slow=sum(minute.slow for minute in seen),
         failed=sum(minute.failed for minute in seen),
@@ -151,15 +151,17 @@ def health_now() -> Health:
 
 def health_word(health: Health) -> str:
     """Return the health in a few words, for `/health/ready`."""
-    if health.is_key_refused:
+    if health.is_key_rejected:
         return "key rejected"
-    return {True: "operational", False: "unavailable", None: "not checked yet"}[health.is_answering]
+    return {True: "operational", False: "unavailable", None: "not checked yet"}[
+        health.is_responding
+    ]
 
 
 def is_fast() -> bool:
     """Return whether the service responds, and fast enough for a page to wait for it."""
     health = health_now()
-    return bool(health.is_answering and (health.median_ms or 0) <= FAST_MS)
+    return bool(health.is_responding and (health.median_ms or 0) <= FAST_MS)
 
 
 def _state_of(report: CallReport) -> str:

@@ -16,7 +16,7 @@ from dashboard.operations.publish_progress import (
     poll_interval_s,
     publish_progress,
 )
-from dashboard.operations.typical_times import QueueTime, TypicalTimes, queue_time, summarise_times
+from dashboard.operations.typical_times import QueueTime, TypicalTimes, queue_time, summarize_times
 from tests import wire
 
 REQUESTED_AT = datetime(2026, 3, 12, 14, 6, 12, tzinfo=UTC)
@@ -115,7 +115,7 @@ def test_a_finished_publish_is_not_polled_and_its_time_stops() -> None:
 
 
 def test_a_publish_is_long_after_the_usual_time() -> None:
-    usual = TypicalTimes(half=timedelta(seconds=10), most=timedelta(seconds=20), seen=9)
+    usual = TypicalTimes(median=timedelta(seconds=10), p95=timedelta(seconds=20), count=9)
     assert progress(version(status="queued"), usual=usual).is_long
     assert not progress(version(status="queued")).is_long
     assert not progress(PUBLISHED, usual=usual).is_long
@@ -139,8 +139,8 @@ def queue_time_of(seconds: int) -> QueueTime:
 
 
 def test_usual_times_need_enough_versions() -> None:
-    assert summarise_times([queue_time_of(1)] * 4) is None
-    usual = summarise_times([queue_time_of(second) for second in range(1, 101)])
+    assert summarize_times([queue_time_of(1)] * 4) is None
+    usual = summarize_times([queue_time_of(second) for second in range(1, 101)])
     assert usual == TypicalTimes(timedelta(seconds=50), timedelta(seconds=95), 100)
 
 

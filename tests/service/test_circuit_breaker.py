@@ -201,4 +201,4 @@ def test_an_address_that_is_none_is_no_silence_of_the_service(
     for _ in range(FAILURE_THRESHOLD + 1):
         as_viewer.get("/people/")
     assert len(fake_service.sent) == FAILURE_THRESHOLD + 1
-    assert health_now().is_answering is None
+    assert health_now().is_responding is None

@@ -38,7 +38,7 @@ def call(
 
 def test_where_no_call_was_made_nothing_is_known() -> None:
     health = health_now()
-    assert (health.is_answering, health.median_ms, health.active_minutes) == (None, None, 0)
+    assert (health.is_responding, health.median_ms, health.active_minutes) == (None, None, 0)
     assert health.minutes == [None] * MINUTES
 
 
@@ -55,7 +55,7 @@ def test_calls_count_for_an_hour_whichever_hours_of_the_clock_they_were_in() -> 
 
 def test_a_call_of_more_than_an_hour_ago_says_nothing_of_now() -> None:
     record_call(call(minutes_ago=62))
-    assert health_now().is_answering is None
+    assert health_now().is_responding is None
 
 
 def test_calls_of_one_minute_are_one_tally() -> None:
@@ -63,14 +63,14 @@ def test_calls_of_one_minute_are_one_tally() -> None:
         record_call(call(minutes_ago=0, duration_ms=duration_ms))
     record_call(call(minutes_ago=0, error=ConnectError("The service was not reached.")))
     health = health_now()
-    assert (health.median_ms, health.slow, health.failed, health.is_answering) == (30, 1, 1, False)
+    assert (health.median_ms, health.slow, health.failed, health.is_responding) == (30, 1, 1, False)
     assert sum(minute.calls for minute in health.minutes if minute) == 4
 
 
 def test_the_last_call_says_whether_it_answers() -> None:
     record_call(call(minutes_ago=1, error=ConnectError("The service was not reached.")))
     record_call(call(minutes_ago=0))
-    assert health_now().is_answering is True
+    assert health_now().is_responding is True
 
 
 class CountedCache(LocMemCache):

@@ -14,7 +14,7 @@ from dashboard.operations.typical_times import (
     TypicalTimes,
     first_day,
     percentile,
-    summarise_times,
+    summarize_times,
 )
 from dashboard.service.health import Health, MinuteBucket
 from dashboard.web.overview.charts import (
@@ -137,11 +137,11 @@ def queue_chart(times: Sequence[QueueTime], today: date) -> Chart:
         by_day.setdefault(day, []).append(time.duration.total_seconds())
     rows = [DayRow(day, _percentiles(by_day.get(day, []))) for day in _days(today)]
     medians, highs = [row.values[0] for row in rows], [row.values[1] for row in rows]
-    usual = summarise_times(times)
+    usual = summarize_times(times)
     plot = PlotArea(WIDTH, HEIGHT, round_top(max((m for m in highs if m is not None), default=0)))
     return Chart(
         rows=rows,
-        totals=(usual.half.total_seconds(), usual.most.total_seconds()) if usual else (None, None),
+        totals=(usual.median.total_seconds(), usual.p95.total_seconds()) if usual else (None, None),
         top=int(plot.top),
         bars=[],
         line=line(medians, plot),
@@ -157,7 +157,7 @@ def health_bars(health: Health) -> list[Bar]:
 
 def late_after(usual: TypicalTimes | None) -> timedelta:
     """Return the time after which a version in progress is late: at least five minutes."""
-    return max(usual.most, LATE_AT_LEAST) if usual else LATE_AT_LEAST
+    return max(usual.p95, LATE_AT_LEAST) if usual else LATE_AT_LEAST
 
 
 def _first(row: DayRow) -> float:

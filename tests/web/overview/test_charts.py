@@ -106,5 +106,5 @@ def test_a_few_times_are_charted_but_not_called_typical() -> None:
 def test_a_version_is_late_after_the_95th_percentile_and_five_minutes() -> None:
     usual = TypicalTimes(timedelta(seconds=10), timedelta(minutes=15), 5)
     assert late_after(usual) == timedelta(minutes=15)
-    assert late_after(TypicalTimes(usual.half, usual.half, 5)) == timedelta(minutes=5)
+    assert late_after(TypicalTimes(usual.median, usual.median, 5)) == timedelta(minutes=5)
     assert late_after(None) == timedelta(minutes=5)
