@@ -214,10 +214,10 @@ def _reason(request: HttpRequest, exception: Exception | None) -> str:
     return "The sign-in was not started in this browser, or it expired"
 
 
-def _apply_claims(request: HttpRequest, person: User, login: SocialLogin) -> None:
+def _apply_claims(request: HttpRequest, user: User, login: SocialLogin) -> None:
     claims = login.account.extra_data
-    sync_groups(person, claims["groups"])
+    sync_groups(user, claims["groups"])
     if claims["second_factor"]:
-        record_second_factor(request, person, by_organisation=True)
+        record_second_factor(request, user, by_organisation=True)
     # End the session with the browser.
     request.session.set_expiry(0)

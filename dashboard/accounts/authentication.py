@@ -29,7 +29,7 @@ _PREFERENCES = {
 def _user_query(user_id: int) -> "QuerySet[User, Any]":
     factors = Authenticator.objects.filter(user=OuterRef("pk"), type__in=FACTORS)
     rule = SignInPolicy.objects.filter(publishers_need_second_factor=True)
-    ends = SignInEvent.objects.filter(person=OuterRef("pk"), kind__in=SIGN_OUT_KINDS)
+    ends = SignInEvent.objects.filter(user=OuterRef("pk"), kind__in=SIGN_OUT_KINDS)
     preferences = {name: F(f"preferences__{field.name}") for name, field in _PREFERENCES.items()}
     users = User.objects.filter(pk=user_id).annotate(
         has_second_factor=Exists(factors),

@@ -60,16 +60,16 @@ class UserSignInSummary:
         return self.has_app or self.passkeys > 0
 
 
-def factors_of(person: User) -> Factors:
+def factors_of(user: User) -> Factors:
     """Return a user's factors, passkeys oldest first."""
-    held = list(Authenticator.objects.filter(user=person).order_by("created_at", "pk"))
+    held = list(Authenticator.objects.filter(user=user).order_by("created_at", "pk"))
     return Factors(
         app=next((each for each in held if each.type == Type.TOTP), None),
         passkeys=[_passkey(each) for each in held if each.type == Type.WEBAUTHN],
         codes_left=next(
             (_codes_left(each) for each in held if each.type == Type.RECOVERY_CODES), 0
         ),
-        connection=connection_of(person),
+        connection=connection_of(user),
     )
 
 
@@ -85,7 +85,7 @@ def list_sign_in_summaries() -> list[UserSignInSummary]:
         )
         .order_by("username")
     )
-    return [_sign_in_of(person) for person in people]
+    return [_sign_in_of(user) for user in people]
 
 
 def unreadable_second_factors() -> list[str]:
@@ -96,14 +96,14 @@ def unreadable_second_factors() -> list[str]:
     )
 
 
-def _sign_in_of(person: User) -> UserSignInSummary:
-    types = [each.type for each in person.authenticator_set.all()]  # type: ignore[attr-defined]
+def _sign_in_of(user: User) -> UserSignInSummary:
+    types = [each.type for each in user.authenticator_set.all()]  # type: ignore[attr-defined]
     return UserSignInSummary(
-        user=person,
-        groups=sorted(group.name for group in person.groups.all()),
+        user=user,
+        groups=sorted(group.name for group in user.groups.all()),
         has_app=Type.TOTP in types,
         passkeys=types.count(Type.WEBAUTHN),
-        by_organisation=person.by_organisation,  # type: ignore[attr-defined]  # annotated
+        by_organisation=user.by_organisation,  # type: ignore[attr-defined]  # annotated
     )
 
 

@@ -59,17 +59,17 @@ def sign_in_policy_page(request: AuthenticatedRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(MANAGE_PEOPLE)
 @requires_reauthentication
-def second_factor_reset(request: AuthenticatedRequest, person_id: int) -> HttpResponse:
+def second_factor_reset(request: AuthenticatedRequest, user_id: int) -> HttpResponse:
     """Reset a user's second factor after confirmation."""
-    person = get_object_or_404(User, pk=person_id)
-    if person.is_superuser and not request.user.is_superuser:
+    user = get_object_or_404(User, pk=user_id)
+    if user.is_superuser and not request.user.is_superuser:
         raise PermissionDenied("Only a superuser can reset a superuser’s second factor.")
     if request.method != "POST":
-        return render(request, "accounts/reset.html", {"person": person})
-    done = reset_second_factor(person, by=actor_name(request.user))
-    if is_own := person == request.user:
-        stay_signed_in(request, person)
-    name, browsers = person.get_username(), "all other browsers" if is_own else "all browsers"
+        return render(request, "accounts/reset.html", {"account": user})
+    done = reset_second_factor(user, by=actor_name(request.user))
+    if is_own := user == request.user:
+        stay_signed_in(request, user)
+    name, browsers = user.get_username(), "all other browsers" if is_own else "all browsers"
     reset = f"Second factor of {name} reset. {name} is signed out of {browsers}."
     messages.success(request, reset if done else f"{name} had no second factor.")
     return redirect("sign-in-policy")

@@ -36,9 +36,9 @@ def begin(sender: object, request: HttpRequest, user: User, **more: Any) -> None
         stay_signed_in(request, user)
 
 
-def stay_signed_in(request: HttpRequest, person: User) -> None:
+def stay_signed_in(request: HttpRequest, user: User) -> None:
     """Exempt this session from the user's sign-outs so far."""
-    request.session[SIGNED_OUT] = last_sign_out_id(person)
+    request.session[SIGNED_OUT] = last_sign_out_id(user)
 
 
 def is_expired(began: float, seen: float, now: float, *, is_persistent: bool) -> bool:

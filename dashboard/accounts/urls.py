@@ -49,7 +49,7 @@ urlpatterns = [
     # /accounts/rules/: sign-in rules
     path("rules/", policy_views.sign_in_policy_page, name="sign-in-policy"),
     path(
-        "rules/<int:person_id>/reset/", policy_views.second_factor_reset, name="second-factor-reset"
+        "rules/<int:user_id>/reset/", policy_views.second_factor_reset, name="second-factor-reset"
     ),
     path("login/", views.Login.as_view(), name="account_login"),
 ]

@@ -72,11 +72,11 @@ class ThrottledMixin:
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Validate the form, unless the user is locked out."""
-        person = self.throttled_user()
-        if rest := remaining_pause(person):
+        user = self.throttled_user()
+        if rest := remaining_pause(user):
             return paused(request, rest)
-        if is_locked_out(request, person):
-            return locked(request, None, {"username": person.get_username()})
+        if is_locked_out(request, user):
+            return locked(request, None, {"username": user.get_username()})
         response: HttpResponse = super().post(request, *args, **kwargs)  # type: ignore[misc]
         return response
 

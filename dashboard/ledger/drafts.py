@@ -36,7 +36,7 @@ def save_draft(
     if Operation.objects.filter(operation_key=operation_key, outcome=Outcome.ACCEPTED).exists():
         return None
     draft = PageDraft(
-        person_id=user_id,
+        user_id=user_id,
         key=key,
         operation_key=operation_key,
         name=name.replace("\0", "")[:MAX_DRAFT_NAME],
@@ -47,7 +47,7 @@ def save_draft(
         PageDraft.objects.bulk_create(
             [draft],
             update_conflicts=True,
-            unique_fields=["person", "key"],
+            unique_fields=["user", "key"],
             update_fields=["operation_key", "name", "typed", "saved_at"],
         )
         _delete_surplus(user_id)
@@ -57,7 +57,7 @@ def save_draft(
 def list_drafts(user_id: int) -> QuerySet[PageDraft]:
     """Return a user's open drafts, newest first, without their fields."""
     accepted = Operation.objects.filter(outcome=Outcome.ACCEPTED).values("operation_key")
-    mine = PageDraft.objects.filter(person_id=user_id, saved_at__gt=timezone.now() - DRAFT_LIFETIME)
+    mine = PageDraft.objects.filter(user_id=user_id, saved_at__gt=timezone.now() - DRAFT_LIFETIME)
     return mine.exclude(operation_key__in=accepted).defer("typed")
 
 
@@ -76,12 +76,12 @@ def draft_fields(draft: PageDraft) -> dict[str, str]:
 
 def delete_draft(user_id: int, key: str) -> bool:
     """Delete one draft of a user; return whether there was one."""
-    deleted, _ = PageDraft.objects.filter(person_id=user_id, key=key).delete()
+    deleted, _ = PageDraft.objects.filter(user_id=user_id, key=key).delete()
     return bool(deleted)
 
 
 def _delete_surplus(user_id: int) -> None:
-    mine = PageDraft.objects.filter(person_id=user_id)
+    mine = PageDraft.objects.filter(user_id=user_id)
     newest = mine.values_list("pk", flat=True)[:MAX_DRAFTS]
     mine.exclude(pk__in=list(newest)).delete()
     mine.filter(saved_at__lt=timezone.now() - DRAFT_LIFETIME).delete()

@@ -10,29 +10,29 @@ MAX_PINS = 12
 """Per user; the oldest is dropped. Source: our choice."""
 
 
-def get_preferences(person: User | AnonymousUser) -> Preferences:
+def get_preferences(user: User | AnonymousUser) -> Preferences:
     """Return the user's preferences, or the defaults if none are saved."""
-    found = getattr(person, "preferences", None)
+    found = getattr(user, "preferences", None)
     return found if isinstance(found, Preferences) else Preferences()
 
 
-def save_preferences(person: User, **choices: str | bool) -> Preferences:
+def save_preferences(user: User, **choices: str | bool) -> Preferences:
     """Save some preferences; the others stay unchanged."""
-    preferences, _ = Preferences.objects.update_or_create(person=person, defaults=choices)
+    preferences, _ = Preferences.objects.update_or_create(user=user, defaults=choices)
     return preferences
 
 
 @transaction.atomic
-def pin(person: User, what: Pin) -> Preferences:
+def pin(user: User, what: Pin) -> Preferences:
     """Pin a page or an audience, at the top."""
-    preferences, _ = Preferences.objects.select_for_update().get_or_create(person=person)
+    preferences, _ = Preferences.objects.select_for_update().get_or_create(user=user)
     return _save_pins(preferences, [what, *(one for one in preferences.pins if one != what)])
 
 
 @transaction.atomic
-def unpin(person: User, what: Pin) -> Preferences:
+def unpin(user: User, what: Pin) -> Preferences:
     """Remove a pin, if it exists."""
-    preferences, _ = Preferences.objects.select_for_update().get_or_create(person=person)
+    preferences, _ = Preferences.objects.select_for_update().get_or_create(user=user)
     return _save_pins(preferences, [one for one in preferences.pins if one != what])
 
 

@@ -35,15 +35,15 @@ def require_second_factor_for_publishers(*, on: bool, by: User) -> bool:
 
 
 def record_sign_in_event(
-    kind: SignInEventKind, *, by: str, person: User | None = None
+    kind: SignInEventKind, *, by: str, user: User | None = None
 ) -> SignInEvent:
     """Record an event: its kind, who caused it, and whose sign-in it concerns."""
     return SignInEvent.objects.create(
         kind=kind,
         at=timezone.now(),
         actor_name=by,
-        person=person,
-        person_name=person.get_username() if person else "",
+        user=user,
+        username=user.get_username() if user else "",
     )
 
 
@@ -52,13 +52,13 @@ def list_sign_in_events() -> QuerySet[SignInEvent]:
     return SignInEvent.objects.all()
 
 
-def last_sign_out_id(person: User) -> int:
+def last_sign_out_id(user: User) -> int:
     """Return the id of the last event that signed the user out everywhere; 0 for none."""
-    ends = SignInEvent.objects.filter(person=person, kind__in=SIGN_OUT_KINDS).order_by("-at")
+    ends = SignInEvent.objects.filter(user=user, kind__in=SIGN_OUT_KINDS).order_by("-at")
     return ends.values_list("pk", flat=True).first() or 0
 
 
-def nth_last_failure_at(person: User, *, number: int) -> datetime | None:
+def nth_last_failure_at(user: User, *, number: int) -> datetime | None:
     """Return the time of the user's `number`-th last failure; None if there are fewer."""
-    wrong = SignInEvent.objects.filter(person=person, kind=SignInEventKind.WRONG).order_by("-at")
+    wrong = SignInEvent.objects.filter(user=user, kind=SignInEventKind.WRONG).order_by("-at")
     return wrong.values_list("at", flat=True)[number - 1 : number].first()

@@ -134,7 +134,7 @@ def test_ten_wrong_present_passwords_bring_the_pause_of_the_sign_in(as_viewer: C
     assert as_viewer.post(PASSWORD, form | {"old_password": "vera"}).status_code == 429
     assert as_viewer.post("/accounts/again/", {"password": "vera"}).status_code == 429
     assert Client().post(LOGIN, {"username": "vera", "password": "vera"}).status_code == 429
-    assert set(SignInEvent.objects.values_list("kind", "person_name")) == {("wrong", "vera")}
+    assert set(SignInEvent.objects.values_list("kind", "username")) == {("wrong", "vera")}
 
 
 def test_wrong_present_passwords_from_many_places_together_bring_a_pause(vera: User) -> None:

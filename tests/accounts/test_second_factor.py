@@ -396,7 +396,7 @@ def test_the_command_helps_who_lost_everything_and_is_on_record(
     assert not Authenticator.objects.exists()
     last = SignInEvent.objects.first()
     assert last is not None
-    assert (last.kind, last.actor_name, last.person_name) == ("reset", "manage.py", "vera")
+    assert (last.kind, last.actor_name, last.username) == ("reset", "manage.py", "vera")
     with pytest.raises(CommandError, match="No user is named nobody"):
         call_command("reset_second_factor", "nobody")
 

@@ -487,7 +487,7 @@ def test_connecting_and_disconnecting_are_on_record(
 ) -> None:
     connect(as_viewer, vera, vera_there)
     as_viewer.post(DISCONNECT)
-    acts = SignInEvent.objects.order_by("pk").values_list("kind", "actor_name", "person_name")
+    acts = SignInEvent.objects.order_by("pk").values_list("kind", "actor_name", "username")
     assert list(acts) == [("connected", "vera", "vera"), ("disconnected", "vera", "vera")]
 
 

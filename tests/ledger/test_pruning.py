@@ -77,7 +77,7 @@ def test_a_publish_stays_without_its_answer_and_its_key_never_comes_again(paula:
 def test_an_operation_that_a_draft_was_sent_as_stays(paula: User) -> None:
     operation(paula, OperationKind.CREATE_PAGE, Outcome.REJECTED, "k")
     PageDraft.objects.create(
-        person=paula, key="f", operation_key="k", typed="{}", saved_at=timezone.now()
+        user=paula, key="f", operation_key="k", typed="{}", saved_at=timezone.now()
     )
     assert prune(timezone.now()) == Prunable(0, 0)
 

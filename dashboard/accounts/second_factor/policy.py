@@ -39,19 +39,19 @@ _HERE, _ORGANISATION = "here", "organisation"
 _CODE_LIFETIME_S = 120
 
 
-def has_second_factor(person: User) -> bool:
+def has_second_factor(user: User) -> bool:
     """Whether the user has set up a second factor here."""
-    known = getattr(person, "has_second_factor", None)
+    known = getattr(user, "has_second_factor", None)
     if known is None:
-        known = Authenticator.objects.filter(user=person, type__in=FACTORS).exists()
+        known = Authenticator.objects.filter(user=user, type__in=FACTORS).exists()
     return bool(known)
 
 
 def record_second_factor(
-    request: HttpRequest, person: User, *, by_organisation: bool = False
+    request: HttpRequest, user: User, *, by_organisation: bool = False
 ) -> None:
     """Record in the session that the user has shown a second factor."""
-    request.session[_MARK] = [person.pk, _ORGANISATION if by_organisation else _HERE]
+    request.session[_MARK] = [user.pk, _ORGANISATION if by_organisation else _HERE]
 
 
 def has_shown_second_factor(request: HttpRequest) -> bool:
@@ -86,22 +86,22 @@ def set_up_url() -> str:
     return f"{reverse('settings')}#sign-in"
 
 
-def remaining_pause(person: User) -> timedelta:
+def remaining_pause(user: User) -> timedelta:
     """Return how long the user's passwords and codes are refused after too many wrong ones."""
-    first = nth_last_failure_at(person, number=MAX_WRONG_TRIES)
+    first = nth_last_failure_at(user, number=MAX_WRONG_TRIES)
     rest = first + COUNT_PERIOD - timezone.now() if first else timedelta()
     return max(rest, timedelta())
 
 
-def is_locked_out(request: HttpRequest, person: User) -> bool:
+def is_locked_out(request: HttpRequest, user: User) -> bool:
     """Whether too many tries for the user from this IP address were wrong."""
-    return not AxesProxyHandler.is_allowed(request, _credentials(person))
+    return not AxesProxyHandler.is_allowed(request, _credentials(user))
 
 
-def count_wrong_try(request: HttpRequest, person: User) -> None:
+def count_wrong_try(request: HttpRequest, user: User) -> None:
     """Count a wrong password or code, with the same limit as at the login."""
-    record_sign_in_event(SignInEventKind.WRONG, by=person.get_username(), person=person)
-    user_login_failed.send(__name__, credentials=_credentials(person), request=request)
+    record_sign_in_event(SignInEventKind.WRONG, by=user.get_username(), user=user)
+    user_login_failed.send(__name__, credentials=_credentials(user), request=request)
 
 
 @transaction.atomic
@@ -119,16 +119,16 @@ def spend_code(held: Authenticator, code: str) -> bool:
 
 
 @transaction.atomic
-def reset_second_factor(person: User, *, by: str) -> bool:
+def reset_second_factor(user: User, *, by: str) -> bool:
     """Delete all factors and recovery codes of a user; return whether there were any."""
-    deleted, _ = Authenticator.objects.filter(user=person).delete()
+    deleted, _ = Authenticator.objects.filter(user=user).delete()
     if deleted:
-        record_sign_in_event(SignInEventKind.RESET, by=by, person=person)
+        record_sign_in_event(SignInEventKind.RESET, by=by, user=user)
     return bool(deleted)
 
 
-def _is_rule_on(person: User | AnonymousUser) -> bool:
-    known = getattr(person, "is_rule_on", None)
+def _is_rule_on(user: User | AnonymousUser) -> bool:
+    known = getattr(user, "is_rule_on", None)
     return get_sign_in_policy().publishers_need_second_factor if known is None else bool(known)
 
 
@@ -136,5 +136,5 @@ def _person(request: HttpRequest) -> User:
     return request.user  # type: ignore[return-value]  # login required
 
 
-def _credentials(person: User) -> dict[str, Any]:
-    return {"username": person.get_username()}
+def _credentials(user: User) -> dict[str, Any]:
+    return {"username": user.get_username()}

@@ -57,8 +57,8 @@ class SecondStep(ThrottledMixin, AuthenticateView):  # type: ignore[misc]  # it 
 
     def throttled_user(self) -> User:
         """Return the user who is about to log in."""
-        person: User = self.stage.login.user
-        return person
+        user: User = self.stage.login.user
+        return user
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Add the types of the user's factors."""
@@ -69,12 +69,12 @@ class SecondStep(ThrottledMixin, AuthenticateView):  # type: ignore[misc]  # it 
 
     def form_valid(self, form: Any) -> HttpResponse:
         """Log in, mark the session, and record the use of a recovery code."""
-        person = self.throttled_user()
-        record_second_factor(self.request, person)
+        user = self.throttled_user()
+        record_second_factor(self.request, user)
         response: HttpResponse = super().form_valid(form)
         used = getattr(form, "authenticator", None)
         if used and used.type == Authenticator.Type.RECOVERY_CODES:
-            record_sign_in_event(SignInEventKind.CODE_USED, by=person.get_username(), person=person)
+            record_sign_in_event(SignInEventKind.CODE_USED, by=user.get_username(), user=user)
             used.refresh_from_db()
             left = len(used.wrap().get_unused_codes())
             messages.warning(self.request, f"Recovery code used. {left} left.")
@@ -222,8 +222,8 @@ class NewRecoveryCodes(GenerateRecoveryCodesView):  # type: ignore[misc]  # it h
 
 
 def _remaining_codes(request: HttpRequest) -> int | None:
-    person: User = request.user  # type: ignore[assignment]  # login required
-    return factors_of(person).codes_left
+    user: User = request.user  # type: ignore[assignment]  # login required
+    return factors_of(user).codes_left
 
 
 def _finish(
@@ -235,9 +235,9 @@ def _finish(
     shown: bool = False,
 ) -> HttpResponse:
     """Record the event and add a message."""
-    person: User = request.user  # type: ignore[assignment]  # login required
+    user: User = request.user  # type: ignore[assignment]  # login required
     if shown:
-        record_second_factor(request, person)
-    record_sign_in_event(kind, by=actor_name(person), person=person)
+        record_second_factor(request, user)
+    record_sign_in_event(kind, by=actor_name(user), user=user)
     messages.success(request, message)
     return response

@@ -60,30 +60,30 @@ def claims_second_factor(claims: Mapping[str, Any]) -> bool:
     return settings.OIDC_ASSURES_SECOND_FACTOR or has_level or bool(methods & AMR_OF_SECOND_FACTORS)
 
 
-def sync_groups(person: User, given: list[str]) -> None:
+def sync_groups(user: User, given: list[str]) -> None:
     """Add the given groups, and remove the other groups of OIDC_GROUPS.
 
     Groups that OIDC_GROUPS does not name are unchanged.
     """
     managed = {ours for _, ours in settings.OIDC_GROUPS}
-    person.groups.remove(*Group.objects.filter(name__in=managed - set(given)))
-    person.groups.add(*Group.objects.filter(name__in=given))
+    user.groups.remove(*Group.objects.filter(name__in=managed - set(given)))
+    user.groups.add(*Group.objects.filter(name__in=given))
 
 
-def connection_of(person: User) -> ProviderConnection | None:
+def connection_of(user: User) -> ProviderConnection | None:
     """Return a user's connection to the provider, or None if no provider is configured."""
     if not is_configured():
         return None
-    account = provider_account(person)
+    account = provider_account(user)
     since = account.date_joined if account else None
     return ProviderConnection(
-        settings.OIDC_NAME, since, bool(account) and person.has_usable_password()
+        settings.OIDC_NAME, since, bool(account) and user.has_usable_password()
     )
 
 
-def provider_account(person: User) -> SocialAccount | None:
+def provider_account(user: User) -> SocialAccount | None:
     """Return the user's account at the configured provider, or None."""
-    return SocialAccount.objects.filter(user=person, provider=settings.OIDC_ISSUER).first()
+    return SocialAccount.objects.filter(user=user, provider=settings.OIDC_ISSUER).first()
 
 
 def has_matching_account(login: SocialLogin) -> bool:
@@ -99,15 +99,15 @@ def has_matching_account(login: SocialLogin) -> bool:
     return bool(same) and people.filter(same).exists()
 
 
-def connection_error(login: SocialLogin, person: User) -> str:
+def connection_error(login: SocialLogin, user: User) -> str:
     """Return why a user can't be connected to the provider's account, or ""."""
-    if login.state.get("person") != person.pk:
+    if login.state.get("user") != user.pk:
         return "Another user started it in this browser."
-    if login.is_existing and login.user != person:
+    if login.is_existing and login.user != user:
         return (
             f"It’s already connected to another account, {login.user.get_username()}. "
             "An administrator can delete that account; then connect again."
         )
-    if provider_account(person):
+    if provider_account(user):
         return "Your account is already connected."
     return ""

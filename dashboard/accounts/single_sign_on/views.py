@@ -82,7 +82,7 @@ def organisation_connect(request: AuthenticatedRequest) -> HttpResponse:
     if provider_account(request.user):
         return redirect("settings")
     try:
-        provider_url = _authorization_url(request, AuthProcess.CONNECT, person=request.user.pk)
+        provider_url = _authorization_url(request, AuthProcess.CONNECT, user=request.user.pk)
     except (OAuth2Error, RequestException) as error:
         log_refusal("The provider can't be reached", error)
         messages.error(request, f"Not connected: couldn’t reach {settings.OIDC_NAME}.")
@@ -171,8 +171,8 @@ def _authorization_url(request: HttpRequest, process: str, **state: Any) -> str:
 
 
 def _record(request: HttpRequest, kind: SignInEventKind) -> None:
-    person: User = request.user  # type: ignore[assignment]  # login required
-    record_sign_in_event(kind, by=actor_name(person), person=person)
+    user: User = request.user  # type: ignore[assignment]  # login required
+    record_sign_in_event(kind, by=actor_name(user), user=user)
 
 
 def _require_provider() -> None:

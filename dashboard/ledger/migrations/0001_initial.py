@@ -186,7 +186,7 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(blank=True, max_length=200)),
                 ('typed', models.TextField()),
                 ('saved_at', models.DateTimeField()),
-                ('person', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to=settings.AUTH_USER_MODEL)),
+                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to=settings.AUTH_USER_MODEL)),
             ],
             options={
                 'ordering': ['-saved_at', '-pk'],
@@ -231,7 +231,7 @@ class Migration(migrations.Migration):
                 ('language', models.CharField(blank=True, db_default='', default='', max_length=16)),
                 ('keys_off', models.BooleanField(default=False)),
                 ('pinned', models.JSONField(default=list)),
-                ('person', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='preferences', to=settings.AUTH_USER_MODEL)),
+                ('user', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='preferences', to=settings.AUTH_USER_MODEL)),
             ],
             options={
                 'verbose_name_plural': 'preferences',
@@ -245,8 +245,8 @@ class Migration(migrations.Migration):
                 ('kind', models.CharField(choices=[('rule_on', 'Second factor for publishers: required'), ('rule_off', 'Second factor for publishers: optional'), ('app_added', 'Set up an authenticator app'), ('app_removed', 'Removed the authenticator app'), ('passkey_added', 'Added a passkey'), ('passkey_removed', 'Removed a passkey'), ('codes_renewed', 'Generated new recovery codes'), ('code_used', 'Used a recovery code'), ('wrong', 'Wrong password, code or passkey'), ('reset', 'Reset the second factor'), ('connected', 'Connected single sign-on'), ('disconnected', 'Disconnected single sign-on')], max_length=16)),
                 ('at', models.DateTimeField()),
                 ('actor_name', models.CharField(max_length=200)),
-                ('person_name', models.CharField(blank=True, max_length=200)),
-                ('person', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
+                ('username', models.CharField(blank=True, max_length=200)),
+                ('user', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
             ],
             options={
                 'ordering': ['-at', '-pk'],
@@ -312,15 +312,15 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='pagedraft',
-            index=models.Index(fields=['person', '-saved_at'], name='ledger_page_person__fd537b_idx'),
+            index=models.Index(fields=['user', '-saved_at'], name='ledger_page_user_id_118568_idx'),
         ),
         migrations.AddConstraint(
             model_name='pagedraft',
-            constraint=models.UniqueConstraint(fields=('person', 'key'), name='one_draft_a_form_of_a_person'),
+            constraint=models.UniqueConstraint(fields=('user', 'key'), name='one_draft_per_form_and_user'),
         ),
         migrations.AddIndex(
             model_name='signinevent',
-            index=models.Index(fields=['person', 'kind', '-at'], name='ledger_event_of_person'),
+            index=models.Index(fields=['user', 'kind', '-at'], name='ledger_event_of_user'),
         ),
         migrations.RunPython(create_installation, migrations.RunPython.noop),
     ]

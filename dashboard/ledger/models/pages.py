@@ -99,7 +99,7 @@ class ListTotal(models.Model):
 class PageDraft(models.Model):
     """The last saved input of a form to create a page. It belongs to one user."""
 
-    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
     key = models.CharField(max_length=36)
     """Of the form: two open forms have two drafts."""
     operation_key = models.CharField(max_length=128, blank=True)
@@ -114,9 +114,9 @@ class PageDraft(models.Model):
         ordering = ["-saved_at", "-pk"]
         default_permissions = ()
         constraints = [
-            models.UniqueConstraint(fields=["person", "key"], name="one_draft_a_form_of_a_person")
+            models.UniqueConstraint(fields=["user", "key"], name="one_draft_per_form_and_user")
         ]
-        indexes = [models.Index(fields=["person", "-saved_at"])]
+        indexes = [models.Index(fields=["user", "-saved_at"])]
 
     def __str__(self) -> str:
         return f"draft of {self.name or 'a page without a name'}"

@@ -25,7 +25,7 @@ class Preferences(models.Model):
         COMPACT = "", "Compact"
         COMFORTABLE = "comfortable", "Comfortable"
 
-    person = models.OneToOneField(
+    user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="preferences"
     )
     theme = models.CharField(max_length=8, choices=Theme.choices, blank=True)
@@ -44,7 +44,7 @@ class Preferences(models.Model):
         default_permissions = ()
 
     def __str__(self) -> str:
-        return f"preferences of {self.person}"
+        return f"preferences of {self.user}"
 
     @property
     def pins(self) -> list[Pin]:

@@ -46,14 +46,14 @@ class SignInEvent(models.Model):
     at = models.DateTimeField()
     actor_name = models.CharField(max_length=200)
     """The name at that time; it outlives the account."""
-    person = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
     """The user concerned; null for a change of the policy."""
-    person_name = models.CharField(max_length=200, blank=True)
+    username = models.CharField(max_length=200, blank=True)
 
     class Meta:
         ordering = ["-at", "-pk"]
         default_permissions = ()
-        indexes = [models.Index(fields=["person", "kind", "-at"], name="ledger_event_of_person")]
+        indexes = [models.Index(fields=["user", "kind", "-at"], name="ledger_event_of_user")]
 
     def __str__(self) -> str:
-        return f"{self.get_kind_display()}: {self.person_name or 'everyone'}"
+        return f"{self.get_kind_display()}: {self.username or 'everyone'}"

@@ -19,10 +19,10 @@ class Command(BaseCommand):
 
     def handle(self, *, name: str, **options: Any) -> None:
         """Reset the factors. Raises CommandError if there is no such user."""
-        person = User.objects.filter(username=name).first()
-        if person is None:
+        user = User.objects.filter(username=name).first()
+        if user is None:
             raise CommandError(f"No user is named {name}.")
-        done = reset_second_factor(person, by="manage.py")
+        done = reset_second_factor(user, by="manage.py")
         self.stdout.write(
             f"Second factor of {name} reset." if done else f"{name} had no second factor."
         )
