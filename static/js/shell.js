@@ -33,6 +33,8 @@ document.addEventListener("htmx:beforeSwap", () => {
   const heirs = [row, ...within("[id]").filter(isAfter)].map((each) => each?.id);
   left = part && { focused, part: part.id, heirs, before: new Set(within(PRESSED)) };
 });
+// A history restore has no beforeSwap; what an earlier swap left is not its own.
+document.addEventListener("htmx:historyCacheMissLoad", () => (left = null));
 document.addEventListener("htmx:afterSettle", ({ detail }) => {
   if (!left || document.activeElement !== document.body) return;
   const isSender = detail.requestConfig?.elt === left.focused;

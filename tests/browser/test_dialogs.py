@@ -189,6 +189,29 @@ def test_after_a_publish_the_page_is_fresh_and_the_focus_is_on_what_the_button_b
     expect(tab.get_by_role("link", name="View progress")).to_be_focused()
 
 
+def test_after_a_publish_the_focus_stays_when_a_row_is_polled_before_the_page_is_reloaded(
+    tab: Page, at: Places
+) -> None:
+    page = at.audience.partition("audiences/")[0]
+    tab.goto(page)
+    publish(tab)
+
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        is_reload = "hx-history-restore-request" in route.request.headers
+        held.append(route) if is_reload else route.continue_()
+
+    tab.route(re.compile(re.escape(page) + "$"), hold)
+    with tab.expect_response(re.compile(r"\?rows=")):
+        tab.keyboard.press("Escape")
+    until(tab, lambda: held)
+    old = tab.get_by_role("link", name="View progress").element_handle()
+    held[0].continue_()
+    until(tab, lambda: not old.evaluate("link => link.isConnected"))
+    expect(tab.get_by_role("link", name="View progress")).to_be_focused()
+
+
 def test_after_a_publish_that_took_the_button_away_the_focus_is_beside_it(
     tab: Page, at: Places, service: PublishingService
 ) -> None:
