@@ -8,18 +8,16 @@ import pytest
 from django.contrib.auth.models import Group, User
 from django.core.cache import cache
 from django.test import Client, TransactionTestCase
-from django.test import client as test_client
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from xdist.remote import Producer
 
 from dashboard.ledger.queries.pages import tally_as_of
-from tests import fake_service as fake_service_module
-from tests import once
-from tests.clock import Clock, advanced_by_hand
-from tests.dealing import LargestScopeFirstScheduling
-from tests.fake_service import FakeService
-from tests.secrets_watch import no_secret_in_the_log
+from tests.support import shared_files
+from tests.support.clock import Clock, advanced_by_hand
+from tests.support.fake_service import FakeService, FakeServiceTransport
+from tests.support.scheduling import LargestScopeFirstScheduling
+from tests.support.secrets_watch import no_secret_in_the_log
 
 # Of each property the same examples in every run; HYPOTHESIS_PROFILE=random looks for others.
 # No deadline and no `too_slow`: the time of an example depends on the load of the machine.
@@ -34,9 +32,6 @@ hypothesis_settings.register_profile(
     "suite", hypothesis_settings.get_profile("random"), derandomize=True, database=None
 )
 hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
-
-# The test client copies the context of every rendered template, which no test uses.
-test_client.store_rendered_templates = lambda *_, **__: None
 
 
 @pytest.fixture(autouse=True)
@@ -61,9 +56,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 @pytest.fixture
 def fake_service(settings: Any) -> FakeService:
     """A fake service instead of the embedded API."""
-    settings.SERVICE_TRANSPORT = "tests.fake_service.FakeServiceTransport"
-    fake_service_module.fake_service.__init__()  # type: ignore[misc]
-    return fake_service_module.fake_service
+    settings.SERVICE_TRANSPORT = "tests.support.fake_service.FakeServiceTransport"
+    FakeServiceTransport.service = FakeService()
+    return FakeServiceTransport.service
 
 
 def person(name: str, *groups: str) -> User:
@@ -119,13 +114,13 @@ def as_administrator(ada: User) -> Client:
 def pytest_configure(config: pytest.Config) -> None:
     """Begin the run, in the main process only."""
     if not hasattr(config, "workerinput"):
-        once.begin()
+        shared_files.begin()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """End the run, in the main process only."""
     if not hasattr(config, "workerinput"):
-        once.end()
+        shared_files.end()
 
 
 def depends_on_the_database(item: pytest.Item) -> bool:

@@ -25,4 +25,4 @@ STORAGES = {
 # Static files are served from their sources, without collectstatic.
 STATIC_ROOT = None  # type: ignore[assignment]
 # Fails a test if a page contains a key.
-MIDDLEWARE = ["tests.secrets_watch.secret_check_middleware", *MIDDLEWARE]  # noqa: F405
+MIDDLEWARE = ["tests.support.secrets_watch.secret_check_middleware", *MIDDLEWARE]  # noqa: F405

@@ -15,7 +15,7 @@ from django.db.migrations.operations import AddField, AlterField, RemoveField
 from django.db.models import NOT_PROVIDED
 
 from config.environment import BASE_DIR
-from tests.postgres import own_database
+from tests.support.postgres import own_database
 
 OURS = {"web", "ledger", "embedded_api"}
 REMOVALS = {"DeleteModel", "RemoveField", "RenameField", "RenameModel", "AlterModelTable"}

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from dashboard.ledger.models import SignInEvent
 from tests.conftest import logged_in
-from tests.web.html import elements, text
+from tests.support.html import elements, text
 
 LOGIN, PASSWORD = "/accounts/login/", "/accounts/password/"
 

@@ -14,10 +14,10 @@ from django.urls import reverse
 
 from config.environment import BASE_DIR
 from dashboard.accounts.sessions import BEGAN, SEEN, UNKNOWN, client_address, is_expired
-from tests import wire
 from tests.accounts.test_rights import address
-from tests.urls import URLS
-from tests.web.remembering import know_pages
+from tests.support import wire
+from tests.support.named_urls import URLS
+from tests.support.seeding import seed_pages
 
 LOGIN = "/accounts/login/"
 MACHINES = {"hook", "policy-report"}
@@ -222,7 +222,7 @@ def test_production_speaks_https_alone() -> None:
 
 def test_every_cookie_is_for_https_alone(client: Client, vera: User, settings: Any) -> None:
     settings.SESSION_COOKIE_SECURE = settings.CSRF_COOKIE_SECURE = True
-    know_pages(wire.page())
+    seed_pages(wire.page())
     client.get(LOGIN, secure=True)
     client.post(LOGIN, {"username": "vera", "password": "vera"}, secure=True)
     for where in ("/", "/pages/page_1/", "/pages/", "/activity/"):

@@ -12,13 +12,13 @@ from django.urls.converters import IntConverter, StringConverter
 from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.sign_in import require_second_factor_for_publishers
-from tests import wire
-from tests.accounts.factors import with_a_second_factor
 from tests.conftest import logged_in, person
-from tests.fake_service import FakeService
-from tests.urls import URLS, NamedURL
-from tests.web.html import elements, text
-from tests.web.remembering import know_audiences, know_pages, know_subscription
+from tests.support import wire
+from tests.support.fake_service import FakeService
+from tests.support.html import elements, text
+from tests.support.named_urls import URLS, NamedURL
+from tests.support.second_factors import with_a_second_factor
+from tests.support.seeding import seed_audiences, seed_pages, seed_subscription
 
 OPEN = {"login", "account_login", "health-live", "health-ready"}
 """Source: DESIGN.md, Rights."""
@@ -128,13 +128,13 @@ def test_every_address_has_a_decision() -> None:
 def something(db: None, fake_service: Any) -> None:
     """A page, an audience, a version, a subscription and an operation, each called some/id."""
     fake_service.answers(404)
-    know_pages(wire.page(pageId="some/id"))
+    seed_pages(wire.page(pageId="some/id"))
     latest = wire.version(versionId="some/id", audienceId="some/id")
-    know_audiences(
+    seed_audiences(
         wire.audience(audienceId="some/id", pageId="some/id", latestVersion=latest),
         page_id="some/id",
     )
-    know_subscription(subscriptionId="some/id")
+    seed_subscription(subscriptionId="some/id")
     ids = dict.fromkeys(("operation_key", "page_id", "audience_id", "version_id"), "some/id")
     Operation.objects.create(
         **ids,

@@ -14,7 +14,9 @@ from django.test import Client
 from django.utils import timezone
 
 from dashboard.ledger.models import SignInEvent
-from tests.accounts.factors import (
+from tests.conftest import logged_in
+from tests.support.html import elements, text
+from tests.support.second_factors import (
     APP,
     CODES,
     HOST,
@@ -31,8 +33,6 @@ from tests.accounts.factors import (
     set_up_app,
     sign_in,
 )
-from tests.conftest import logged_in
-from tests.web.html import elements, text
 
 SETTINGS = "/accounts/settings/"
 

@@ -10,7 +10,11 @@ from django.urls import reverse
 from dashboard.ledger.models import SignInEvent, SignInPolicy
 from dashboard.ledger.sign_in import require_second_factor_for_publishers
 from dashboard.web.shell.sidebar_counts import side_counts
-from tests.accounts.factors import (
+from tests.conftest import logged_in, person
+from tests.support.fake_service import FakeService
+from tests.support.html import elements, text
+from tests.support.publishing_service import PublishingService
+from tests.support.second_factors import (
     APP,
     STEP,
     add_passkey,
@@ -21,10 +25,6 @@ from tests.accounts.factors import (
     sign_in,
     with_a_second_factor,
 )
-from tests.conftest import logged_in, person
-from tests.fake_service import FakeService
-from tests.web.html import elements, text
-from tests.web.publishing.publishing_service import PublishingService
 from tests.web.publishing.test_publish import ADDRESS, publish, shown
 
 RULES, SETTINGS = "/accounts/rules/", "/accounts/settings/"

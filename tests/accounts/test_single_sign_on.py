@@ -15,11 +15,11 @@ from django.test import Client
 from dashboard.accounts.second_factor.policy import reset_second_factor
 from dashboard.ledger.models import SignInEvent
 from dashboard.ledger.sign_in import require_second_factor_for_publishers
-from tests.accounts.factors import STEP, WRONG_CODES, code_of, confirm, set_up_app, sign_in
 from tests.accounts.organisation import CLIENT_ID, CLIENT_SECRET, Organisation, answering
 from tests.conftest import logged_in
-from tests.observability.written_log import Log, written_log
-from tests.web.html import elements, text
+from tests.support.html import elements, text
+from tests.support.second_factors import STEP, WRONG_CODES, code_of, confirm, set_up_app, sign_in
+from tests.support.written_log import Log, written_log
 
 LOGIN = "/accounts/login/"
 GO, BACK = "/accounts/login/organisation/", "/accounts/login/organisation/back/"

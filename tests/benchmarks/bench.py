@@ -19,8 +19,8 @@ from tests.benchmarks.figures import Unmeasured
 from tests.benchmarks.outside_service import OutsideService
 from tests.benchmarks.sides import Served, log_in
 from tests.benchmarks.world import ROWS, make_world
-from tests.dashboards import Dashboard, over_http
-from tests.processes import Running, demo, free_port, running
+from tests.support.dashboards import Dashboard, over_http
+from tests.support.processes import Running, demo, free_port, running
 
 T = TypeVar("T")
 

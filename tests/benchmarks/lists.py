@@ -165,7 +165,7 @@ def fill(size: Size) -> None:
     from dashboard.embedded_api.models import Page
     from dashboard.ledger import recording
     from dashboard.ledger.models import AudienceRecord, ListTotal, PageRecord, VersionRecord
-    from tests import wire
+    from tests.support import wire
 
     for seen in (AudienceRecord, PageRecord, VersionRecord, ListTotal):
         seen.objects.all().delete()
@@ -190,7 +190,7 @@ def audiences_by_page(size: Size) -> Iterator[tuple[int, range]]:
 
 def wire_page(number: int) -> dict[str, Any]:
     """Return a page as the service sends it."""
-    from tests import wire
+    from tests.support import wire
 
     return wire.page(
         pageId=f"page_{number}",
@@ -203,7 +203,7 @@ def wire_page(number: int) -> dict[str, Any]:
 
 def wire_audience(number: int) -> dict[str, Any]:
     """Return an audience as the service sends it."""
-    from tests import wire
+    from tests.support import wire
 
     live = wire.live_version() if number % 3 else None
     latest = live if live and number % 2 else wire.version()

@@ -19,9 +19,9 @@ from pathlib import Path
 
 import httpx
 
-from tests import wire
-from tests.dashboards import Dashboard, logged_in, over_http
-from tests.processes import Running, running
+from tests.support import wire
+from tests.support.dashboards import Dashboard, logged_in, over_http
+from tests.support.processes import Running, running
 
 PEOPLE = 256
 ROUNDS = 2

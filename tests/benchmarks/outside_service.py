@@ -14,8 +14,8 @@ from typing import Any
 
 import httpx
 
-from tests import wire
 from tests.benchmarks.lists import wire_audience, wire_page
+from tests.support import wire
 
 
 class OutsideService:

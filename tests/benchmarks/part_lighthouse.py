@@ -18,7 +18,7 @@ from tests.benchmarks.part_weight import cookies_of
 from tests.benchmarks.sides import Served
 from tests.browser.addresses import addresses
 from tests.browser.conftest import CHROMIUM
-from tests.processes import free_port
+from tests.support.processes import free_port
 
 LIGHTHOUSE = "lighthouse@12.8.2"
 CATEGORIES = ("performance", "accessibility", "best-practices")

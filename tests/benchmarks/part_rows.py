@@ -54,10 +54,10 @@ def count_in_process(database_url: str) -> dict[str, dict[int, Counter[str]]]:
     start_with_an_empty_database(database_url)
     from django.conf import settings
 
-    from tests import fake_service
+    from tests.support.fake_service import FakeServiceTransport
 
-    settings.SERVICE_TRANSPORT = "tests.fake_service.FakeServiceTransport"
-    fake_service.fake_service.answer = OutsideService()
+    settings.SERVICE_TRANSPORT = "tests.support.fake_service.FakeServiceTransport"
+    FakeServiceTransport.service.answer = OutsideService()
     browser = someone_logged_in()
     sizes = (FEW, 50, MANY)
     return {

@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from config.environment import BASE_DIR, VAR_DIR
-from tests.processes import free_port
+from tests.support.processes import free_port
 
 TYPICAL_MS, TIMES_FASTER = 30, 10
 SHORT_OF_LIKE = 1

@@ -9,7 +9,7 @@ from statistics import median
 import httpx
 
 from tests.benchmarks.load import processor_s
-from tests.processes import Running
+from tests.support.processes import Running
 
 WARMING = 8
 """Requests that a side answers before it is measured."""

@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
-from tests.processes import Running
+from tests.support.processes import Running
 
 AUDIENCE = """SELECT page_id, audience_id FROM ledger_audiencerecord
   WHERE latest_status = 'draft' AND live_version_id != '' ORDER BY audience_id LIMIT 1"""

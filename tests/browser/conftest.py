@@ -21,10 +21,10 @@ from playwright.sync_api import (
 )
 
 from tests.browser.many_services import ManyServices, Places
-from tests.dashboards import Dashboard, over_http
-from tests.once import made_once
-from tests.processes import Running, demo, fill_as_the_demo_does
-from tests.web.publishing.publishing_service import PublishingService
+from tests.support.dashboards import Dashboard, over_http
+from tests.support.processes import Running, demo, fill_as_the_demo_does
+from tests.support.publishing_service import PublishingService
+from tests.support.shared_files import made_once
 
 # Debian's Chromium without windows takes two thirds of the time of the one with them.
 BUILDS = (Path("/usr/bin/chromium-headless-shell"), Path("/usr/bin/chromium"))

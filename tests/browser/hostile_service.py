@@ -7,8 +7,8 @@ from urllib.parse import quote, unquote
 import httpx
 
 from dashboard.contract.wire import MAX_IDENTIFIER_BYTES
-from tests.contract import examples
-from tests.web.hostile import PAYLOADS
+from tests.support import examples
+from tests.support.hostile_strings import PAYLOADS
 
 URLS = [
     "javascript:alert(1)",

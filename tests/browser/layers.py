@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.addresses import addresses
 from tests.browser.conftest import settle
-from tests.processes import Running
+from tests.support.processes import Running
 
 Layer = tuple[str, Callable[[Page], None]]
 """The address it opens at, and what a person does there."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import httpx
 
-from tests.fake_service import Answer
+from tests.support.fake_service import Answer
 
 ID = re.compile(r'"((?:page|aud|ver)_\w+)"')
 

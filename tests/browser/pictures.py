@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from config.environment import BASE_DIR
 from tests.browser.conftest import CHROMIUM, FLAGS, log_in
-from tests.processes import demo
+from tests.support.processes import demo
 
 FOLDER = BASE_DIR / ".github"
 

@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 from playwright.sync_api import Page, expect
 
-from tests.ages import AGES
 from tests.browser.addresses import addresses
 from tests.browser.conftest import log_in
 from tests.browser.test_every_page import MAX_SHIFT, NOTE_SHIFTS
-from tests.processes import Running
+from tests.support.durations import AGES
+from tests.support.processes import Running
 
 DRAW = """(ages) => {
   for (const age of ages) {

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.addresses import addresses
 from tests.browser.conftest import log_in, settle
-from tests.processes import Running
+from tests.support.processes import Running
 
 LIVE_WITHIN_MS = 60_000
 FARTHEST = 400

@@ -14,8 +14,8 @@ from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, expec
 
 from tests.browser.addresses import addresses
 from tests.browser.conftest import NEXT_FRAME, best, log_in, open_page, settle, until
-from tests.processes import Running
-from tests.web.hostile import PAYLOADS
+from tests.support.hostile_strings import PAYLOADS
+from tests.support.processes import Running
 
 SENDABLE = [text for text in PAYLOADS if not set(text) & {"\0", "\ud800"}]
 """Without what the embedded API cannot store; tests/web sends that too."""

@@ -10,8 +10,8 @@ from playwright.sync_api import Browser, BrowserContext, Error, Locator, Page, R
 
 from tests.browser.conftest import NEXT_FRAME, log_in, open_page, settle, until
 from tests.browser.many_services import Places
-from tests.processes import Running
-from tests.web.publishing.publishing_service import PublishingService
+from tests.support.processes import Running
+from tests.support.publishing_service import PublishingService
 
 PATIENCE_MS = 60_000
 OPENER = "main a[href$='/publish/'][hx-target='#dialogs']"

@@ -18,7 +18,7 @@ from tests.browser.weight import (
     SECOND_REQUESTS,
     weighed,
 )
-from tests.processes import Running
+from tests.support.processes import Running
 
 # The first is the one a page is opened at.
 WIDTHS = (1280, 360, 768, 1920)

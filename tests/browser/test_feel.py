@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.conftest import best, log_in, open_page, until
-from tests.processes import Running
+from tests.support.processes import Running
 
 NO_CLIPBOARD = "delete Navigator.prototype.clipboard"
 LIVE_WITHIN_MS = 60_000

@@ -7,7 +7,7 @@ from contextlib import closing
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import log_in
-from tests.processes import Running
+from tests.support.processes import Running
 
 WITH_TWO_VERSIONS = """SELECT audience_id, name FROM ledger_audiencerecord
   WHERE latest_status = 'draft' AND live_version_id != '' ORDER BY audience_id DESC LIMIT 1"""

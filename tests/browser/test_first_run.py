@@ -7,10 +7,10 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests import wire
 from tests.browser.conftest import log_in, open_page
 from tests.browser.modes import TOO_WIDE
-from tests.dashboards import Dashboard, over_http
+from tests.support import wire
+from tests.support.dashboards import Dashboard, over_http
 
 EMPTY = {
     "/people/": "No people yet",

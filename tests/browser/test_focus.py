@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.addresses import addresses
 from tests.browser.conftest import log_in
-from tests.processes import Running
+from tests.support.processes import Running
 
 IN_WHAT_CAME = """([id, count]) => {
   const all = [...document.querySelectorAll(id)];

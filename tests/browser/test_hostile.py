@@ -8,8 +8,8 @@ from playwright.sync_api import Browser, BrowserContext
 from dashboard.contract.wire import MAX_IDENTIFIER_BYTES
 from tests.browser.conftest import PATIENCE_S, open_page, settle, sign_in
 from tests.browser.hostile_service import ALL_MARKUP, FIELDS, HostileService, addresses, rounds
-from tests.dashboards import Dashboard, hidden, logged_in, over_http
-from tests.processes import Running
+from tests.support.dashboards import Dashboard, hidden, logged_in, over_http
+from tests.support.processes import Running
 
 ID = "hostile"
 NOTE_RUNS = "window.ran = []; window.alert = (what) => window.ran.push(what);"

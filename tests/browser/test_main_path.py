@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import PATIENCE_S, open_page
-from tests.processes import Running
+from tests.support.processes import Running
 
 PAGE = "Last-mile van fleets"
 SUBSCRIPTION = "Version events"

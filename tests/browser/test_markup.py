@@ -20,7 +20,7 @@ from tinyhtml5.parser import HTMLParser
 
 from tests.browser.addresses import addresses
 from tests.browser.conftest import confirm, log_in
-from tests.processes import Running
+from tests.support.processes import Running
 
 REFERENCES = (
     "for",

@@ -6,7 +6,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.barriers import barriers
 from tests.browser.conftest import log_in, settle, until
-from tests.processes import Running
+from tests.support.processes import Running
 
 
 def test_what_is_on_its_way_moves_by_itself(page: Page) -> None:

@@ -19,7 +19,7 @@ from tests.browser.whole_page import (
     write_metadata,
     write_scripts,
 )
-from tests.processes import Running
+from tests.support.processes import Running
 
 NEW = "/pages/new/"
 

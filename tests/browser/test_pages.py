@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import log_in
-from tests.processes import Running
+from tests.support.processes import Running
 
 
 def type_into(page: Page, field_id: str, words: str) -> None:

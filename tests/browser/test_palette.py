@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.conftest import log_in
-from tests.processes import Running
+from tests.support.processes import Running
 
 FIELD = "#palette-q"
 CHOSEN = "#palette [aria-selected=true]"

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Error, Page, Route, expect
 
 from tests.browser.conftest import log_in, until
-from tests.processes import Running
+from tests.support.processes import Running
 
 
 def search_for(page: Page, words: str) -> None:

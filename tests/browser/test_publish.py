@@ -11,13 +11,13 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
-from tests import wire
 from tests.browser.barriers import barriers
 from tests.browser.conftest import log_in, open_page, settle, until
 from tests.browser.many_services import Places
-from tests.dashboards import Dashboard, over_http
-from tests.processes import Running, free_port
-from tests.web.publishing.publishing_service import PublishingService, accepts, answers, now
+from tests.support import wire
+from tests.support.dashboards import Dashboard, over_http
+from tests.support.processes import Running, free_port
+from tests.support.publishing_service import PublishingService, accepts, answers, now
 
 PATIENCE_MS = 60_000
 NOTE_THE_SWAP = """window.swapped = new Promise((done) => {

@@ -5,7 +5,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import PATIENCE_S, log_in, open_page
-from tests.several_machines import two_machines
+from tests.support.several_machines import two_machines
 
 ADDRESS = "/pages/page_1/audiences/aud_1/versions/ver_2/publish/"
 

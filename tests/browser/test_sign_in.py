@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.accounts.factors import code_of
 from tests.browser.barriers import barriers
 from tests.browser.conftest import PATIENCE_S, open_page
 from tests.browser.test_markup import wrong_with
-from tests.processes import Running
+from tests.support.processes import Running
+from tests.support.second_factors import code_of
 
 WHO = "viewer"
 

@@ -7,11 +7,11 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests import wire
 from tests.browser.conftest import PATIENCE_S, log_in, open_page, until
-from tests.dashboards import Dashboard, hidden, logged_in, over_http
-from tests.processes import Running
-from tests.web.webhooks.webhook_service import WebhookService, accepts, answers
+from tests.support import wire
+from tests.support.dashboards import Dashboard, hidden, logged_in, over_http
+from tests.support.processes import Running
+from tests.support.webhook_service import WebhookService, accepts, answers
 
 NEW = "https://hooks.example/näher?q=<b>&x=“1”"
 PAGE = "/webhooks/whs_1/"

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.barriers import barriers
 from tests.browser.conftest import PATIENCE_S, log_in
-from tests.processes import Running
+from tests.support.processes import Running
 
 
 @pytest.fixture

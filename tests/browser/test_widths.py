@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import log_in
-from tests.processes import Running
+from tests.support.processes import Running
 
 GAPS = """() => [...document.querySelectorAll(".log summary")].map((row) => {
   const time = document.createRange();

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from dashboard.client import PublishingClient
 from dashboard.contract.webhooks import SubscriptionPatch
-from tests import wire
-from tests.client.clients import KEY, PAGE_REQUEST, client_answering
+from tests.support import wire
+from tests.support.api_clients import KEY, PAGE_REQUEST, client_answering
 
 
 class Recorder:

@@ -17,8 +17,8 @@ from dashboard.client import (
     PublishingClient,
     ResponseLostError,
 )
-from tests import wire
-from tests.client.clients import (
+from tests.support import wire
+from tests.support.api_clients import (
     KEY,
     PAGE_REQUEST,
     READS,

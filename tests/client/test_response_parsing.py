@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from dashboard.client import Executed, InvalidResponseError
 from dashboard.client.session import CACHE_BYTES, MAX_CACHED_BODY_BYTES, PARSED_SIZE_FACTOR
-from tests import wire
-from tests.client.clients import WRITES, client_answering, client_saying
+from tests.support import wire
+from tests.support.api_clients import WRITES, client_answering, client_saying
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(),

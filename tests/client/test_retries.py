@@ -21,8 +21,8 @@ from dashboard.client import (
     StatusError,
 )
 from dashboard.client.retries import read_retry_after_s, wait_before_retry_s
-from tests import wire
-from tests.client.clients import READS, WRITES, client_answering
+from tests.support import wire
+from tests.support.api_clients import READS, WRITES, client_answering
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

@@ -19,8 +19,8 @@ from dashboard.client import (
     ServerError,
     StatusError,
 )
-from tests.client.clients import KEY, PAGE_REQUEST, client_answering, client_saying, error_of
 from tests.client.test_response_parsing import json_values
+from tests.support.api_clients import KEY, PAGE_REQUEST, client_answering, client_saying, error_of
 
 
 def refusal(*args: Any, **kwargs: Any) -> StatusError:

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 import pytest
 
 from dashboard.client import APIError, ConnectError, Executed, ResponseLostError
-from tests.client.clients import PAGE_REQUEST, PEOPLE, client_of, client_of_server, error_of
-from tests.client.small_server import answer, dribbles, says
+from tests.support.api_clients import PAGE_REQUEST, PEOPLE, client_of, client_of_server, error_of
+from tests.support.small_server import answer, dribbles, says
 
 LIMIT_S = 1.0
 """Enough to connect and send in, on a busy machine too."""

@@ -23,9 +23,16 @@ from dashboard.client import (
     ResponseLostError,
     ServerError,
 )
-from tests import wire
-from tests.client.clients import KEY, PAGE_REQUEST, PEOPLE, client_of, client_of_server, error_of
-from tests.client.small_server import answer, says, says_and_closes, serving
+from tests.support import wire
+from tests.support.api_clients import (
+    KEY,
+    PAGE_REQUEST,
+    PEOPLE,
+    client_of,
+    client_of_server,
+    error_of,
+)
+from tests.support.small_server import answer, says, says_and_closes, serving
 
 MIB = 1024 * 1024
 CUTS = {

@@ -18,7 +18,7 @@ from dashboard.contract.people import Person
 from dashboard.contract.webhooks import SubscriptionPatch
 from dashboard.embedded_api.models import Page as Row
 from dashboard.embedded_api.transport import EmbeddedTransport
-from tests.embedded_api.factories import (
+from tests.support.embedded_api_factories import (
     PAGE_BODY,
     ago,
     make_audience,

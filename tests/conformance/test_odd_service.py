@@ -12,7 +12,7 @@ from django.urls import reverse
 from dashboard.service.client import close_publishing_client
 from tests.conformance.odd_service import AUDIENCE_ID, KEY, MOODS, PAGE_ID, VERSION_ID
 from tests.conftest import logged_in, person
-from tests.processes import NO_TLS, Running, odd_service
+from tests.support.processes import NO_TLS, Running, odd_service
 
 pytestmark = pytest.mark.django_db
 

@@ -8,8 +8,8 @@ from pydantic import ValidationError
 from dashboard.contract.envelope import ListEnvelope, problem_path
 from dashboard.contract.pages import PageItem
 from dashboard.contract.people import Person
-from tests.contract.examples import PAGE, PERSON
-from tests.wire import envelope
+from tests.support.examples import PAGE, PERSON
+from tests.support.wire import envelope
 
 
 def test_a_list_is_read_with_its_cursor() -> None:

@@ -12,7 +12,7 @@ from dashboard.contract.pages import Page, PageItem, PageRequest, PageStatus, Pa
 from dashboard.contract.people import Person
 from dashboard.contract.webhooks import EventName, SubscriptionPatch, WebhookSubscription
 from dashboard.contract.wire import WireModel
-from tests.contract import examples
+from tests.support import examples
 
 ALL: list[tuple[type[WireModel], dict[str, Any]]] = [
     (Page, examples.PAGE),

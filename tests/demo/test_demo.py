@@ -27,7 +27,7 @@ from dashboard.ledger.models import (
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.queries.pages import pages_coverage
 from dashboard.operations.checking import check_outcome
-from tests.processes import Running, demo, free_port
+from tests.support.processes import Running, demo, free_port
 
 AS_IT_IS = {"DJANGO_SETTINGS_MODULE": "config.settings"}
 

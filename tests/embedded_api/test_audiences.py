@@ -9,7 +9,7 @@ from dashboard.contract.audiences import Audience
 from dashboard.contract.conversations import Conversation
 from dashboard.contract.envelope import ListEnvelope
 from dashboard.embedded_api import models
-from tests.embedded_api.factories import (
+from tests.support.embedded_api_factories import (
     ago,
     make_audience,
     make_conversation,

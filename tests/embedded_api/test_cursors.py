@@ -11,7 +11,7 @@ from dashboard.contract.dates import write_mark
 from dashboard.embedded_api import keys
 from dashboard.embedded_api.cursors import NEWEST_FIRST
 from dashboard.embedded_api.models import Page, Person, Tenant
-from tests.embedded_api.factories import make_page, make_person, moment
+from tests.support.embedded_api_factories import make_page, make_person, moment
 
 COMMON = settings(
     max_examples=30,

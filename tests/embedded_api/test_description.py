@@ -6,7 +6,7 @@ import re
 import pytest
 from django.test import Client
 
-from tests.embedded_api.factories import PAGE_BODY
+from tests.support.embedded_api_factories import PAGE_BODY
 
 OPERATIONS = {
     "listPages": "GET /v0/pages",

@@ -17,7 +17,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from dashboard.embedded_api import keys
 from dashboard.embedded_api.api import openapi_document
-from tests.embedded_api.factories import (
+from tests.support.embedded_api_factories import (
     PAGE_BODY,
     make_conversation,
     make_person,

@@ -12,7 +12,7 @@ from django.urls import reverse
 from dashboard.embedded_api import keys
 from dashboard.embedded_api.models import ApiKey
 from tests.embedded_api.conftest import Caller
-from tests.embedded_api.factories import (
+from tests.support.embedded_api_factories import (
     make_audience,
     make_conversation,
     make_page,

@@ -12,7 +12,7 @@ from dashboard.contract.dates import read_date
 from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import Page
 from dashboard.embedded_api.models import Tenant
-from tests.embedded_api.factories import PAGE_BODY, ago, make_audience, make_page
+from tests.support.embedded_api_factories import PAGE_BODY, ago, make_audience, make_page
 
 ACTION = {
     "purpose": "book",

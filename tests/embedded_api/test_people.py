@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from dashboard.embedded_api.models import Person
-from tests.embedded_api.factories import make_person
+from tests.support.embedded_api_factories import make_person
 
 
 def found(service: Client, query: str, **params: Any) -> list[str]:

@@ -16,7 +16,7 @@ from dashboard.embedded_api.keys import default_tenant
 from dashboard.embedded_api.models import Person
 from dashboard.embedded_api.people_search import find_people
 from dashboard.embedded_api.sample.people import bulk_insert
-from tests.embedded_api.factories import make_person, other_tenant
+from tests.support.embedded_api_factories import make_person, other_tenant
 
 FIELDS = ("name", "email", "domain", "slug", "phone_number")
 # Few letters, so that words match; and special characters.

@@ -8,8 +8,8 @@ from django.test import Client
 
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.embedded_api.models import OperationKey, Version
-from tests.clock import Clock, stopped
-from tests.embedded_api.factories import (
+from tests.support.clock import Clock, stopped
+from tests.support.embedded_api_factories import (
     ago,
     make_audience,
     make_live_version,

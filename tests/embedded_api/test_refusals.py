@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from dashboard.embedded_api.problems import Problem
-from tests.embedded_api.factories import (
+from tests.support.embedded_api_factories import (
     PAGE_BODY,
     make_audience,
     make_conversation,

@@ -15,7 +15,7 @@ from schemathesis.specs.openapi.checks import negative_data_rejection
 
 from dashboard.embedded_api import keys
 from dashboard.embedded_api.cursors import BY_NAME, NEWEST_FIRST
-from tests.embedded_api.factories import (
+from tests.support.embedded_api_factories import (
     make_conversation,
     make_live_version,
     make_page,

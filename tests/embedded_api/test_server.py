@@ -13,12 +13,12 @@ import httpx
 import pytest
 
 from config.environment import BASE_DIR
-from tests.processes import free_port, running
+from tests.support.processes import free_port, running
 
 ODD_ID = "a/b%2F c?#ü..\n"
 MANY = 8
 FILL = f"""
-from tests.embedded_api.factories import make_audience, make_page, make_version
+from tests.support.embedded_api_factories import make_audience, make_page, make_version
 import json
 page = make_page(id={ODD_ID!r})
 audiences = [make_audience(page, id=f"aud/{{n}}") for n in range(3)]

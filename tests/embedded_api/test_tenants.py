@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dashboard.embedded_api.models import Tenant
 from tests.embedded_api.conftest import Caller
-from tests.embedded_api.factories import (
+from tests.support.embedded_api_factories import (
     make_audience,
     make_conversation,
     make_page,

@@ -12,7 +12,7 @@ from django.urls import get_script_prefix, get_urlconf, set_script_prefix, set_u
 from dashboard.contract.pages import PageRequest
 from dashboard.embedded_api.models import Page
 from dashboard.embedded_api.transport import EmbeddedTransport
-from tests.embedded_api.factories import PAGE_BODY, make_audience, make_page
+from tests.support.embedded_api_factories import PAGE_BODY, make_audience, make_page
 
 pytestmark = pytest.mark.django_db
 

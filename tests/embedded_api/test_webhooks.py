@@ -7,7 +7,7 @@ from django.test import Client
 
 from dashboard.contract.webhooks import EventName, WebhookSubscription
 from dashboard.embedded_api.models import Subscription
-from tests.embedded_api.factories import ago, make_subscription
+from tests.support.embedded_api_factories import ago, make_subscription
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ from typing import Any
 from django.test import Client
 
 from dashboard.ledger.models import Operation
-from tests import wire
 from tests.faults.kinds import Kind
 from tests.faults.pages import Reads, Writes
 from tests.faults.service import broken
-from tests.web.html import text
-from tests.web.remembering import know_audiences, know_pages, know_subscription
+from tests.support import wire
+from tests.support.html import text
+from tests.support.seeding import seed_audiences, seed_pages, seed_subscription
 
 LIMIT_S = 0.6
 """The time limit of a call in the matrix, in which a busy machine connects and sends."""
@@ -25,9 +25,9 @@ MISSING = (Kind.NOT_THERE, Kind.GONE)
 
 def remember_everything() -> None:
     """Let the ledger hold all that the pages of the matrix are made from."""
-    know_pages(wire.page())
-    know_audiences(wire.audience())
-    know_subscription()
+    seed_pages(wire.page())
+    seed_audiences(wire.audience())
+    seed_subscription()
 
 
 def shown(response: Any) -> str:

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from dashboard.ledger.models.operations import OperationKind
 from dashboard.ledger.operations import publish_key
-from tests import wire
+from tests.support import wire
 
 AUDIENCE = ("page_1", "aud_1")
 LAST_KNOWN = (200, "last known")

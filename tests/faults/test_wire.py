@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from tests.client.small_server import answer, says, serving
 from tests.faults.cells import read, write
 from tests.faults.kinds import Kind
 from tests.faults.pages import READS, WRITES, Reads, Writes
 from tests.faults.service import KEY, broken
 from tests.faults.wire import FAULTS, Fault
+from tests.support.small_server import answer, says, serving
 
 Record = Callable[[str, object], None]
 

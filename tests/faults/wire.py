@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 import httpx
 
-from tests.client.small_server import (
+from tests.faults.cells import LIMIT_S
+from tests.faults.kinds import Kind
+from tests.faults.pages import good_answer
+from tests.support.small_server import (
     Script,
     answer,
     dribbles,
@@ -16,9 +19,6 @@ from tests.client.small_server import (
     says_and_closes,
     serving,
 )
-from tests.faults.cells import LIMIT_S
-from tests.faults.kinds import Kind
-from tests.faults.pages import good_answer
 
 CLOSED = "The service closed the connection before responding."
 NO_TIME = "The service didn't respond within 0.6 s."

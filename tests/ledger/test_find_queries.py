@@ -5,14 +5,14 @@ import pytest
 from dashboard.ledger.models import AudienceRecord, SubscriptionRecord
 from dashboard.ledger.queries.find import search_audiences, search_subscriptions
 from dashboard.ledger.queries.pages import find_pages
-from tests import wire
-from tests.web.remembering import know_audiences, know_pages, know_subscription
+from tests.support import wire
+from tests.support.seeding import seed_audiences, seed_pages, seed_subscription
 
 pytestmark = pytest.mark.django_db
 
 
 def record_pages_named(*names: str) -> None:
-    know_audiences(
+    seed_audiences(
         *(wire.audience(audienceId=f"aud_{n}", effectiveName=name) for n, name in enumerate(names))
     )
 
@@ -44,15 +44,15 @@ def test_a_name_of_exactly_these_words_is_found_first_and_all_are_counted() -> N
 
 def test_of_two_of_one_name_the_archived_one_comes_last() -> None:
     archived = wire.audience(audienceId="a", effectiveName="Fleet", archivedAt="2026-01-01")
-    know_audiences(archived, wire.audience(audienceId="b", effectiveName="Fleet"))
+    seed_audiences(archived, wire.audience(audienceId="b", effectiveName="Fleet"))
     assert [each.audience_id for each in search_audiences("fleet", 3).best] == ["b", "a"]
 
 
 @pytest.mark.parametrize("words", ["kuhl", "KÜHL", "kühllogistik", "Ku\u0308hl", "hanseatic kuhl"])
 def test_case_and_accents_make_no_difference(words: str) -> None:
     record_pages_named("Hanseatic Kühllogistik", "Something else")
-    know_pages(wire.page(pageId="a", name="Kühlketten"), wire.page(pageId="b", name="Others"))
-    know_subscription()
+    seed_pages(wire.page(pageId="a", name="Kühlketten"), wire.page(pageId="b", name="Others"))
+    seed_subscription()
     SubscriptionRecord.objects.update(label="Hanseatic Kühllogistik")
     assert find_names(words) == ["Hanseatic Kühllogistik"]
     assert [each.label for each in search_subscriptions(words, 3).best] == [

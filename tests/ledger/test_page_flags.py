@@ -15,7 +15,7 @@ from dashboard.ledger.models.pages import FLAG_COLUMNS
 from dashboard.ledger.page_flags import AUDIENCE_FLAGS, flag_column, update_page_flags
 from dashboard.ledger.queries.audiences import IN_FLIGHT
 from dashboard.ledger.queries.pages import find_pages
-from tests import wire
+from tests.support import wire
 
 pytestmark = pytest.mark.django_db
 PAGES = ("page_1", "page_2")

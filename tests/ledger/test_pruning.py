@@ -20,7 +20,7 @@ from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import AttemptResult, Target, begin, end, publish_key
 from dashboard.ledger.pruning import BATCH_SIZE, Prunable, prunable, prune
 from dashboard.ledger.recording import record_audiences
-from tests import wire
+from tests.support import wire
 
 pytestmark = pytest.mark.django_db
 

@@ -17,7 +17,7 @@ from dashboard.ledger import recording
 from dashboard.ledger.models import AudienceRecord, ListTotal, PageRecord, VersionRecord
 from dashboard.ledger.queries.audiences import audiences_last_known
 from dashboard.ledger.queries.pages import count_all_pages, pages_coverage
-from tests import wire
+from tests.support import wire
 
 pytestmark = pytest.mark.django_db
 

@@ -15,11 +15,11 @@ from django.test import Client
 from dashboard.observability.log_format import JsonFormatter, TextFormatter
 from dashboard.observability.request_context import CallRecord, RequestNotes, request_context
 from dashboard.service.circuit_breaker import FAILURE_THRESHOLD
-from tests import wire
-from tests.fake_service import FakeService
-from tests.observability.written_log import Log, written_log
-from tests.web.html import elements, text
-from tests.web.publishing.publishing_service import PublishingService
+from tests.support import wire
+from tests.support.fake_service import FakeService
+from tests.support.html import elements, text
+from tests.support.publishing_service import PublishingService
+from tests.support.written_log import Log, written_log
 
 PUBLISH = "/pages/page_1/audiences/aud_1/versions/ver_2/publish/"
 

@@ -13,10 +13,10 @@ from dashboard.ledger.models.operations import OperationKind
 from dashboard.ledger.operations import Target, begin
 from dashboard.observability.instruments import get_metrics
 from dashboard.service.circuit_breaker import FAILURE_THRESHOLD
-from tests import wire
-from tests.fake_service import FakeService
-from tests.web.html import elements
-from tests.web.publishing.publishing_service import PublishingService, answers
+from tests.support import wire
+from tests.support.fake_service import FakeService
+from tests.support.html import elements
+from tests.support.publishing_service import PublishingService, answers
 
 TOKEN = "a-token-of-the-tests"
 PUBLISH = "/pages/page_1/audiences/aud_1/versions/ver_2/publish/"

@@ -9,10 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
-from tests import wire
-from tests.dashboards import Dashboard, logged_in, over_http
-from tests.processes import free_port
-from tests.web.publishing.publishing_service import PublishingService
+from tests.support import wire
+from tests.support.dashboards import Dashboard, logged_in, over_http
+from tests.support.processes import free_port
+from tests.support.publishing_service import PublishingService
 
 if not os.environ.get("REQUIRE_TELEMETRY"):
     pytest.importorskip(

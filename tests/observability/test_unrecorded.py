@@ -11,15 +11,15 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from dashboard.ledger.models import AudienceRecord, PageRecord
-from tests import wire
 from tests.conftest import logged_in
-from tests.failing_database import ledger_cannot_be_written
-from tests.fake_service import FakeService
-from tests.web.html import text
-from tests.web.publishing.publishing_service import PublishingService
+from tests.support import wire
+from tests.support.failing_database import ledger_cannot_be_written
+from tests.support.fake_service import FakeService
+from tests.support.html import text
+from tests.support.publishing_service import PublishingService
+from tests.support.seeding import seed_subscription
+from tests.support.webhook_service import WebhookService
 from tests.web.publishing.test_publish import ADDRESS, form_in, shown
-from tests.web.remembering import know_subscription
-from tests.web.webhooks.webhook_service import WebhookService
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 
@@ -80,7 +80,7 @@ def test_a_part_of_a_page_puts_it_on_the_page_that_is_open(
 
 def test_a_subscription_is_shown_as_it_is_now(ada: User, fake_service: FakeService) -> None:
     fake_service.answer = service = WebhookService()
-    know_subscription()
+    seed_subscription()
     service.held |= {"url": "https://now.example"}
     with ledger_cannot_be_written():
         response = logged_in(ada).get("/webhooks/whs_1/")
@@ -107,7 +107,7 @@ def test_a_change_of_a_webhook_that_cannot_be_recorded_is_not_sent(
     ada: User, fake_service: FakeService
 ) -> None:
     fake_service.answer = service = WebhookService()
-    know_subscription()
+    seed_subscription()
     browser = logged_in(ada)
     browser.raise_request_exception = False
     data = {"active": "off", "confirmed": "1", "operation_key": str(uuid4())}

@@ -10,11 +10,11 @@ from dashboard.contract.audiences import AudienceVersion
 from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import Outcome
 from dashboard.operations.verdicts import find_publish_of
-from tests import wire
-from tests.fake_service import FakeService
-from tests.web.html import text
-from tests.web.one_audience import get
-from tests.web.publishing.publishing_service import PublishingService
+from tests.support import wire
+from tests.support.fake_service import FakeService
+from tests.support.html import text
+from tests.support.one_audience import get
+from tests.support.publishing_service import PublishingService
 from tests.web.publishing.test_publish import EARLIER, publish, shown
 
 REQUESTED_AT = datetime(2026, 3, 12, 14, 6, 12, tzinfo=UTC)

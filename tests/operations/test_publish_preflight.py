@@ -15,7 +15,7 @@ from dashboard.operations.publish_preflight import (
     findings,
     is_off,
 )
-from tests import wire
+from tests.support import wire
 
 
 def version(**differs: Any) -> AudienceVersion:

@@ -17,7 +17,7 @@ from dashboard.operations.publish_progress import (
     publish_progress,
 )
 from dashboard.operations.typical_times import QueueTime, TypicalTimes, queue_time, summarize_times
-from tests import wire
+from tests.support import wire
 
 REQUESTED_AT = datetime(2026, 3, 12, 14, 6, 12, tzinfo=UTC)
 BEFORE, AFTER, LATER = (

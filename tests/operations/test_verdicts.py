@@ -8,7 +8,7 @@ import pytest
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.ledger.models.operations import Outcome
 from dashboard.operations.verdicts import Verdict, compared_fields, publish_verdict
-from tests import wire
+from tests.support import wire
 
 REQUESTED_AT = datetime(2026, 3, 12, 14, 6, 12, tzinfo=UTC)
 BEFORE, SLIGHTLY_BEFORE, AFTER = (

@@ -13,7 +13,7 @@ from django.test import Client
 
 from dashboard.client import AuthenticationError, ServerError
 from dashboard.service.client import publishing_client
-from tests.fake_service import FakeService
+from tests.support.fake_service import FakeService
 
 
 def test_a_live_process_says_so_without_a_database(client: Client) -> None:

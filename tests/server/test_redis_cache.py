@@ -15,17 +15,17 @@ from django.test import Client
 from redis import Redis
 
 from dashboard.server.redis_cache import RETRY_AFTER_S
-from tests import wire
-from tests.accounts.factors import STEP, code_of, set_up_app, sign_in
-from tests.clock import Clock
 from tests.conftest import logged_in
-from tests.dashboards import Dashboard, hidden, over_http
-from tests.dashboards import logged_in as logged_in_at
-from tests.fake_service import FakeService
-from tests.redis import Gate, own_cache, own_gate
-from tests.web.html import text
-from tests.web.one_audience import address, serve
-from tests.web.publishing.publishing_service import PublishingService
+from tests.support import wire
+from tests.support.clock import Clock
+from tests.support.dashboards import Dashboard, hidden, over_http
+from tests.support.dashboards import logged_in as logged_in_at
+from tests.support.fake_service import FakeService
+from tests.support.html import text
+from tests.support.one_audience import address, serve
+from tests.support.publishing_service import PublishingService
+from tests.support.redis import Gate, own_cache, own_gate
+from tests.support.second_factors import STEP, code_of, set_up_app, sign_in
 
 NOWHERE = "redis://127.0.0.1:9"
 

@@ -10,8 +10,8 @@ import pytest
 
 from dashboard.server.gunicorn import post_worker_init, worker_exit
 from dashboard.service.client import publishing_client
-from tests import wire
-from tests.client.small_server import answer, says, serving
+from tests.support import wire
+from tests.support.small_server import answer, says, serving
 
 
 @pytest.fixture(autouse=True)

@@ -10,10 +10,10 @@ from threading import Event
 import httpx
 import pytest
 
-from tests.dashboards import Dashboard, hidden, logged_in, over_http
-from tests.processes import NO_TLS, Running
-from tests.web.html import text
-from tests.web.publishing.publishing_service import PublishingService, accepts
+from tests.support.dashboards import Dashboard, hidden, logged_in, over_http
+from tests.support.html import text
+from tests.support.processes import NO_TLS, Running
+from tests.support.publishing_service import PublishingService, accepts
 
 ADDRESS = "/pages/page_1/audiences/aud_1/versions/ver_2/publish/"
 TOKEN = "a-token-of-the-tests"

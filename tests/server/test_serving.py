@@ -23,7 +23,7 @@ from django.templatetags.static import static
 from config.environment import BASE_DIR
 from dashboard.server.checks import deployment_warnings
 from dashboard.server.static_files import DIGEST_FILE, collect_static, sources_digest
-from tests.processes import free_port
+from tests.support.processes import free_port
 
 
 @pytest.mark.django_db

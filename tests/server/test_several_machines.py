@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from tests.dashboards import hidden
-from tests.several_machines import Pair, two_machines
-from tests.web.html import text
+from tests.support.dashboards import hidden
+from tests.support.html import text
+from tests.support.several_machines import Pair, two_machines
 
 ADDRESS = "/pages/page_1/audiences/aud_1/versions/ver_2/publish/"
 LOGIN = "/accounts/login/"

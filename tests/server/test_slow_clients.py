@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from dashboard.server.gunicorn import LEAST_BYTES_PER_S, REQUEST_S, TimedSocket
-from tests.dashboards import Dashboard
-from tests.processes import NO_TLS, Running
+from tests.support.dashboards import Dashboard
+from tests.support.processes import NO_TLS, Running
 
 HALF_A_HEAD = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Half: "
 HALF_A_BODY = (

@@ -20,12 +20,12 @@ from dashboard.service.circuit_breaker import (
     waiting_times_s,
 )
 from dashboard.service.health import health_now
-from tests import wire
-from tests.clock import Clock
-from tests.fake_service import FakeService
-from tests.web.html import text
-from tests.web.publishing.publishing_service import PublishingService, fails
-from tests.web.remembering import know_pages
+from tests.support import wire
+from tests.support.clock import Clock
+from tests.support.fake_service import FakeService
+from tests.support.html import text
+from tests.support.publishing_service import PublishingService, fails
+from tests.support.seeding import seed_pages
 
 READ = Call(operation="List people", method="GET", path="/v0/persons")
 
@@ -80,7 +80,7 @@ def test_the_fourth_read_of_a_silent_service_fails_at_once(
 def test_the_last_known_state_is_shown_at_once(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
-    know_pages(wire.page())
+    seed_pages(wire.page())
     fake_service.fails(httpx.ReadTimeout)
     for _ in range(FAILURE_THRESHOLD + 1):
         answer = as_viewer.get("/pages/")

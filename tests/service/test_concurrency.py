@@ -7,7 +7,7 @@ import pytest
 
 from dashboard.client import ConnectError
 from dashboard.service.concurrency import MAX_QUEUED_CALLS, MAX_THREADS, run_concurrently
-from tests.clock import Clock
+from tests.support.clock import Clock
 
 
 def test_calls_of_a_remote_service_run_at_the_same_time(settings: Any) -> None:

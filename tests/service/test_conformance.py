@@ -20,10 +20,10 @@ from dashboard.ledger.deviations import (
     record_deviations,
 )
 from dashboard.ledger.models import DeviationRecord
-from tests import wire
-from tests.fake_service import FakeService
-from tests.web.html import elements, text
-from tests.web.remembering import know_pages, know_subscription
+from tests.support import wire
+from tests.support.fake_service import FakeService
+from tests.support.html import elements, text
+from tests.support.seeding import seed_pages, seed_subscription
 
 WATCH = "/service/watch/"
 REPORT = "/service/policy-report/"
@@ -89,7 +89,7 @@ def test_unknown_values_are_counted_in_any_field(
 
 
 def test_an_unknown_event_is_counted(as_administrator: Client, fake_service: FakeService) -> None:
-    know_subscription()
+    seed_subscription()
     fake_service.answers(200, json=wire.subscription(events=["form.submitted", "moon.rose"]))
     as_administrator.get("/webhooks/whs_1/")
     assert [each.message for each in DeviationRecord.objects.all()] == ["“moon.rose”"]
@@ -238,7 +238,7 @@ def test_a_missing_page_has_no_report(as_viewer: Client) -> None:
 
 
 def test_a_conforming_page_has_no_deviation(as_viewer: Client, fake_service: FakeService) -> None:
-    know_pages(wire.page())
+    seed_pages(wire.page())
     fake_service.answers(200, json=wire.envelope(wire.page()))
     as_viewer.get("/pages/")
     assert rows() == set()

@@ -9,8 +9,8 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from dashboard.ledger.models import AudienceRecord, PageRecord, VersionRecord
-from tests import wire
-from tests.fake_service import Answer, FakeService
+from tests.support import wire
+from tests.support.fake_service import Answer, FakeService
 
 pytestmark = pytest.mark.django_db
 

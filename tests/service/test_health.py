@@ -11,9 +11,9 @@ from django.test import Client
 
 from dashboard.client import APIError, CallReport, ConnectError
 from dashboard.service.health import MINUTES, SLOW_MS, health_now, record_call
-from tests import wire
-from tests.fake_service import FakeService
-from tests.web.one_audience import address, serve
+from tests.support import wire
+from tests.support.fake_service import FakeService
+from tests.support.one_audience import address, serve
 
 
 @pytest.fixture(autouse=True)

@@ -4,8 +4,8 @@ from typing import Any
 
 import httpx
 
-from tests import wire
 from tests.faults.pages import good_answer, operation_of
+from tests.support import wire
 
 AUDIENCE = "/pages/page_1/audiences/aud_1/"
 CALLS = f"{AUDIENCE}conversation/"

@@ -12,8 +12,8 @@ from django.urls.resolvers import URLResolver
 
 from dashboard.embedded_api.keys import default_tenant
 from dashboard.embedded_api.models import Audience, Page, Person
-from tests import wire
-from tests.web.remembering import know_pages
+from tests.support import wire
+from tests.support.seeding import seed_pages
 
 pytestmark = pytest.mark.django_db
 MOST_QUERIES = 8
@@ -29,7 +29,7 @@ def pages(count: int) -> str:
 
 
 def pages_searched(count: int) -> str:
-    know_pages(*(wire.page(pageId=f"page_{n}", name=f"Page {n}") for n in range(count)))
+    seed_pages(*(wire.page(pageId=f"page_{n}", name=f"Page {n}") for n in range(count)))
     return "/pages/?q=page&status=published&sort=name"
 
 

@@ -13,10 +13,10 @@ from django.urls import resolve
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.operations import AttemptResult
 from tests.conftest import logged_in, person
-from tests.fake_service import FakeService
+from tests.support.fake_service import FakeService
+from tests.support.seeding import seed_subscription
 from tests.web.activity.test_activity import operation
 from tests.web.every_page import PAGES, PARTIALS, answer
-from tests.web.remembering import know_subscription
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 
@@ -31,7 +31,7 @@ _WRITTEN = re.compile(r'(?:INSERT (?:OR IGNORE )?INTO|UPDATE|DELETE FROM) "(\w+)
 def mia(fake_service: FakeService) -> Client:
     """Log in Mia, who may do everything, with two operations and an otherwise empty ledger."""
     fake_service.answer = answer
-    know_subscription()
+    seed_subscription()
     user = person("mia", "Publishers", "Administrators")
     operation(user, "key-done")
     operation(user, "key-unknown", ending=AttemptResult(Outcome.UNKNOWN))

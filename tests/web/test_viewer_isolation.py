@@ -24,11 +24,11 @@ from dashboard.ledger.operations import AttemptResult
 from dashboard.ledger.preferences import pin, save_preferences
 from dashboard.service.client import close_publishing_client, publishing_client
 from tests.conftest import logged_in, person
-from tests.fake_service import FakeService
-from tests.urls import URLS
+from tests.support.fake_service import FakeService
+from tests.support.named_urls import URLS
+from tests.support.seeding import seed_subscription
 from tests.web.activity.test_activity import operation
 from tests.web.every_page import NOT_PAGES, PAGES, PARTIALS, answer
-from tests.web.remembering import know_subscription
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def sessions(
     monkeypatch.setattr(timezone, "now", lambda: now)
     monkeypatch.setattr(time, "monotonic", lambda: monotonic)
     fake_service.answer = answer
-    know_subscription()
+    seed_subscription()
     sessions = {}
     for viewer in VIEWERS:
         user = person(viewer.name, *viewer.group.split(", "))

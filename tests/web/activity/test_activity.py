@@ -20,11 +20,11 @@ from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import AttemptResult, Target, begin, begin_retry, end
 from dashboard.web.shell.sidebar_counts import side_counts
 from dashboard.web.ui.polling import MAX_POLLS
-from tests import wire
 from tests.conftest import logged_in, person
-from tests.fake_service import FakeService
-from tests.web.html import elements, text
-from tests.web.remembering import know_pages
+from tests.support import wire
+from tests.support.fake_service import FakeService
+from tests.support.html import elements, text
+from tests.support.seeding import seed_pages
 
 pytestmark = pytest.mark.django_db
 
@@ -205,7 +205,7 @@ def test_an_interrupted_operation_is_shown_as_unknown_without_a_write(
     as_publisher: Client, paula: User, fake_service: FakeService
 ) -> None:
     fake_service.fails(httpx.ConnectError)
-    know_pages(wire.page())
+    seed_pages(wire.page())
     operation(paula, "k1", ending=None)
     Attempt.objects.update(sent_at=timezone.now() - timedelta(minutes=5))
     watched = "/pages/page_1/audiences/aud_1/versions/ver_2/publish/?operation=k1"

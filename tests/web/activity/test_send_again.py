@@ -10,14 +10,13 @@ from django.test import Client
 
 from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import Outcome
-from tests import wire
-from tests.fake_service import FakeService
-from tests.web.html import elements, text
-from tests.web.publishing.publishing_service import PublishingService, accepts, answers, fails
+from tests.support import webhook_service, wire
+from tests.support.fake_service import FakeService
+from tests.support.html import elements, text
+from tests.support.publishing_service import PublishingService, accepts, answers, fails
+from tests.support.seeding import seed_subscription
+from tests.support.webhook_service import WebhookService, cut
 from tests.web.publishing.test_publish import form_in
-from tests.web.remembering import know_subscription
-from tests.web.webhooks import webhook_service
-from tests.web.webhooks.webhook_service import WebhookService, cut
 
 DIALOG = {"HX-Request": "true", "HX-Target": "dialogs"}
 
@@ -116,7 +115,7 @@ def test_nothing_is_retried_while_nothing_can_be_read(
 @pytest.fixture
 def webhooks(fake_service: FakeService) -> WebhookService:
     fake_service.answer = made = WebhookService()
-    know_subscription()
+    seed_subscription()
     return made
 
 

@@ -8,11 +8,11 @@ from django.test import Client
 
 from dashboard.contract.audiences import Audience
 from dashboard.ledger.recording import record_audiences
-from tests import wire
-from tests.fake_service import FakeService
-from tests.web.html import elements, text
-from tests.web.one_audience import get, serve
-from tests.web.remembering import know_pages
+from tests.support import wire
+from tests.support.fake_service import FakeService
+from tests.support.html import elements, text
+from tests.support.one_audience import get, serve
+from tests.support.seeding import seed_pages
 
 pytestmark = pytest.mark.django_db
 
@@ -46,7 +46,7 @@ def test_a_publisher_is_offered_the_latest_version(
 def test_an_archived_audience_offers_no_publish_and_says_why(
     name: str, archived: str, fake_service: FakeService, as_publisher: Client
 ) -> None:
-    know_pages(wire.page(status="archived" if archived == "page" else "published"))
+    seed_pages(wire.page(status="archived" if archived == "page" else "published"))
     archived_at = "2026-11-01T00:00:00Z" if archived == "audience" else None
     serve(fake_service, wire.audience(archivedAt=archived_at))
     page = get(as_publisher, name)

@@ -14,7 +14,7 @@ from dashboard.web.conversations.change_matching import (
     match_change,
     pending_changes,
 )
-from tests import wire
+from tests.support import wire
 
 FIELDS = {
     "supplementary context": "current_supplementary_context",

@@ -11,11 +11,11 @@ import httpx
 import pytest
 from django.test import Client
 
-from tests import wire
-from tests.fake_service import Answer, FakeService
-from tests.web.hostile import PAYLOADS
-from tests.web.html import elements, text
-from tests.web.remembering import know_audiences
+from tests.support import wire
+from tests.support.fake_service import Answer, FakeService
+from tests.support.hostile_strings import PAYLOADS
+from tests.support.html import elements, text
+from tests.support.seeding import seed_audiences
 
 # Conversations are never stored.
 pytestmark = pytest.mark.same_on_any_database
@@ -139,7 +139,7 @@ def test_an_audience_without_a_conversation_is_shown_with_its_name(
 def test_an_unlisted_audience_is_not_reported_as_listed(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
-    know_audiences(wire.audience())
+    seed_audiences(wire.audience())
     fake_service.answer = without_conversation(404)
     seen = text(read(as_viewer))
     assert "The service returned neither this audience nor a conversation for it." in seen

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dashboard.contract.conversations import Conversation
 from dashboard.web.conversations.thread import ShownConversation, ShownPart, show_conversation
-from tests import wire
+from tests.support import wire
 
 NOON = 1_772_539_200  # 3 March 2026, 12:00 UTC, in seconds
 HOUR = 3_600

@@ -15,11 +15,11 @@ from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import AttemptResult, Target, begin, end
 from dashboard.web.shell.sidebar_counts import side_counts
 from dashboard.web.ui.polling import MAX_POLLS
-from tests import wire
-from tests.fake_service import FakeService
-from tests.web.html import elements, text
-from tests.web.one_audience import serve
-from tests.web.remembering import know_audiences, know_pages
+from tests.support import wire
+from tests.support.fake_service import FakeService
+from tests.support.html import elements, text
+from tests.support.one_audience import serve
+from tests.support.seeding import seed_audiences, seed_pages
 
 pytestmark = pytest.mark.django_db
 
@@ -83,8 +83,8 @@ def test_viewers_get_no_link_to_create_a_page(as_viewer: Client) -> None:
 
 def test_the_overview_calls_no_service(as_viewer: Client, fake_service: FakeService) -> None:
     fake_service.fails(httpx.ConnectError)
-    know_pages(wire.page())
-    know_audiences(queued())
+    seed_pages(wire.page())
+    seed_audiences(queued())
     html = get(as_viewer)
     assert "Brightwater Foods" in section(html, "Versions in progress")
     assert fake_service.sent == []
@@ -182,9 +182,9 @@ def test_a_failed_webhook_update_is_resolved_only_by_updates_of_all_its_fields(
 
 
 def test_a_version_queued_unusually_long_needs_attention(as_viewer: Client) -> None:
-    know_pages(wire.page())
+    seed_pages(wire.page())
     long_ago = datetime.now(UTC) - timedelta(minutes=18)
-    know_audiences(queued(queuedAt=long_ago.isoformat()))
+    seed_audiences(queued(queuedAt=long_ago.isoformat()))
     assert "Queued Version 2, Brightwater Foods In progress for 18 min" in section(
         get(as_viewer), "Needs attention"
     )
@@ -201,8 +201,8 @@ def test_a_version_queued_unusually_long_needs_attention(as_viewer: Client) -> N
 def test_a_late_version_needs_attention_and_is_not_listed_as_in_progress(
     late: dict[str, Any], as_viewer: Client
 ) -> None:
-    know_pages(wire.page())
-    know_audiences(queued(**late), queued() | {"audienceId": "aud_2"})
+    seed_pages(wire.page())
+    seed_audiences(queued(**late), queued() | {"audienceId": "aud_2"})
     html = get(as_viewer)
     assert "Needs attention <small>1</small>" in html
     assert "Versions in progress <small>1</small>" in html
@@ -215,16 +215,16 @@ def test_a_late_version_needs_attention_and_is_not_listed_as_in_progress(
 
 
 def test_a_late_version_is_found_behind_many_newer_ones(as_viewer: Client) -> None:
-    know_pages(wire.page())
-    know_audiences(queued(queuedAt="2026-03-01T09:00:00Z") | {"effectiveName": "Stuck"})
-    know_audiences(*(queued() | {"audienceId": f"aud_{n}"} for n in range(2, 12)))
+    seed_pages(wire.page())
+    seed_audiences(queued(queuedAt="2026-03-01T09:00:00Z") | {"effectiveName": "Stuck"})
+    seed_audiences(*(queued() | {"audienceId": f"aud_{n}"} for n in range(2, 12)))
     assert "Stuck" in section(get(as_viewer), "Needs attention")
 
 
 def test_more_late_versions_than_are_shown_are_counted(as_viewer: Client) -> None:
-    know_pages(wire.page())
+    seed_pages(wire.page())
     pending = queued(status="pending", queuedAt=None)
-    know_audiences(*(pending | {"audienceId": f"aud_{n}"} for n in range(11)))
+    seed_audiences(*(pending | {"audienceId": f"aud_{n}"} for n in range(11)))
     html = get(as_viewer)
     assert "Needs attention <small>11</small>" in html
     assert "6 more versions taking longer than usual" in section(html, "Needs attention")
@@ -233,15 +233,15 @@ def test_more_late_versions_than_are_shown_are_counted(as_viewer: Client) -> Non
 def test_the_time_in_progress_is_counted_from_the_queue_whatever_the_status(
     as_viewer: Client,
 ) -> None:
-    know_pages(wire.page())
-    know_audiences(queued(status="processing"))
+    seed_pages(wire.page())
+    seed_audiences(queued(status="processing"))
     AudienceRecord.objects.update(changed_at=timezone.now() - timedelta(days=6))
     assert re.search(r"2\d s", section(get(as_viewer), "Versions in progress"))
 
 
 def test_a_version_without_a_date_is_counted_from_when_it_was_seen(as_viewer: Client) -> None:
-    know_pages(wire.page())
-    know_audiences(queued(queuedAt=None))
+    seed_pages(wire.page())
+    seed_audiences(queued(queuedAt=None))
     AudienceRecord.objects.update(changed_at=timezone.now() - timedelta(minutes=2))
     assert "seen for 2 min" in section(get(as_viewer), "Versions in progress")
     AudienceRecord.objects.update(changed_at=timezone.now() - timedelta(minutes=20))
@@ -260,9 +260,9 @@ def test_the_dialog_and_the_overview_show_the_same_typical_times(
             publishedAt=at.isoformat(),
         )
         old = wire.audience(audienceId=f"aud_x{number}", publishedVersion=live, latestVersion=live)
-        know_audiences(old)
+        seed_audiences(old)
     latest = queued(queuedAt=(datetime.now(UTC) - timedelta(minutes=7)).isoformat())
-    know_audiences(latest)
+    seed_audiences(latest)
     operation(paula, "k1", SUCCEEDED)
     serve(fake_service, latest)
     html = get(as_publisher)
@@ -279,7 +279,7 @@ def test_the_dialog_and_the_overview_show_the_same_typical_times(
 def test_a_poll_announces_changes_and_resets_the_interval(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
-    know_audiences(queued())
+    seed_audiences(queued())
     age_everything()
     serve(fake_service, queued(status="processing"))
     html = get(as_viewer, "/?polls=5", target="flight")
@@ -289,7 +289,7 @@ def test_a_poll_announces_changes_and_resets_the_interval(
 
 
 def test_polls_without_changes_slow_down(as_viewer: Client, fake_service: FakeService) -> None:
-    know_audiences(queued())
+    seed_audiences(queued())
     age_everything()
     serve(fake_service, queued())
     html = get(as_viewer, "/?polls=4", target="flight")
@@ -300,7 +300,7 @@ def test_polls_without_changes_slow_down(as_viewer: Client, fake_service: FakeSe
 def test_polling_stops_when_nothing_is_in_progress(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
-    know_audiences(queued())
+    seed_audiences(queued())
     age_everything()
     serve(fake_service, wire.audience(latestVersion=wire.live_version(versionId="ver_2")))
     html = get(as_viewer, "/?polls=0", target="flight", status=286)
@@ -311,7 +311,7 @@ def test_polling_stops_when_nothing_is_in_progress(
 def test_polling_stops_after_the_maximum_number_of_polls(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
-    know_audiences(queued())
+    seed_audiences(queued())
     html = get(as_viewer, f"/?polls={MAX_POLLS}", target="flight", status=286)
     assert polling(html) is None
     assert "Auto-refresh stopped. Refresh" in text(html)
@@ -320,7 +320,7 @@ def test_polling_stops_after_the_maximum_number_of_polls(
 def test_a_failed_poll_shows_an_error_and_polling_continues(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
-    know_audiences(queued())
+    seed_audiences(queued())
     age_everything()
     fake_service.fails(httpx.ConnectError)
     html = get(as_viewer, "/?polls=0", target="flight")
@@ -333,9 +333,9 @@ def test_a_poll_reads_three_pages_moving_versions_first(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     for number in range(8):
-        know_audiences(queued(status="pending"), page_id=f"page_{number}")
-    know_audiences(queued(queuedAt="2026-03-01T09:00:00Z"), page_id="page_late")
-    know_audiences(queued(), page_id="page_8")
+        seed_audiences(queued(status="pending"), page_id=f"page_{number}")
+    seed_audiences(queued(queuedAt="2026-03-01T09:00:00Z"), page_id="page_late")
+    seed_audiences(queued(), page_id="page_8")
     age_everything()
     fake_service.answers(200, json=wire.envelope())
     get(as_viewer, "/?polls=0", target="flight")
@@ -347,15 +347,15 @@ def test_a_poll_reads_three_pages_moving_versions_first(
 def test_an_invalid_poll_count_is_read_as_zero(
     polls: str, as_viewer: Client, fake_service: FakeService
 ) -> None:
-    know_audiences(queued())
+    seed_audiences(queued())
     assert "Brightwater Foods" in get(as_viewer, f"/?polls={polls}", target="flight")
 
 
 def test_a_late_version_that_goes_live_needs_no_more_attention(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
-    know_pages(wire.page())
-    know_audiences(queued(queuedAt="2026-03-01T09:00:00Z"))
+    seed_pages(wire.page())
+    seed_audiences(queued(queuedAt="2026-03-01T09:00:00Z"))
     age_everything()
     assert polling(get(as_viewer))
     serve(fake_service, wire.audience(latestVersion=wire.live_version(versionId="ver_2")))
@@ -373,7 +373,7 @@ def test_an_operation_in_progress_is_polled_until_it_completes(
         operation_key="k1", actor=paula, kind=OperationKind.PUBLISH_VERSION, target=target, body={}
     )
     assert attempt
-    know_pages(wire.page())
+    seed_pages(wire.page())
     assert polling(get(as_viewer))
     assert "In progress" in section(
         get(as_viewer, "/?polls=0", target="flight"), "Recent operations"
@@ -406,7 +406,7 @@ def visited(client: Client, user: User, *, ago: timedelta) -> None:
 
 
 def test_the_first_visit_has_no_changes_to_show(as_viewer: Client) -> None:
-    know_pages(wire.page())
+    seed_pages(wire.page())
     assert "Changes since your last visit will appear here." in section(
         get(as_viewer), "Since your last visit"
     )
@@ -415,8 +415,8 @@ def test_the_first_visit_has_no_changes_to_show(as_viewer: Client) -> None:
 def test_it_shows_what_changed_since_the_last_visit(
     as_viewer: Client, vera: User, paula: User
 ) -> None:
-    know_pages(wire.page())
-    know_audiences(wire.audience(publishedVersion=live_now()))
+    seed_pages(wire.page())
+    seed_audiences(wire.audience(publishedVersion=live_now()))
     operation(paula, "k1", SUCCEEDED)
     PageRecord.objects.update(first_seen_at=timezone.now() - timedelta(days=9))
     visited(as_viewer, vera, ago=timedelta(hours=2))
@@ -430,10 +430,10 @@ def test_it_shows_what_changed_since_the_last_visit(
 def test_own_publishes_are_not_listed_as_changes(
     as_publisher: Client, as_viewer: Client, paula: User, vera: User
 ) -> None:
-    know_pages(wire.page())
+    seed_pages(wire.page())
     live = live_now()
     mine = wire.audience(publishedVersion=live, latestVersion=live)
-    know_audiences(mine, wire.audience(audienceId="aud_2", effectiveName="Of another"))
+    seed_audiences(mine, wire.audience(audienceId="aud_2", effectiveName="Of another"))
     long_ago = timezone.now() - timedelta(days=9)
     PageRecord.objects.update(first_seen_at=long_ago, changed_at=long_ago)
     AudienceRecord.objects.update(first_seen_at=long_ago)
@@ -455,9 +455,9 @@ def test_own_publishes_are_not_listed_as_changes(
 def test_a_republish_by_another_user_is_listed_for_the_first_publisher(
     as_publisher: Client, paula: User, vera: User
 ) -> None:
-    know_pages(wire.page())
+    seed_pages(wire.page())
     live = live_now()
-    know_audiences(wire.audience(publishedVersion=live))
+    seed_audiences(wire.audience(publishedVersion=live))
     target = Target("page_1", "aud_1", live["versionId"], 1)
     operation(paula, "k1", SUCCEEDED, target=target, at=timezone.now() - timedelta(days=1))
     operation(vera, "k2", SUCCEEDED, target=target)
@@ -466,7 +466,7 @@ def test_a_republish_by_another_user_is_listed_for_the_first_publisher(
 
 
 def test_no_changes_have_a_sentence(as_viewer: Client, vera: User) -> None:
-    know_pages(wire.page())
+    seed_pages(wire.page())
     long_ago = timezone.now() - timedelta(days=9)
     PageRecord.objects.update(first_seen_at=long_ago, changed_at=long_ago)
     visited(as_viewer, vera, ago=timedelta(hours=2))
@@ -474,7 +474,7 @@ def test_no_changes_have_a_sentence(as_viewer: Client, vera: User) -> None:
 
 
 def test_a_reload_shows_the_same_changes(as_viewer: Client, vera: User) -> None:
-    know_pages(wire.page())
+    seed_pages(wire.page())
     visited(as_viewer, vera, ago=timedelta(hours=2))
     first, again = get(as_viewer), get(as_viewer)
     assert "1 new" in section(first, "Since your last visit")
@@ -483,7 +483,7 @@ def test_a_reload_shows_the_same_changes(as_viewer: Client, vera: User) -> None:
 
 @pytest.mark.parametrize("cookie", ["", "x.y", "1", "-5.3", "9999999999999.9999999999999", "0.²"])
 def test_an_invalid_cookie_is_a_first_visit(cookie: str, as_viewer: Client, vera: User) -> None:
-    know_pages(wire.page())
+    seed_pages(wire.page())
     as_viewer.cookies[f"overview-{vera.pk}"] = cookie
     assert "Changes since your last visit will appear here." in text(get(as_viewer))
 
@@ -503,8 +503,8 @@ def live_now(number: int = 1) -> dict[str, Any]:
 
 
 def test_counts_show_how_much_of_the_total_is_loaded(as_viewer: Client) -> None:
-    know_pages(wire.page(audiencesCount=7), total=1204)
-    know_audiences(wire.audience())
+    seed_pages(wire.page(audiencesCount=7), total=1204)
+    seed_audiences(wire.audience())
     shown = text(get(as_viewer))
     assert "“Load the rest” makes it complete. 1 of 1,204. Load the rest" in shown
     assert "Audiences 1 of 7, 1 live" in shown
@@ -513,7 +513,7 @@ def test_counts_show_how_much_of_the_total_is_loaded(as_viewer: Client) -> None:
 def test_charts_use_no_inline_style_and_have_a_title_and_a_table(
     as_viewer: Client, paula: User
 ) -> None:
-    know_audiences(
+    seed_audiences(
         *(wire.audience(audienceId=f"aud_{n}", publishedVersion=live_now(n)) for n in range(5))
     )
     operation(paula, "k1", SUCCEEDED)
@@ -527,7 +527,7 @@ def test_charts_use_no_inline_style_and_have_a_title_and_a_table(
 
 
 def test_health_reflects_the_requests_made(as_viewer: Client, fake_service: FakeService) -> None:
-    know_pages(wire.page())
+    seed_pages(wire.page())
     assert "No requests in the last hour" in text(get(as_viewer))
     fake_service.fails(httpx.ReadTimeout)
     as_viewer.get("/pages/")
@@ -546,8 +546,8 @@ def test_the_number_of_queries_is_constant(
     as_publisher: Client, paula: User, django_assert_max_num_queries: Any
 ) -> None:
     for number in range(30):
-        know_pages(wire.page(pageId=f"page_{number}"))
-        know_audiences(queued() | {"audienceId": f"aud_{number}"}, page_id=f"page_{number}")
+        seed_pages(wire.page(pageId=f"page_{number}"))
+        seed_audiences(queued() | {"audienceId": f"aud_{number}"}, page_id=f"page_{number}")
         operation(paula, f"k{number}", UNKNOWN)
     side_counts()  # counted once for the pages of a while
     with django_assert_max_num_queries(22):
@@ -555,8 +555,8 @@ def test_the_number_of_queries_is_constant(
 
 
 def test_text_from_the_service_is_never_markup(as_publisher: Client, paula: User) -> None:
-    know_pages(wire.page(name=HOSTILE))
-    know_audiences(queued() | {"effectiveName": HOSTILE})
+    seed_pages(wire.page(name=HOSTILE))
+    seed_audiences(queued() | {"effectiveName": HOSTILE})
     target = Target("page_1", "a/b", "ver_2", 2, target_name=HOSTILE)
     operation(paula, "k1", AttemptResult(Outcome.UNKNOWN, HOSTILE), target=target)
     html = get(as_publisher)

@@ -10,8 +10,8 @@ import pytest
 from django.test import Client
 
 from dashboard.ledger.models import Operation, PageDraft
-from tests.fake_service import FakeService
-from tests.web.html import elements, text
+from tests.support.fake_service import FakeService
+from tests.support.html import elements, text
 from tests.web.pages.test_page_create import NEW, WHOLE, bodies, creates, problems, typed, values
 from tests.web.pages.test_page_drafts import HTMX, form_fields, offered
 

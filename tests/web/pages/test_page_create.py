@@ -14,10 +14,10 @@ from dashboard.contract.pages import Page
 from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.recording import record_page
-from tests import wire
 from tests.conftest import logged_in
-from tests.fake_service import FakeService
-from tests.web.html import elements, text
+from tests.support import wire
+from tests.support.fake_service import FakeService
+from tests.support.html import elements, text
 
 NEW = "/pages/new/"
 REQUIRED = {"name", "brandId", "pageContext"}

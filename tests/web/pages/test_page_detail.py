@@ -13,9 +13,9 @@ from dashboard.contract.pages import Page
 from dashboard.ledger import recording
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import AttemptResult, Target, begin, end
-from tests import wire
-from tests.fake_service import Answer, FakeService
-from tests.web.html import elements, text
+from tests.support import wire
+from tests.support.fake_service import Answer, FakeService
+from tests.support.html import elements, text
 
 FULL = wire.page(
     actions=[

@@ -14,8 +14,8 @@ from django.utils import timezone
 from dashboard.ledger.models import Operation, PageDraft
 from dashboard.ledger.models.operations import Outcome
 from tests.conftest import logged_in, person
-from tests.fake_service import FakeService
-from tests.web.html import elements, text
+from tests.support.fake_service import FakeService
+from tests.support.html import elements, text
 from tests.web.pages.test_page_create import NEW, WHOLE, bodies, creates, values
 
 KEEP = "/pages/new/draft/"

@@ -6,9 +6,9 @@ import io
 import pytest
 from django.test import Client
 
-from tests import wire
-from tests.fake_service import FakeService
-from tests.web.html import elements, text
+from tests.support import wire
+from tests.support.fake_service import FakeService
+from tests.support.html import elements, text
 from tests.web.pages.test_page_list import dated, get, numbered, record
 
 

@@ -16,9 +16,9 @@ from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import AttemptResult, Target, begin, end
 from dashboard.ledger.recording import record_audiences, record_pages
 from dashboard.web.shell.sidebar_counts import side_counts
-from tests import wire
-from tests.fake_service import Answer, FakeService
-from tests.web.html import elements, text
+from tests.support import wire
+from tests.support.fake_service import Answer, FakeService
+from tests.support.html import elements, text
 
 
 def record(*items: dict[str, Any], total: int | None = None) -> None:

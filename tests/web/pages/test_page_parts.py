@@ -17,7 +17,7 @@ from dashboard.web.pages.detail import (
     social_card,
 )
 from dashboard.web.ui.tables import heading
-from tests import wire
+from tests.support import wire
 
 
 @given(st.text(alphabet="ab \n\r"))

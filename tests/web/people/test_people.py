@@ -15,11 +15,11 @@ from dashboard.contract.pages import PageItem
 from dashboard.ledger import recording
 from dashboard.ledger.models import AudienceRecord, Operation, PageRecord
 from dashboard.web.shell.sidebar_counts import side_counts
-from tests import wire
-from tests.embedded_api.factories import make_person
-from tests.fake_service import FakeService
-from tests.web.hostile import PAYLOADS
-from tests.web.html import Element, elements, text
+from tests.support import wire
+from tests.support.embedded_api_factories import make_person
+from tests.support.fake_service import FakeService
+from tests.support.hostile_strings import PAYLOADS
+from tests.support.html import Element, elements, text
 
 
 def numbered(number: int, **differs: Any) -> dict[str, Any]:

@@ -8,10 +8,10 @@ import httpx
 import pytest
 from django.test import Client
 
-from tests import wire
-from tests.embedded_api.factories import make_person
-from tests.fake_service import FakeService
-from tests.web.html import text
+from tests.support import wire
+from tests.support.embedded_api_factories import make_person
+from tests.support.fake_service import FakeService
+from tests.support.html import text
 
 
 def people_of(client: Client, address: str = "/people/export.csv") -> list[list[str]]:

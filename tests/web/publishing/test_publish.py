@@ -14,10 +14,10 @@ from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.operations.publish import LIST_LAG
 from dashboard.operations.publish_review import MAX_PUBLISHES, PublishTarget, review_publish
-from tests import wire
-from tests.fake_service import FakeService
-from tests.web.html import elements, text
-from tests.web.publishing.publishing_service import (
+from tests.support import wire
+from tests.support.fake_service import FakeService
+from tests.support.html import elements, text
+from tests.support.publishing_service import (
     PublishingService,
     Way,
     accepts,

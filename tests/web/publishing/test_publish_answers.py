@@ -9,9 +9,9 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from tests.dashboards import Dashboard, hidden, logged_in, over_http
-from tests.web.html import text
-from tests.web.publishing.publishing_service import (
+from tests.support.dashboards import Dashboard, hidden, logged_in, over_http
+from tests.support.html import text
+from tests.support.publishing_service import (
     PublishingService,
     Way,
     accepts,

@@ -10,11 +10,11 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from tests.dashboards import Dashboard, hidden, logged_in, over_http
-from tests.postgres import own_database
-from tests.processes import NO_TLS, Running
-from tests.web.html import text
-from tests.web.publishing.publishing_service import PublishingService, accepts, answers
+from tests.support.dashboards import Dashboard, hidden, logged_in, over_http
+from tests.support.html import text
+from tests.support.postgres import own_database
+from tests.support.processes import NO_TLS, Running
+from tests.support.publishing_service import PublishingService, accepts, answers
 
 SUBMISSIONS = 50
 IN_A_DIALOG = {"HX-Request": "true", "HX-Target": "dialogs"}

@@ -8,9 +8,9 @@ from threading import Event
 import httpx
 import pytest
 
-from tests.dashboards import Dashboard, hidden, logged_in, over_http
-from tests.web.html import text
-from tests.web.publishing.publishing_service import PublishingService, answers
+from tests.support.dashboards import Dashboard, hidden, logged_in, over_http
+from tests.support.html import text
+from tests.support.publishing_service import PublishingService, answers
 
 PAGES = {True: "page_done", False: "page_lost"}
 """The page of which a version is published, by whether the service executes that."""

@@ -5,9 +5,9 @@ from django.test import Client
 
 from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import Outcome
-from tests.fake_service import FakeService
-from tests.web.html import elements, text
-from tests.web.publishing.publishing_service import PublishingService, answers
+from tests.support.fake_service import FakeService
+from tests.support.html import elements, text
+from tests.support.publishing_service import PublishingService, answers
 from tests.web.publishing.test_publish import ADDRESS, DIALOG, PROGRESS, publish, shown
 
 pytestmark = pytest.mark.django_db

@@ -31,9 +31,9 @@ from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.operations import OPEN
 from dashboard.service.client import close_publishing_client
 from tests.conftest import logged_in
-from tests.fake_service import FakeService
-from tests.web.html import text
-from tests.web.publishing.publishing_service import (
+from tests.support.fake_service import FakeService
+from tests.support.html import text
+from tests.support.publishing_service import (
     Killed,
     PublishingService,
     Way,

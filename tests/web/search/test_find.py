@@ -12,12 +12,12 @@ from django.test import Client
 from dashboard.ledger.models.operations import OperationKind
 from dashboard.ledger.operations import Target, begin
 from dashboard.web.shell.sidebar_counts import side_counts
-from tests import wire
-from tests.clock import Clock
-from tests.fake_service import FakeService
-from tests.web.html import elements, text
-from tests.web.one_audience import serve
-from tests.web.remembering import know_audiences, know_pages, know_subscription
+from tests.support import wire
+from tests.support.clock import Clock
+from tests.support.fake_service import FakeService
+from tests.support.html import elements, text
+from tests.support.one_audience import serve
+from tests.support.seeding import seed_audiences, seed_pages, seed_subscription
 
 pytestmark = pytest.mark.django_db
 
@@ -42,9 +42,9 @@ def palette(client: Client, words: str = "") -> list[str]:
 
 
 def know_things() -> None:
-    know_pages(wire.page())
-    know_audiences(wire.audience())
-    know_subscription()
+    seed_pages(wire.page())
+    seed_audiences(wire.audience())
+    seed_subscription()
 
 
 # By words
@@ -77,7 +77,7 @@ def test_every_word_must_match_and_full_searches_are_always_offered(
 
 
 def test_names_that_begin_with_the_words_come_first(as_viewer: Client) -> None:
-    know_audiences(
+    seed_audiences(
         wire.audience(audienceId="a", effectiveName="All bright"),
         wire.audience(audienceId="b", effectiveName="Brighton"),
     )
@@ -88,7 +88,7 @@ def test_names_that_begin_with_the_words_come_first(as_viewer: Client) -> None:
 
 
 def test_a_partial_id_matches(as_viewer: Client) -> None:
-    know_audiences(wire.audience(audienceId="aud_01ke7ttn"))
+    seed_audiences(wire.audience(audienceId="aud_01ke7ttn"))
     assert palette(as_viewer, "01ke7")[0] == "/pages/page_1/audiences/aud_01ke7ttn/"
 
 
@@ -100,14 +100,14 @@ def test_special_characters_are_searched_literally(words: str, as_viewer: Client
 
 def test_the_coverage_is_shown(as_viewer: Client) -> None:
     assert "No pages loaded yet" in text(find(as_viewer))
-    know_pages(wire.page(), total=9)
+    seed_pages(wire.page(), total=9)
     assert "Searching 1 of 9 pages and their audiences." in text(find(as_viewer, "x"))
-    know_pages(wire.page(), total=1)
+    seed_pages(wire.page(), total=1)
     assert "Searching all 1 pages" in text(find(as_viewer, "x"))
 
 
 def test_names_are_never_markup(as_viewer: Client) -> None:
-    know_audiences(wire.audience(effectiveName="<img src=x onerror=alert(1)> bright"))
+    seed_audiences(wire.audience(effectiveName="<img src=x onerror=alert(1)> bright"))
     html = find(as_viewer, "bright img", target="palette-list")
     assert elements(html, "img") == []
     assert "&lt;<mark>img</mark> src=x" in html
@@ -117,8 +117,8 @@ def test_the_number_of_queries_is_constant(
     as_publisher: Client, django_assert_max_num_queries: Any
 ) -> None:
     for number in range(30):
-        know_pages(wire.page(pageId=f"page_{number}"))
-        know_audiences(wire.audience(audienceId=f"aud_{number}"), page_id=f"page_{number}")
+        seed_pages(wire.page(pageId=f"page_{number}"))
+        seed_audiences(wire.audience(audienceId=f"aud_{number}"), page_id=f"page_{number}")
     side_counts()  # counted once for the pages of a while
     with django_assert_max_num_queries(19):
         assert len(palette(as_publisher, "e")) > 12
@@ -131,7 +131,7 @@ def know_many(count: int, name: str = "Hans") -> None:
     audiences = [
         wire.audience(audienceId=f"a{n}", effectiveName=f"{name} {n}") for n in range(count)
     ]
-    know_audiences(*audiences)
+    seed_audiences(*audiences)
 
 
 def headings(html: str) -> list[str]:
@@ -140,7 +140,7 @@ def headings(html: str) -> list[str]:
 
 def test_the_palette_shows_totals_and_links_to_all(as_viewer: Client) -> None:
     know_many(7)
-    know_pages(*(wire.page(pageId=f"p{n}", name=f"Hans {n}") for n in range(8)))
+    seed_pages(*(wire.page(pageId=f"p{n}", name=f"Hans {n}") for n in range(8)))
     html = find(as_viewer, "hans", target="palette-list")
     assert "Audiences: 6 of 7" in headings(html)
     assert "Pages: 6 of 8" in headings(html)
@@ -151,7 +151,7 @@ def test_the_palette_shows_totals_and_links_to_all(as_viewer: Client) -> None:
 
 def test_the_best_match_comes_first_among_many(as_viewer: Client) -> None:
     know_many(30, name="All of Hanseatic")
-    know_audiences(wire.audience(audienceId="b", effectiveName="Hanseatic Kühllogistik"))
+    seed_audiences(wire.audience(audienceId="b", effectiveName="Hanseatic Kühllogistik"))
     assert palette(as_viewer, "hans")[0] == "/pages/page_1/audiences/b/"
     assert palette(as_viewer, "hanseatic kuhl")[0] == "/pages/page_1/audiences/b/"
 
@@ -193,7 +193,7 @@ def test_people_are_counted_and_link_to_all(as_viewer: Client, fake_service: Fak
 
 
 def test_accents_are_marked_with_what_was_typed_without(as_viewer: Client) -> None:
-    know_audiences(wire.audience(effectiveName="Hanseatic Kühllogistik"))
+    seed_audiences(wire.audience(effectiveName="Hanseatic Kühllogistik"))
     assert "<mark>Kühl</mark>logistik" in find(as_viewer, "kuhl", target="palette-list")
 
 
@@ -227,7 +227,7 @@ def test_an_id_redirects_to_its_object(
 def test_an_id_may_hold_any_character(
     identifier: str, as_viewer: Client, fake_service: FakeService
 ) -> None:
-    know_audiences(wire.audience(audienceId=identifier))
+    seed_audiences(wire.audience(audienceId=identifier))
     serve(fake_service, wire.audience(audienceId=identifier))
     response = as_viewer.get(f"/find/?q={quote(identifier, safe='')}", follow=True)
     assert response.status_code == 200
@@ -235,8 +235,8 @@ def test_an_id_may_hold_any_character(
 
 
 def test_an_ambiguous_id_does_not_redirect(as_viewer: Client) -> None:
-    know_audiences(wire.audience())
-    know_audiences(wire.audience(), page_id="page_2")
+    seed_audiences(wire.audience())
+    seed_audiences(wire.audience(), page_id="page_2")
     html = find(as_viewer, "aud_1")
     assert "Exact ID match" in text(html)
     assert palette(as_viewer, "aud_1")[:2] == [AUDIENCE, "/pages/page_2/audiences/aud_1/"]
@@ -306,7 +306,7 @@ def test_a_verb_alone_applies_to_recent_publishable_visits(
         wire.audience(),
     ):
         serve(fake_service, audience)
-        know_audiences(audience)
+        seed_audiences(audience)
         as_publisher.get(f"/pages/page_1/audiences/{audience['audienceId']}/")
     assert palette(as_publisher, "publish")[0] == PUBLISH
     assert palette(as_publisher, "comp")[0] == COMPARE
@@ -324,15 +324,15 @@ def test_a_publishable_audience_is_found_among_namesakes(as_publisher: Client) -
         )
         for number in range(20)
     ]
-    know_audiences(*others, wire.audience())
+    seed_audiences(*others, wire.audience())
     assert PUBLISH not in palette(as_publisher, "bright")
     assert palette(as_publisher, "publish bright")[0] == PUBLISH
 
 
 def test_a_verb_adds_few_queries(as_publisher: Client, django_assert_max_num_queries: Any) -> None:
     for number in range(30):
-        know_pages(wire.page(pageId=f"page_{number}"))
-        know_audiences(wire.audience(audienceId=f"aud_{number}"), page_id=f"page_{number}")
+        seed_pages(wire.page(pageId=f"page_{number}"))
+        seed_audiences(wire.audience(audienceId=f"aud_{number}"), page_id=f"page_{number}")
     with django_assert_max_num_queries(20):
         found = palette(as_publisher, "publish bright")
     assert len(found) == 9
@@ -353,9 +353,9 @@ def test_viewers_are_offered_no_publish_and_no_create(as_viewer: Client) -> None
 
 @pytest.mark.parametrize("words", ["bright", "publish bright", "compare bright"])
 def test_of_two_namesakes_the_archived_one_is_not_offered(words: str, as_publisher: Client) -> None:
-    know_pages(wire.page(), wire.page(pageId="page_2", name="Cold chain"))
-    know_audiences(wire.audience(archivedAt="2026-11-01T00:00:00Z"))
-    know_audiences(wire.audience(), page_id="page_2")
+    seed_pages(wire.page(), wire.page(pageId="page_2", name="Cold chain"))
+    seed_audiences(wire.audience(archivedAt="2026-11-01T00:00:00Z"))
+    seed_audiences(wire.audience(), page_id="page_2")
     offered = [address for address in palette(as_publisher, words) if "/versions/" in address]
     assert offered
     assert all(address.startswith("/pages/page_2/") for address in offered)
@@ -367,17 +367,17 @@ def test_of_two_namesakes_the_archived_one_is_not_offered(words: str, as_publish
 
 
 def test_an_archived_audience_is_labeled_and_comes_after_its_namesake(as_viewer: Client) -> None:
-    know_pages(wire.page(), wire.page(pageId="page_2", name="Cold chain"))
-    know_audiences(wire.audience(archivedAt="2026-11-01T00:00:00Z"))
-    know_audiences(wire.audience(), page_id="page_2")
+    seed_pages(wire.page(), wire.page(pageId="page_2", name="Cold chain"))
+    seed_audiences(wire.audience(archivedAt="2026-11-01T00:00:00Z"))
+    seed_audiences(wire.audience(), page_id="page_2")
     assert palette(as_viewer, "bright")[0] == "/pages/page_2/audiences/aud_1/"
     html = find(as_viewer, "bright", target="palette-list")
     assert "Brightwater Foods Fleet telematics, archived" in text(html)
 
 
 def test_an_audience_of_an_archived_page_is_not_offered_to_publish(as_publisher: Client) -> None:
-    know_pages(wire.page(status="archived"))
-    know_audiences(wire.audience())
+    seed_pages(wire.page(status="archived"))
+    seed_audiences(wire.audience())
     assert PUBLISH not in palette(as_publisher, "bright")
 
 
@@ -395,7 +395,7 @@ def test_sign_out_is_a_result_that_posts(words: str, as_viewer: Client) -> None:
 
 @pytest.mark.parametrize("status", ["queued", "processing", "pending", "cancelled", "archived"])
 def test_a_version_in_progress_is_not_offered_to_publish(status: str, as_publisher: Client) -> None:
-    know_audiences(wire.audience(latestVersion=wire.version(status=status)))
+    seed_audiences(wire.audience(latestVersion=wire.version(status=status)))
     assert f"{AUDIENCE}versions/ver_2/publish/" not in palette(as_publisher, "bright")
 
 
@@ -406,7 +406,7 @@ def test_a_version_in_progress_is_not_offered_to_publish(status: str, as_publish
 def test_a_page_matched_by_another_field_shows_that_field(
     words: str, note: str, as_viewer: Client
 ) -> None:
-    know_pages(wire.page(name="Fleet telematics", title="For regional carriers"))
+    seed_pages(wire.page(name="Fleet telematics", title="For regional carriers"))
     html = find(as_viewer, words, target="palette-list")
     assert " ".join(filter(None, ["Fleet telematics", note, "Published"])) in text(html)
 
@@ -506,7 +506,7 @@ def test_eight_visits_are_stored_per_user(
 ) -> None:
     for number in range(9):
         page = wire.page(pageId=f"page/{number}")
-        know_pages(page)
+        seed_pages(page)
         serve(fake_service, page=page)
         as_viewer.get(f"/pages/page%252F{number}/")
     visited = [address for address in palette(as_viewer) if address.startswith("/pages/page")]
@@ -520,7 +520,7 @@ def test_long_ids_do_not_exceed_the_cookie_limit(
 ) -> None:
     for letter in "abc":
         page = wire.page(pageId=letter * 700)
-        know_pages(page)
+        seed_pages(page)
         serve(fake_service, page=page)
         as_viewer.get(f"/pages/{letter * 700}/")
     assert all(len(cookie.value) < 2_100 for cookie in as_viewer.cookies.values())

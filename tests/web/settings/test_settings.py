@@ -9,9 +9,9 @@ from django.test import Client
 
 from dashboard.web.shell.sidebar_counts import side_counts
 from tests.conftest import logged_in
-from tests.fake_service import FakeService
-from tests.web.html import elements, text
-from tests.wire import envelope, page
+from tests.support.fake_service import FakeService
+from tests.support.html import elements, text
+from tests.support.wire import envelope, page
 
 SETTINGS = "/accounts/settings/"
 CHOSEN = {"theme": "dark", "density": "comfortable", "time_zone": "Asia/Tokyo", "keys": "on"}

@@ -5,8 +5,8 @@ import gzip
 import pytest
 from django.test import Client
 
-from tests import wire
-from tests.fake_service import FakeService
+from tests.support import wire
+from tests.support.fake_service import FakeService
 
 GZIP = {"Accept-Encoding": "br, gzip"}
 

@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 
 from dashboard.web.shell.context_processors import TONES
-from tests.fake_service import FakeService
-from tests.web.html import elements, text
+from tests.support.fake_service import FakeService
+from tests.support.html import elements, text
 
 
 def pills(html: str) -> list[str]:

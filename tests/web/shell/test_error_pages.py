@@ -15,11 +15,11 @@ from django.utils import timezone
 
 from dashboard.ledger.models import Attempt, Operation
 from dashboard.ledger.models.operations import Outcome
-from tests import wire
-from tests.failing_database import losable_database
-from tests.fake_service import FakeService
-from tests.web.html import elements, text
-from tests.web.publishing.publishing_service import PublishingService, accepts
+from tests.support import wire
+from tests.support.failing_database import losable_database
+from tests.support.fake_service import FakeService
+from tests.support.html import elements, text
+from tests.support.publishing_service import PublishingService, accepts
 from tests.web.publishing.test_publish import ADDRESS, form_in, shown
 
 

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from dashboard.web.shell.https import NO_PROTO, PROXY_NOT_TRUSTED
-from tests.web.html import text
+from tests.support.html import text
 
 OURS = {"SERVER_SOFTWARE": "gunicorn/27.0.1"}
 """As `manage.py serve` tells of itself."""

@@ -3,9 +3,9 @@
 import pytest
 from django.test import Client
 
-from tests import wire
-from tests.fake_service import FakeService
-from tests.web.one_audience import serve
+from tests.support import wire
+from tests.support.fake_service import FakeService
+from tests.support.one_audience import serve
 
 pytestmark = pytest.mark.django_db
 

@@ -13,9 +13,9 @@ from django.views.debug import ExceptionReporter
 
 from config.environment import Environment
 from dashboard.client import APIError, PublishingClient
-from tests.client.clients import KEY, client_answering
-from tests.fake_service import FakeService
-from tests.secrets_watch import SERVICE_KEYS, no_secret_in_the_log, secrets_in
+from tests.support.api_clients import KEY, client_answering
+from tests.support.fake_service import FakeService
+from tests.support.secrets_watch import SERVICE_KEYS, no_secret_in_the_log, secrets_in
 
 
 def fail(request: httpx.Request) -> httpx.Response:

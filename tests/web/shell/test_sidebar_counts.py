@@ -8,9 +8,9 @@ from django.core.cache import cache
 from django.test import Client
 
 from dashboard.ledger.models.operations import Outcome
-from tests import wire
-from tests.fake_service import FakeService
-from tests.web.html import text
+from tests.support import wire
+from tests.support.fake_service import FakeService
+from tests.support.html import text
 from tests.web.pages.test_page_list import get, numbered, publish, record
 
 pytestmark = pytest.mark.django_db

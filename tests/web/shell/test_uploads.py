@@ -7,7 +7,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from tests.web.html import text
+from tests.support.html import text
 
 PATHS = [
     "/people/",

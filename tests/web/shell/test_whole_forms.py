@@ -9,7 +9,7 @@ from django.test import Client
 
 from dashboard.ledger.models import Preferences
 from tests.conftest import logged_in
-from tests.web.html import text
+from tests.support.html import text
 
 FORM = "application/x-www-form-urlencoded"
 PART = (

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from dashboard.web.ui.markup import running
-from tests.ages import AGES
-from tests.web.html import text
+from tests.support.durations import AGES
+from tests.support.html import text
 
 
 @pytest.mark.parametrize(("seconds", "expected"), AGES.items())

@@ -8,10 +8,10 @@ import pytest
 from django.test import Client
 
 from dashboard.contract.wire import MAX_IDENTIFIER_BYTES
-from tests import wire
-from tests.fake_service import FakeService
-from tests.web.html import text
-from tests.web.one_audience import get, serve
+from tests.support import wire
+from tests.support.fake_service import FakeService
+from tests.support.html import text
+from tests.support.one_audience import get, serve
 
 pytestmark = pytest.mark.django_db
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from django.template import engines
 
-from tests.web.html import elements, text
+from tests.support.html import elements, text
 
 SOURCE = '{% from "components/help.html" import help %}{{ help(term, at) }}'
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.web.ui.highlighting import highlight_json, highlight_source
-from tests.web.hostile import PAYLOADS
-from tests.web.html import elements
+from tests.support.hostile_strings import PAYLOADS
+from tests.support.html import elements
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

@@ -24,9 +24,9 @@ from dashboard.web.ui.locale_format import (
 )
 from dashboard.web.ui.markup import duration, moment
 from tests.conftest import logged_in
-from tests.fake_service import FakeService
-from tests.web.html import text
-from tests.wire import envelope, page, person
+from tests.support.fake_service import FakeService
+from tests.support.html import text
+from tests.support.wire import envelope, page, person
 
 MOMENT = datetime(2025, 3, 9, 14, 5, 7, tzinfo=UTC)
 BLANKS = str.maketrans({"\N{NO-BREAK SPACE}": " ", "\N{NARROW NO-BREAK SPACE}": " "})

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from dashboard.web.ui.markdown import LINK_REL, MAX_MARKDOWN, is_linkable, render_markdown
 from dashboard.web.ui.untrusted_markup import markdown, safe_link
-from tests.web.hostile import PAYLOADS
-from tests.web.html import elements, text
+from tests.support.hostile_strings import PAYLOADS
+from tests.support.html import elements, text
 
 INERT = {
     *("p", "br", "hr", "strong", "em", "s", "code", "pre", "blockquote"),

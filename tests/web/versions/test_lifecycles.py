@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.web.versions.lifecycle import DATES, SeenVersion, gap_between, lifecycle_of
-from tests import wire
+from tests.support import wire
 
 NOW = datetime(2026, 3, 12, 14, 6, tzinfo=UTC)
 MOMENTS = st.integers(0, 10_000_000).map(

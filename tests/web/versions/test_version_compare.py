@@ -14,10 +14,10 @@ from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import AttemptResult, Target, begin, end
 from dashboard.ledger.recording import record_audiences, record_version
 from dashboard.operations.publish_progress import MAX_POLLS
-from tests import wire
-from tests.fake_service import FakeService
-from tests.web.html import elements, text
-from tests.web.one_audience import get, serve
+from tests.support import wire
+from tests.support.fake_service import FakeService
+from tests.support.html import elements, text
+from tests.support.one_audience import get, serve
 
 pytestmark = pytest.mark.django_db
 

@@ -14,13 +14,13 @@ from django.test import Client
 from django.utils import timezone
 
 from dashboard.ledger.models import Delivery, Receiver
-from tests import wire
-from tests.dashboards import Dashboard, hidden, logged_in, over_http
-from tests.fake_service import FakeService
-from tests.observability.written_log import written_log
-from tests.processes import Running
-from tests.web.html import elements, text
-from tests.web.publishing.publishing_service import PublishingService
+from tests.support import wire
+from tests.support.dashboards import Dashboard, hidden, logged_in, over_http
+from tests.support.fake_service import FakeService
+from tests.support.html import elements, text
+from tests.support.processes import Running
+from tests.support.publishing_service import PublishingService
+from tests.support.written_log import written_log
 
 PAGE = "/hooks/"
 PUBLISHED = {"type": "page.version.published", "data": {"audienceId": "aud_1"}}

@@ -13,12 +13,12 @@ from dashboard.contract.webhooks import EventName, WebhookSubscription
 from dashboard.ledger.models import Operation, SubscriptionRecord
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.recording import record_subscription
-from tests import wire
 from tests.conftest import logged_in
-from tests.embedded_api.factories import make_subscription
-from tests.fake_service import FakeService
-from tests.web.html import elements, text
-from tests.web.webhooks.webhook_service import (
+from tests.support import wire
+from tests.support.embedded_api_factories import make_subscription
+from tests.support.fake_service import FakeService
+from tests.support.html import elements, text
+from tests.support.webhook_service import (
     WebhookService,
     answers,
     away,

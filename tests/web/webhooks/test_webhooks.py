@@ -16,11 +16,11 @@ from dashboard.ledger.models import Operation, SubscriptionRecord
 from dashboard.ledger.models.operations import OperationKind
 from dashboard.ledger.operations import AttemptResult, Outcome, Target, begin, end
 from dashboard.ledger.recording import record_subscription
-from tests import wire
-from tests.embedded_api.factories import make_subscription
-from tests.fake_service import FakeService
-from tests.web.hostile import PAYLOADS
-from tests.web.html import elements, text
+from tests.support import wire
+from tests.support.embedded_api_factories import make_subscription
+from tests.support.fake_service import FakeService
+from tests.support.hostile_strings import PAYLOADS
+from tests.support.html import elements, text
 
 LIST = "/webhooks/"
 

@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 import httpx
 
 from config.environment import BASE_DIR
-from tests.once import is_first, settings
+from tests.support.shared_files import is_first, settings
 
 PATIENCE_S = 180
 """A server starts in two seconds on an idle machine."""

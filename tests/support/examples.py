@@ -1,6 +1,6 @@
 """JSON of every resource, written out by hand from the spec: each field it names, once.
 
-Where a test needs one that is merely believable, `tests/wire.py` has it.
+Where a test needs one that is merely believable, `tests/support/wire.py` has it.
 """
 
 from typing import Any

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from tests import wire
+from tests.support import wire
 
 Way = Callable[["WebhookService", httpx.Request], httpx.Response]
 

@@ -28,7 +28,7 @@ def is_a_run() -> bool:
 
 def settings() -> str:
     """Return the settings module for servers."""
-    return "tests.served" if is_a_run() else "config.settings"
+    return "tests.support.server_settings" if is_a_run() else "config.settings"
 
 
 def made_once(name: str, make: Callable[[Path], None]) -> Path:

@@ -7,8 +7,8 @@ import httpx
 from django.test import Client
 from django.urls import reverse
 
-from tests import wire
-from tests.fake_service import FakeService
+from tests.support import wire
+from tests.support.fake_service import FakeService
 
 AT = ("page_1", "aud_1")
 

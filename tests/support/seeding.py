@@ -7,21 +7,21 @@ from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import PageItem
 from dashboard.contract.webhooks import WebhookSubscription
 from dashboard.ledger import recording
-from tests import wire
+from tests.support import wire
 
 
-def know_pages(*pages: dict[str, Any], total: int | None = None) -> None:
+def seed_pages(*pages: dict[str, Any], total: int | None = None) -> None:
     """Record pages; `total` is the service's total count."""
     envelope = wire.envelope(*pages, totalCount=len(pages) if total is None else total)
     recording.record_pages(ListEnvelope[PageItem].model_validate(envelope))
 
 
-def know_audiences(*audiences: dict[str, Any], page_id: str = "page_1") -> None:
+def seed_audiences(*audiences: dict[str, Any], page_id: str = "page_1") -> None:
     """Record audiences of a page, and their versions."""
     recording.record_audiences(page_id, [Audience.model_validate(one) for one in audiences])
 
 
-def know_subscription(**differs: Any) -> None:
+def seed_subscription(**differs: Any) -> None:
     """Record a subscription."""
     subscription = WebhookSubscription.model_validate(wire.subscription(**differs))
     recording.record_subscription(subscription, label="CRM")

@@ -9,12 +9,12 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from tests.dashboards import Dashboard, over_http
-from tests.postgres import own_database
-from tests.processes import Running
-from tests.redis import own_cache
-from tests.round_robin import balanced
-from tests.web.publishing.publishing_service import PublishingService
+from tests.support.dashboards import Dashboard, over_http
+from tests.support.load_balancer import balanced
+from tests.support.postgres import own_database
+from tests.support.processes import Running
+from tests.support.publishing_service import PublishingService
+from tests.support.redis import own_cache
 
 
 @dataclass

@@ -32,11 +32,11 @@ class FakeService:
         self.answer = fail
 
 
-fake_service = FakeService()
-
-
 class FakeServiceTransport(httpx.BaseTransport):
     """Pass each request to the test's fake service."""
+
+    service = FakeService()
+    """That of the test that runs; the fixture `fake_service` sets a new one."""
 
     @classmethod
     def for_dashboard(cls) -> tuple[str, str, httpx.BaseTransport]:
@@ -46,5 +46,5 @@ class FakeServiceTransport(httpx.BaseTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Record the request, then return the test's response."""
         request.read()
-        fake_service.sent.append(request)
-        return fake_service.answer(request)
+        self.service.sent.append(request)
+        return self.service.answer(request)

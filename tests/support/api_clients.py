@@ -11,8 +11,8 @@ import pytest
 from dashboard.client import APIError, PublishingClient
 from dashboard.contract.pages import PageRequest
 from dashboard.contract.webhooks import SubscriptionPatch
-from tests import wire
-from tests.client.small_server import Script, SmallServer, serving
+from tests.support import wire
+from tests.support.small_server import Script, SmallServer, serving
 
 ErrorT = TypeVar("ErrorT", bound=APIError)
 

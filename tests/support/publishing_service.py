@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 import httpx
 
-from tests import wire
+from tests.support import wire
 
 Way = Callable[["PublishingService", httpx.Request], httpx.Response]
 

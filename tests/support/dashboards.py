@@ -18,10 +18,10 @@ from typing import Any
 import httpx
 
 from config.environment import BASE_DIR
-from tests.fake_service import Answer
-from tests.once import is_a_run, made_once, settings
-from tests.processes import Running, free_port, running
-from tests.web.html import text
+from tests.support.fake_service import Answer
+from tests.support.html import text
+from tests.support.processes import Running, free_port, running
+from tests.support.shared_files import is_a_run, made_once, settings
 
 INSTALL = """from django.core.management import call_command as run
 run("migrate", verbosity=0)

@@ -18,7 +18,7 @@ from fido2 import cbor
 from fido2.cose import ES256
 
 from tests.conftest import logged_in
-from tests.web.html import elements
+from tests.support.html import elements
 
 LOGIN, STEP = "/accounts/login/", "/accounts/login/code/"
 APP, CODES = "/accounts/settings/app/", "/accounts/settings/codes/"
