@@ -14,41 +14,12 @@ from dashboard.embedded_api.sample.page_briefs import PageBrief
 from dashboard.embedded_api.sample.people import contact_name, person_id
 from dashboard.embedded_api.sample.randomness import mark, random_moment, sample_id, seeded_random
 from dashboard.embedded_api.sample.texts import LEADS, context, first_facts
-from dashboard.embedded_api.sample.versions import (
-    CANCELLED,
-    DRAFT,
-    DROPPED,
-    LIVE,
-    PAST,
-    PENDING,
-    PROCESSING,
-    QUEUED,
-    STUCK_PROCESSING,
-    STUCK_QUEUED,
-    VersionPlan,
-    make_plan,
-    make_versions,
-)
+from dashboard.embedded_api.sample.versions import FIRST_OUTCOMES, make_versions, random_outcomes
 
 _CUSTOM_NAMES = {
     "Brightwater Foods Group plc": "Brightwater Foods",
     "Osei & Daughters Haulage": "Osei & Daughters",
 }
-_FIRST_OUTCOMES = (
-    (DROPPED, DROPPED, PAST, PAST, LIVE, CANCELLED, DRAFT),
-    (PAST, LIVE, PROCESSING),
-    (PAST, PAST, LIVE, STUCK_QUEUED),
-    (PAST, LIVE),
-    (*(PAST,) * 7, LIVE, DRAFT),
-    (DRAFT,),
-    (DROPPED, PAST, PAST, LIVE, CANCELLED),
-    (*(PAST,) * 5, LIVE),
-    (DROPPED, DROPPED),
-    (PAST, LIVE, STUCK_PROCESSING),
-    (LIVE, QUEUED),
-    (PENDING,),
-)
-"""The first audiences of the first page together show every status."""
 
 
 @dataclass(frozen=True)
@@ -61,19 +32,6 @@ class AudienceStory:
     versions: list[Version]
 
 
-@dataclass(frozen=True)
-class _Slot:
-    """The position of an audience on its page, and its creation time."""
-
-    page: Page
-    brief: PageBrief
-    page_number: int
-    place: int
-    created: datetime
-    horizon: datetime
-    """The end of the page's history: now, or when it was archived."""
-
-
 def audience_stories(
     page_number: int, page: Page, brief: PageBrief, now: datetime
 ) -> Iterator[AudienceStory]:
@@ -82,11 +40,26 @@ def audience_stories(
     begun = read_date(page.created_at) or now
     order = _companies_of(page_number, brief)
     for place in range(brief.audiences):
+        number = order[place % len(order)]
         rng = seeded_random("audience", page_number, place)
-        created = random_moment(rng, begun + timedelta(hours=3), begun + (horizon - begun) * 0.7)
-        slot = _Slot(page, brief, page_number, place, created, horizon)
-        story = _story(rng, slot, order[place % len(order)])
-        yield _with_versions(rng, story, _plan(rng, slot), now)
+        start = random_moment(rng, begun + timedelta(hours=3), begun + (horizon - begun) * 0.7)
+        audience = _audience(rng, number, page, (page_number, place), start)
+        end = horizon - timedelta(days=30 * rng.random() ** 3, minutes=rng.uniform(20, 600))
+        end = max(end, start + (horizon - start) * 0.3)
+        if page_number == 0 and place < len(FIRST_OUTCOMES):
+            outcomes = FIRST_OUTCOMES[place]
+            start = max(start, horizon - timedelta(days=40))
+            end = horizon - timedelta(hours=1)
+        else:
+            was_published = brief.status is not PageStatus.DRAFT
+            outcomes = random_outcomes(rng, ever_published=was_published)
+        company, contact = companies()[number], contact_name(number)
+        facts = first_facts(rng, company, contact)
+        versions = make_versions(rng, audience, outcomes, facts, start=start, end=end, now=now)
+        audience.supplementary_context = versions[-1].supplementary_context or context(facts)
+        if all(version.archived_at for version in versions) and rng.random() < 0.6:
+            audience.archived_at = versions[-1].archived_at
+        yield AudienceStory(company, contact, audience, versions)
 
 
 def _companies_of(page_number: int, brief: PageBrief) -> list[int]:
@@ -102,20 +75,23 @@ def _companies_of(page_number: int, brief: PageBrief) -> list[int]:
     return first + others
 
 
-def _story(rng: Random, slot: _Slot, number: int) -> AudienceStory:
+def _audience(
+    rng: Random, number: int, page: Page, key: tuple[int, int], created: datetime
+) -> Audience:
+    """Build the audience of a company; `key` is the page's number and the place on the page."""
     company = companies()[number]
-    is_nameless = slot.page_number == 0 and slot.place == len(FIRST_COMPANIES)
+    is_nameless = key == (0, len(FIRST_COMPANIES))
     audience = Audience(
-        id=sample_id("aud", slot.page_number, slot.place),
+        id=sample_id("aud", *key),
         tenant_id=DEFAULT_TENANT_ID,
-        page=slot.page,
+        page=page,
         computed_name=None if is_nameless else company.name,
         custom_name=None if is_nameless else _custom_name(rng, company, contact_name(number)),
         is_new_page_agent=rng.random() < 0.7,
-        prospect_id=person_id(number) if rng.random() < 0.8 or slot.place < 12 else None,
+        prospect_id=person_id(number) if rng.random() < 0.8 or key[1] < 12 else None,
         prospect_route_key=company.slug if rng.random() < 0.8 else None,
         metadata_override=_metadata(rng, company) if rng.random() < 0.4 or number == 0 else None,
-        created_at=mark(slot.created, rng),
+        created_at=mark(created, rng),
     )
     if rng.random() < 0.18 or number == 0:
         audience.action_url_override = f"https://kestrel.example/book/{company.slug}"
@@ -126,39 +102,15 @@ def _story(rng: Random, slot: _Slot, number: int) -> AudienceStory:
         )
     if rng.random() < 0.05:
         audience.action_form_id_override = sample_id("form", number)
-    return AudienceStory(company, contact_name(number), audience, [])
-
-
-def _plan(rng: Random, slot: _Slot) -> VersionPlan:
-    end = slot.horizon - timedelta(days=30 * rng.random() ** 3, minutes=rng.uniform(20, 600))
-    end = max(end, slot.created + (slot.horizon - slot.created) * 0.3)
-    if slot.page_number == 0 and slot.place < len(_FIRST_OUTCOMES):
-        lately = max(slot.created, slot.horizon - timedelta(days=40))
-        return VersionPlan(_FIRST_OUTCOMES[slot.place], lately, slot.horizon - timedelta(hours=1))
-    was_published = slot.brief.status is not PageStatus.DRAFT
-    return make_plan(rng, slot.created, end, ever_published=was_published)
-
-
-def _with_versions(
-    rng: Random, story: AudienceStory, plan: VersionPlan, now: datetime
-) -> AudienceStory:
-    audience = story.audience
-    facts = first_facts(rng, story.company, story.contact)
-    story.versions.extend(make_versions(rng, audience, plan, facts, now))
-    audience.supplementary_context = story.versions[-1].supplementary_context or context(facts)
-    if all(version.archived_at for version in story.versions) and rng.random() < 0.6:
-        audience.archived_at = story.versions[-1].archived_at
-    return story
+    return audience
 
 
 def _custom_name(rng: Random, company: Company, contact: str) -> str | None:
+    """Return a name as a user would type it, with or without a person's name, or None."""
     if company in FIRST_COMPANIES:
         return _CUSTOM_NAMES.get(company.name)
-    return _user_given_name(rng, company, contact) if rng.random() < 0.25 else None
-
-
-def _user_given_name(rng: Random, company: Company, contact: str) -> str:
-    """Return a name as a user would type it, with or without a person's name."""
+    if rng.random() >= 0.25:
+        return None
     short = " ".join(company.name.split()[:2])
     return rng.choice((short, f"{short}, {contact}", f"{short} ({company.country.towns[0]})"))
 

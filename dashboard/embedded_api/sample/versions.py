@@ -1,6 +1,5 @@
 """The versions of one audience, with their texts and dates."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 from random import Random
@@ -29,36 +28,51 @@ _ENDING_WEIGHTS: dict[tuple[str, ...], float] = {
     (CANCELLED, DRAFT): 1,
 }
 _LENGTH_WEIGHTS = {1: 16, 2: 26, 3: 22, 4: 14, 5: 9, 6: 6, 7: 4, 9: 2, 12: 0.8, 31: 0.2}
-_PUBLISHED = {LIVE, PAST}
+FIRST_OUTCOMES: tuple[tuple[str, ...], ...] = (
+    (DROPPED, DROPPED, PAST, PAST, LIVE, CANCELLED, DRAFT),
+    (PAST, LIVE, PROCESSING),
+    (PAST, PAST, LIVE, STUCK_QUEUED),
+    (PAST, LIVE),
+    (*(PAST,) * 7, LIVE, DRAFT),
+    (DRAFT,),
+    (DROPPED, PAST, PAST, LIVE, CANCELLED),
+    (*(PAST,) * 5, LIVE),
+    (DROPPED, DROPPED),
+    (PAST, LIVE, STUCK_PROCESSING),
+    (LIVE, QUEUED),
+    (PENDING,),
+)
+"""The first audiences of the first page together show every status."""
 
 
-@dataclass(frozen=True)
-class VersionPlan:
-    """The outcomes of an audience's versions, oldest first, and the period of time."""
+def random_outcomes(rng: Random, *, ever_published: bool) -> tuple[str, ...]:
+    """Return the outcomes of an audience's versions, oldest first.
 
-    outcomes: tuple[str, ...]
-    start: datetime
-    end: datetime
-
-
-def make_plan(rng: Random, start: datetime, end: datetime, *, ever_published: bool) -> VersionPlan:
-    """Return a plan; without a live version unless the page was ever published."""
+    None is live unless the page was ever published.
+    """
     ending = weighted_choice(rng, _ENDING_WEIGHTS)
     if not ever_published:
         ending = tuple(outcome for outcome in ending if outcome != LIVE) or (DRAFT,)
-    earlier = dict(_EARLIER_WEIGHTS) if LIVE in ending else {DROPPED: 1.0}
+    earlier = _EARLIER_WEIGHTS if LIVE in ending else {DROPPED: 1.0}
     length = weighted_choice(rng, _LENGTH_WEIGHTS) if LIVE in ending else rng.randint(1, 3)
     before = (weighted_choice(rng, earlier) for _ in range(max(0, length - len(ending))))
-    return VersionPlan((*before, *ending), start, end)
+    return (*before, *ending)
 
 
 def make_versions(
-    rng: Random, audience: Audience, plan: VersionPlan, facts: Facts, now: datetime
+    rng: Random,
+    audience: Audience,
+    outcomes: tuple[str, ...],
+    facts: Facts,
+    *,
+    start: datetime,
+    end: datetime,
+    now: datetime,
 ) -> list[Version]:
-    """Build the versions; each differs from the previous one by some words."""
-    starts = _creation_times(rng, plan)
+    """Build versions created between `start` and `end`; each differs from the previous one."""
+    starts = _creation_times(rng, len(outcomes), start, end)
     versions = []
-    for index, (outcome, start) in enumerate(zip(plan.outcomes, starts, strict=True)):
+    for index, (outcome, created) in enumerate(zip(outcomes, starts, strict=True)):
         facts = next_facts(rng, facts) if index else facts
         is_empty = index == 1 and rng.random() < 0.05
         version = Version(
@@ -68,20 +82,21 @@ def make_versions(
             version_number=index + 1,
             is_new_page_agent=audience.is_new_page_agent,
             supplementary_context=None if is_empty else context(facts),
-            created_at=mark(start, rng),
+            created_at=mark(created, rng),
         )
-        room = (starts[index + 1] if index + 1 < len(starts) else now) - start
-        _set_dates(rng, version, outcome, start=start, room=room, now=now)
+        room = (starts[index + 1] if index + 1 < len(starts) else now) - created
+        _set_dates(rng, version, outcome, start=created, room=room, now=now)
         versions.append(version)
-    _retire(versions)
+    published = [version for version in versions if version.published_at]
+    for old, new in pairwise(published):
+        old.obsolete_at = old.archived_at = new.published_at
     return versions
 
 
-def _creation_times(rng: Random, plan: VersionPlan) -> list[datetime]:
+def _creation_times(rng: Random, count: int, start: datetime, end: datetime) -> list[datetime]:
     """Return the sorted creation times, at least some minutes apart."""
-    count = len(plan.outcomes)
-    start = plan.start + (count + 1) * _MIN_INTERVAL
-    times = sorted(random_moment(rng, start, max(start, plan.end)) for _ in range(count))
+    start += (count + 1) * _MIN_INTERVAL
+    times = sorted(random_moment(rng, start, max(start, end)) for _ in range(count))
     return [moment - (count - index) * _MIN_INTERVAL for index, moment in enumerate(times)]
 
 
@@ -99,7 +114,7 @@ def _set_dates(
         version.archived_at = mark(
             draft + min(timedelta(hours=rng.uniform(2, 40)), room * 0.5), rng
         )
-    elif outcome in _PUBLISHED or outcome == CANCELLED:
+    elif outcome in {LIVE, PAST, CANCELLED}:
         queued = draft + min(timedelta(minutes=rng.lognormvariate(3, 1.6)), room * 0.4)
         version.queued_at = mark(queued, rng)
         left = queued + min(timedelta(seconds=rng.lognormvariate(3.7, 0.5)), room * 0.1)
@@ -125,10 +140,3 @@ def _set_dates_in_flight(rng: Random, version: Version, outcome: str, now: datet
     version.queued_at = mark(now + queued, rng)
     version.processing_at = mark(now + left, rng)
     version.published_at = mark(now + live, rng)
-
-
-def _retire(versions: list[Version]) -> None:
-    """Retire each published version at the mark at which the next one goes live."""
-    published = [version for version in versions if version.published_at]
-    for old, new in pairwise(published):
-        old.obsolete_at = old.archived_at = new.published_at
