@@ -1,7 +1,7 @@
 """Realistic sample data: the same on every run, with times relative to now."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from itertools import islice
@@ -39,27 +39,25 @@ ReportProgress = Callable[..., None]
 class World:
     """The sample except its people, which are too many for memory."""
 
-    now: datetime
-    pages: list[Page] = field(default_factory=list)
-    stories: list[AudienceStory] = field(default_factory=list)
-    conversations: list[Conversation] = field(default_factory=list)
-    subscriptions: list[Subscription] = field(default_factory=list)
+    pages: list[Page]
+    stories: list[AudienceStory]
+    conversations: list[Conversation]
+    subscriptions: list[Subscription]
 
 
 def make_world(now: datetime) -> World:
     """Build the unsaved rows of the sample; only their times depend on `now`."""
-    world = World(now, subscriptions=list(subscriptions(now)))
+    all_pages, all_stories = [], []
     for number, (page, brief) in enumerate(pages(now)):
         stories = list(audience_stories(number, page, brief, now))
         if brief.status is not PageStatus.DRAFT:
-            page.published_at = min(
-                (v.published_at for s in stories for v in s.versions if v.published_at),
-                default=None,
-            )
-        world.pages.append(page)
-        world.stories.extend(stories)
-    world.conversations.extend(conversations(world.stories, now))
-    return world
+            live = (v.published_at for s in stories for v in s.versions if v.published_at)
+            page.published_at = min(live, default=None)
+        all_pages.append(page)
+        all_stories.extend(stories)
+    return World(
+        all_pages, all_stories, list(conversations(all_stories, now)), list(subscriptions(now))
+    )
 
 
 class Sample:
@@ -86,7 +84,15 @@ class Sample:
         progress("conversations")
         Conversation.objects.bulk_create(world.conversations)
         Subscription.objects.bulk_create(world.subscriptions)
-        self._load_people(people_count, progress)
+        rows, done = people(people_count, self._now), 0
+        while batch := list(islice(rows, _BATCH_SIZE)):
+            bulk_insert(batch)
+            done += len(batch)
+            progress("people", done, people_count)
+        if connection.vendor == "postgresql":
+            # Otherwise the first searches run without statistics.
+            with connection.cursor() as cursor:
+                cursor.execute("ANALYZE embedded_api_person")
 
     def versions_seen(self) -> Iterator[SeenVersion]:
         """Yield the versions that a dashboard in use for weeks would have recorded."""
@@ -105,15 +111,3 @@ class Sample:
     @cached_property
     def _world(self) -> World:
         return make_world(self._now)
-
-    def _load_people(self, count: int, progress: ReportProgress) -> None:
-        rows = people(count, self._now)
-        done = 0
-        while batch := list(islice(rows, _BATCH_SIZE)):
-            bulk_insert(batch)
-            done += len(batch)
-            progress("people", done, count)
-        if connection.vendor == "postgresql":
-            # Otherwise the first searches run without statistics.
-            with connection.cursor() as cursor:
-                cursor.execute("ANALYZE embedded_api_person")

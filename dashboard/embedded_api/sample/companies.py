@@ -78,7 +78,7 @@ FRANCE = _country(
     "SAS, SARL, SCOP",
     "Lyon, Rennes, Clermont-Ferrand, Rungis, Dijon, Perpignan",
 )
-NETHERCOUNTRIES = _country(
+NETHERLANDS = _country(
     "+31",
     "Van der Meer, De Vries, Waalhaven, Polder, Zuiderzee, Maasvlakte, IJssel, Kempen",
     "Transport, Koeltransport, Bloemen, Distributie, Tankvaart",
@@ -92,7 +92,7 @@ GHANA = _country(
     "Ltd, Co.",
     "Tema, Kumasi, Takoradi, Tamale",
 )
-COUNTRIES = (BRITAIN, GERMANY, SPAIN, NORDICS, BALTICS, POLAND, FRANCE, NETHERCOUNTRIES, GHANA)
+COUNTRIES = (BRITAIN, GERMANY, SPAIN, NORDICS, BALTICS, POLAND, FRANCE, NETHERLANDS, GHANA)
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ FIRST_COMPANIES = (
     ),
     Company("Baltic Timber Lines", BALTICS),
     Company("Moorland Dairies", BRITAIN),
-    Company("Van der Meer Transport", NETHERCOUNTRIES),
+    Company("Van der Meer Transport", NETHERLANDS),
     Company("Fjordlast AS", NORDICS),
     Company("Northgate Parcel", BRITAIN),
 )

@@ -5,7 +5,7 @@ A version that was replaced between two visits was never seen: those are the gap
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
-from itertools import groupby
+from itertools import groupby, zip_longest
 
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.embedded_api.ids import last_uuid7_of
@@ -23,25 +23,17 @@ SeenVersion = tuple[str, AudienceVersion, datetime, datetime]
 def seen_versions(stories: Iterable[AudienceStory], now: datetime) -> Iterator[SeenVersion]:
     """Yield every version that was seen, in its last seen state."""
     for page_id, page_stories in groupby(stories, key=lambda story: story.audience.page_id):
-        visits = [(visit, last_uuid7_of(visit)) for visit in visits_to(page_id, now)]
+        visits = [(visit, last_uuid7_of(visit)) for visit in _visits_to(page_id, now)]
         for story in page_stories:
-            for version in story.versions:
-                newer = [
-                    v.created_at
-                    for v in story.versions
-                    if v.version_number > version.version_number
-                ]
-                seen = [
-                    visit
-                    for visit, until in visits
-                    if _was_listed(version, min(newer, default="~"), until)
-                ]
+            for version, newer in zip_longest(story.versions, story.versions[1:]):
+                newer_from = newer.created_at if newer else "~"
+                seen = [v for v, until in visits if _was_listed(version, newer_from, until)]
                 if seen:
                     content = Serializer(seen[-1]).version(version)
                     yield page_id, AudienceVersion.model_validate(content), seen[0], seen[-1]
 
 
-def visits_to(page_id: str, now: datetime) -> list[datetime]:
+def _visits_to(page_id: str, now: datetime) -> list[datetime]:
     """Return the sorted times of visits to a page: 3 to 40 of them."""
     rng = seeded_random("looks", page_id)
     count = int(rng.triangular(3, 40, 12))

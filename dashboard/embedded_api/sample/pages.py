@@ -58,19 +58,31 @@ _CARDS = (
     ("logo_strip", "Works with what you have", ("Tachograph readers", "Fuel cards")),
 )  # fmt: skip
 _SCRIPTS = (
-    (
-        "Visit counter", "Counts visits without cookies", True,
-        "// no cookies, no fingerprint: path and hour only\n"
+    {
+        "name": "Visit counter", "description": "Counts visits without cookies", "enabled": True,
+        "content": "// no cookies, no fingerprint: path and hour only\n"
         "const hit = { path: location.pathname, hour: new Date().getUTCHours() };\n"
         'navigator.sendBeacon("https://count.kestrel.example/v1/hit", JSON.stringify(hit));',
-    ),
-    ("Chat bubble (old vendor)", "", False, 'window.bubble && window.bubble.start("kst-88213");'),
-    (
-        "Structured data", "For search engines", True,
-        '<script type="application/ld+json">{"@type": "SoftwareApplication", "name": "Kestrel'
-        ' Fleet"}</script>',
-    ),
+    },
+    {
+        "name": "Chat bubble (old vendor)", "description": "", "enabled": False,
+        "content": 'window.bubble && window.bubble.start("kst-88213");',
+    },
+    {
+        "name": "Structured data", "description": "For search engines", "enabled": True,
+        "content": '<script type="application/ld+json">{"@type": "SoftwareApplication", "name":'
+        ' "Kestrel Fleet"}</script>',
+    },
 )  # fmt: skip
+_LINKS = {
+    "Product": {
+        "Kestrel Dispatch": f"{SITE}/dispatch",
+        "Cold-chain alarms": f"{SITE}/alarms",
+        "Status": f"{SITE}/status",
+    },
+    "Legal": {"Privacy": f"{SITE}/privacy", "Imprint": ""},
+}
+"""The footer's links, by group."""
 
 
 def pages(now: datetime) -> Iterator[tuple[Page, PageBrief]]:
@@ -81,23 +93,24 @@ def pages(now: datetime) -> Iterator[tuple[Page, PageBrief]]:
 
 def _page(number: int, brief: PageBrief, now: datetime) -> Page:
     rng = seeded_random("page", number)
-    created = shift_to_weekday(rng, now - _age(rng, brief))
+    ages_days = {
+        PageStatus.DRAFT: rng.uniform(3, 40),
+        PageStatus.PUBLISHED: rng.uniform(20, 300),
+        PageStatus.ARCHIVED: rng.uniform(120, 420),
+    }
+    created = shift_to_weekday(rng, now - timedelta(days=ages_days[brief.status]))
     page = Page(
         id=sample_id("page", number),
         tenant_id=DEFAULT_TENANT_ID,
-        brand_id=sample_id("brand", BRANDS[rng.choices((0, 1, 2), (7, 3, 1))[0]]),
+        brand_id=sample_id("brand", rng.choices(BRANDS, (7, 3, 1))[0]),
         name=brief.name,
         title=brief.title,
         page_type=brief.page_type.value,
         page_context=_context(rng, brief),
         actions=_actions(number, rng),
-        action_card_widgets=[_card(number, *card) for card in random_sample(rng, _CARDS, 3)]
-        if rng.random() < 0.6
-        else [],
+        action_card_widgets=_cards(number, rng),
         footer_links=_footer(number) if rng.random() < 0.7 or number == 0 else [],
-        scripts=[_script(*script) for script in random_sample(rng, _SCRIPTS, 3)]
-        if rng.random() < 0.5
-        else [],
+        scripts=list(random_sample(rng, _SCRIPTS, 3)) if rng.random() < 0.5 else [],
         metadata=_metadata(rng, brief) if rng.random() < 0.85 or number == 0 else None,
         created_at=mark(created, rng),
     )
@@ -105,33 +118,22 @@ def _page(number: int, brief: PageBrief, now: datetime) -> Page:
         page.header_action_id = page.actions[0]["actionId"]
     page.updated_at = mark(created + (now - created) * rng.random() ** 0.5 * 0.98, rng)
     if brief.status is PageStatus.ARCHIVED:
-        page.archived_at = page.updated_at = mark(
-            shift_to_weekday(rng, now - timedelta(days=rng.uniform(2, 50))), rng
-        )
+        archived = shift_to_weekday(rng, now - timedelta(days=rng.uniform(2, 50)))
+        page.archived_at = page.updated_at = mark(archived, rng)
     return page
 
 
-def _age(rng: Random, brief: PageBrief) -> timedelta:
-    days = {
-        PageStatus.DRAFT: rng.uniform(3, 40),
-        PageStatus.PUBLISHED: rng.uniform(20, 300),
-        PageStatus.ARCHIVED: rng.uniform(120, 420),
-    }
-    return timedelta(days=days[brief.status])
-
-
 def _context(rng: Random, brief: PageBrief) -> str:
-    opening = (
-        "Kestrel Fleet shows every truck, trailer and refrigerated unit on one map, and tells"
-        " the dispatcher"
-        f" which of them needs a decision in the next hour. This page is for {rng.choice(_WHO)}."
+    subject = f"{brief.name.split(':')[-1].strip()}. {brief.title}".strip().removesuffix(".")
+    return "\n\n".join(
+        (
+            "Kestrel Fleet shows every truck, trailer and refrigerated unit on one map, and tells"
+            " the dispatcher which of them needs a decision in the next hour. This page is for"
+            f" {rng.choice(_WHO)}.",
+            f"Its subject: {subject}.",
+            " ".join(random_sample(rng, _RULES, 5)),
+        )
     )
-    subject = (
-        f"Its subject: {brief.name.split(':')[-1].strip()}. {brief.title}".strip().removesuffix(".")
-        + "."
-    )
-    rules = " ".join(random_sample(rng, _RULES, 5))
-    return "\n\n".join((opening, subject, rules))
 
 
 def _actions(number: int, rng: Random) -> list[dict[str, Any]]:
@@ -149,33 +151,25 @@ def _actions(number: int, rng: Random) -> list[dict[str, Any]]:
     ]
 
 
-def _card(number: int, kind: str, title: str, logos: tuple[str, ...]) -> dict[str, Any]:
-    return {
-        "type": kind,
-        "title": title,
-        "logos": [
-            {
-                "image": {
-                    "altText": name,
-                    "url": f"https://cdn.kestrel.example/logos/{sample_id('logo', name)}.svg",
-                    "fileId": sample_id("file", number, name),
-                    "assetId": sample_id("asset", name),
-                }
-            }
-            for name in logos
-        ],
+def _cards(number: int, rng: Random) -> list[dict[str, Any]]:
+    chosen = random_sample(rng, _CARDS, 3) if rng.random() < 0.6 else ()
+    return [
+        {"type": kind, "title": title, "logos": [_logo(number, name) for name in logos]}
+        for kind, title, logos in chosen
+    ]
+
+
+def _logo(number: int, name: str) -> dict[str, Any]:
+    image = {
+        "altText": name,
+        "url": f"https://cdn.kestrel.example/logos/{sample_id('logo', name)}.svg",
+        "fileId": sample_id("file", number, name),
+        "assetId": sample_id("asset", name),
     }
+    return {"image": image}
 
 
 def _footer(number: int) -> list[dict[str, Any]]:
-    groups = {
-        "Product": {
-            "Kestrel Dispatch": f"{SITE}/dispatch",
-            "Cold-chain alarms": f"{SITE}/alarms",
-            "Status": f"{SITE}/status",
-        },
-        "Legal": {"Privacy": f"{SITE}/privacy", "Imprint": ""},
-    }
     return [
         {
             "id": sample_id("group", number, title),
@@ -185,12 +179,8 @@ def _footer(number: int) -> list[dict[str, Any]]:
                 for text, url in links.items()
             ],
         }
-        for title, links in groups.items()
+        for title, links in _LINKS.items()
     ]
-
-
-def _script(name: str, description: str, enabled: bool, content: str) -> dict[str, Any]:  # noqa: FBT001
-    return {"name": name, "description": description, "enabled": enabled, "content": content}
 
 
 def _metadata(rng: Random, brief: PageBrief) -> dict[str, Any]:
@@ -210,7 +200,5 @@ def _metadata(rng: Random, brief: PageBrief) -> dict[str, Any]:
         "twitterSite": "@kestrel",
         "themeColor": "#1d3b53",
     }
-    dropped = rng.sample(sorted(metadata), rng.randint(0, 6))
-    return {
-        name: value for name, value in metadata.items() if name not in dropped or name == "title"
-    }
+    dropped = {*rng.sample(sorted(metadata), rng.randint(0, 6))} - {"title"}
+    return {name: value for name, value in metadata.items() if name not in dropped}

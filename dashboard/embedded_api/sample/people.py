@@ -42,11 +42,8 @@ def person_id(number: int) -> str:
 
 def people(count: int, now: datetime) -> Iterator[Person]:
     """Yield people; the first hundreds are the contacts of one company each."""
-    all_companies = companies()
     for number in range(count):
-        rng = seeded_random("person", number)
-        company = all_companies[number % len(all_companies)]
-        yield _person(number, rng, company, now)
+        yield _person(number, companies()[number % len(companies())], now)
 
 
 def contact_name(number: int) -> str:
@@ -59,9 +56,11 @@ def contact_name(number: int) -> str:
     return f"{title}{rng.choice(GIVEN)}{middle} {rng.choice(FAMILY).replace('-der-', ' der ')}"
 
 
-def _person(number: int, rng: Random, company: Company, now: datetime) -> Person:
+def _person(number: int, company: Company, now: datetime) -> Person:
+    rng = seeded_random("person", number)
     name = contact_name(number)
     local = _local_part(rng, name)
+    slug = local.replace(".", "-")
     made = now - timedelta(days=rng.uniform(2, 700))
     is_named = number < 12 or rng.random() < 0.999  # they are listed first
     return Person(
@@ -70,36 +69,27 @@ def _person(number: int, rng: Random, company: Company, now: datetime) -> Person
         name=name if is_named else "",
         email=f"{local}@{company.domain}" if number < 12 or rng.random() < 0.97 else None,
         domain=company.domain,
-        slug=f"{local.replace('.', '-')}-{number}" if rng.random() < 0.7 else None,
-        phone_number=_phone(rng, company) if rng.random() < 0.75 else None,
-        linkedin_profile_url=_linkedin(rng, local),
+        slug=f"{slug}-{number}" if rng.random() < 0.7 else None,
+        phone_number=f"{company.country.code} {rng.randint(20, 99)} 555 {rng.randint(100, 9999):04}"
+        if rng.random() < 0.75
+        else None,
+        linkedin_profile_url=f"https://linkedin.example/in/{slug}-{rng.randint(10, 999)}"
+        if rng.random() <= 0.6
+        else None,
         created_at=mark(made, rng),
         updated_at=mark(made + (now - made) * rng.random(), rng),
     )
 
 
 def _local_part(rng: Random, name: str) -> str:
-    words = [
-        word for word in plain(name).lower().replace("'", "").split() if not word.endswith(".")
-    ]
-    first, last = words[0], "-".join(words[1:])
+    words = plain(name).lower().replace("'", "").split()
+    first, *others = [word for word in words if not word.endswith(".")]
+    last = "-".join(others)
     return rng.choice((f"{first}.{last}", f"{first[0]}.{last}", f"{first}.{last}", first))
-
-
-def _phone(rng: Random, company: Company) -> str:
-    return f"{company.country.code} {rng.randint(20, 99)} 555 {rng.randint(100, 9999):04}"
-
-
-def _linkedin(rng: Random, local: str) -> str | None:
-    if rng.random() > 0.6:
-        return None
-    return f"https://linkedin.example/in/{local.replace('.', '-')}-{rng.randint(10, 999)}"
 
 
 def bulk_insert(rows: Sequence[Person]) -> None:
     """Insert new people, twice as fast as `bulk_create` for a million of them."""
-    if not rows:
-        return
     fields = [field for field in Person._meta.concrete_fields if not field.primary_key]
     columns = ", ".join(f'"{field.column}"' for field in fields)
     target = f'"{Person._meta.db_table}" ({columns})'

@@ -36,7 +36,7 @@ def random_moment(rng: Random, start: datetime, end: datetime) -> datetime:
 
 
 def shift_to_weekday(rng: Random, moment: datetime) -> datetime:
-    """Move max_count times on weekends to a weekday before."""
+    """Move most times on weekends to a weekday before."""
     # Draw both numbers on any day, so that later draws don't depend on the weekday.
     stays, back = rng.random() < 0.2, rng.random()
     if moment.weekday() < 5 or stays:

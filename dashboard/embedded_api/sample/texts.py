@@ -71,47 +71,43 @@ NOTES = (
 class Facts:
     """The facts known about a company at one time."""
 
-    company: str
-    towns: tuple[str, ...]
+    company: Company
     contact: str
     role: str
     fleet: int
     vehicles: str
     depots: int
-    second_role: str
     worries: tuple[str, ...]
     lead: str
     proof: str
     limit: str
-    plan: str
-    discount: str
-    note: str
+    second_role: str = ""
+    plan: str = PLANS[0]
+    discount: str = DISCOUNTS[0]
+    note: str = ""
 
 
 def first_facts(rng: Random, company: Company, contact: str) -> Facts:
     """Return the initial facts about a company."""
     return Facts(
-        company=company.name,
-        towns=company.country.towns,
+        company=company,
         contact=contact,
         role=rng.choice(ROLES),
         fleet=company.fleet,
         vehicles=rng.choice(FLEETS),
         depots=rng.randint(1, 3),
-        second_role="",
         worries=random_sample(rng, WORRIES, 2),
         lead=rng.choice(LEADS),
         proof=rng.choice(PROOFS),
         limit=rng.choice(LIMITS),
-        plan=PLANS[0],
-        discount=DISCOUNTS[0],
-        note="",
     )
 
 
 _EDITS: tuple[Callable[[Random, Facts], Facts], ...] = (
     lambda rng, facts: replace(facts, fleet=facts.fleet + rng.randint(2, 12)),
-    lambda rng, facts: replace(facts, depots=min(facts.depots + 1, len(facts.towns))),
+    lambda rng, facts: replace(
+        facts, depots=min(facts.depots + 1, len(facts.company.country.towns))
+    ),
     lambda rng, facts: replace(facts, second_role=rng.choice(ROLES)),
     lambda rng, facts: replace(facts, worries=random_sample(rng, WORRIES, 3)),
     lambda rng, facts: replace(facts, lead=rng.choice(LEADS)),
@@ -133,15 +129,14 @@ def next_facts(rng: Random, facts: Facts) -> Facts:
 
 def context(facts: Facts) -> str:
     """Return the supplementary context: four or five paragraphs of plain text."""
-    depots = _listed(facts.towns[: facts.depots])
+    depots = _listed(facts.company.country.towns[: facts.depots])
     noun = "depot" if facts.depots == 1 else "depots"
     people = f"Their {facts.role}, {facts.contact},"
     if facts.second_role and facts.second_role != facts.role:
         people += f" and their {facts.second_role}"
     paragraphs = (
-        f"{facts.company} runs {facts.fleet} {facts.vehicles} out of {NUMBERS[facts.depots]}"
-        f" {noun} ({depots})."
-        f" {people} asked mainly about {_listed(facts.worries)}.",
+        f"{facts.company.name} runs {facts.fleet} {facts.vehicles} out of {NUMBERS[facts.depots]}"
+        f" {noun} ({depots}). {people} asked mainly about {_listed(facts.worries)}.",
         f"Lead with {facts.lead}. {facts.proof}",
         facts.limit,
         f"Pricing: offer the {facts.plan}. {facts.discount}",

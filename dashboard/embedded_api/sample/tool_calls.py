@@ -24,8 +24,7 @@ def update_call(version: Version, key: object) -> dict[str, Any]:
 def any_call(rng: Random, company: Company, contact: str, key: object) -> dict[str, Any]:
     """Return a random call that collects facts; some fail."""
     pick = rng.choices(_CALLS, (5, 4, 3, 2, 1, 1))[0]
-    name, arguments, result, error = pick(rng, company, contact)
-    return _call(key, name, arguments, result, error)
+    return _call(key, *pick(rng, company, contact))
 
 
 def large_call(rng: Random, company: Company, key: object) -> dict[str, Any]:
