@@ -61,7 +61,7 @@ def _is_first_use(operation_key: str | None, version: Version) -> bool:
 
 def _apply(page: Page, versions: dict[str, Version], version_id: str) -> None:
     now = timezone.now()
-    dates = {key: version.dates for key, version in versions.items()}
+    dates = {key: lifecycle.Dates.of(version) for key, version in versions.items()}
     try:
         changes = lifecycle.publish(dates, version_id, now=now, delays=configured_delays())
     except lifecycle.CancelledVersionError:

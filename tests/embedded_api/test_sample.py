@@ -14,6 +14,7 @@ from dashboard.contract.audiences import VersionStatus
 from dashboard.contract.dates import read_date
 from dashboard.contract.pages import PageStatus, PageType
 from dashboard.contract.webhooks import EventName
+from dashboard.embedded_api.lifecycle import Dates
 from dashboard.embedded_api.models import Audience, Person, Version
 from dashboard.embedded_api.sample import Sample, World, make_world
 from dashboard.embedded_api.sample.observations import IN_USE, seen_versions
@@ -34,7 +35,7 @@ def versions(world: World) -> list[Version]:
 
 
 def statuses(world: World) -> Counter[str]:
-    return Counter(version.dates.status(NOW).value for version in versions(world))
+    return Counter(Dates.of(version).status(NOW).value for version in versions(world))
 
 
 def messages(world: World) -> list[dict[str, Any]]:
@@ -67,13 +68,13 @@ def test_versions_are_in_all_seven_statuses(world: World) -> None:
 
 def test_some_versions_stay_queued_and_processing_for_weeks(world: World) -> None:
     later = NOW + timedelta(weeks=6)
-    under_way = {version.dates.status(later) for version in versions(world)}
+    under_way = {Dates.of(version).status(later) for version in versions(world)}
     assert {VersionStatus.QUEUED, VersionStatus.PROCESSING} <= under_way
 
 
 def test_no_audience_has_two_live_versions(world: World) -> None:
     for story in world.stories:
-        live = [v for v in story.versions if v.dates.status(NOW) is VersionStatus.PUBLISHED]
+        live = [v for v in story.versions if Dates.of(v).status(NOW) is VersionStatus.PUBLISHED]
         assert len(live) <= 1
 
 
@@ -95,7 +96,7 @@ def test_a_page_is_a_draft_exactly_when_none_of_its_versions_was_ever_live(world
     published = {
         story.audience.page_id
         for story in world.stories
-        if any(v.dates.at(NOW).published_at for v in story.versions)
+        if any(Dates.of(v).at(NOW).published_at for v in story.versions)
     }
     for page in world.pages:
         is_draft = Serializer(NOW).page(page, audiences_count=0)["status"] == PageStatus.DRAFT

@@ -3,7 +3,6 @@
 from django.db import models
 
 from dashboard.embedded_api.ids import MARK_LENGTH, id_column, uuid7_now
-from dashboard.embedded_api.lifecycle import Dates
 from dashboard.embedded_api.models.pages import Page
 from dashboard.embedded_api.models.tenants import Tenant
 
@@ -70,11 +69,6 @@ class Version(models.Model):
 
     def __str__(self) -> str:
         return f"Version {self.version_number}"
-
-    @property
-    def dates(self) -> Dates:
-        """Return the dates, planned ones included."""
-        return Dates.of(self)
 
 
 class OperationKey(models.Model):

@@ -9,25 +9,23 @@ from typing import Any
 
 from dashboard.contract.audiences import VersionStatus
 from dashboard.contract.dates import read_date
+from dashboard.embedded_api.lifecycle import Dates
 from dashboard.embedded_api.models import Conversation, Version
 from dashboard.embedded_api.sample import conversation_words as words
 from dashboard.embedded_api.sample.audiences import AudienceStory
-from dashboard.embedded_api.sample.conversation_words import fill_placeholders
 from dashboard.embedded_api.sample.pending_changes import (
     APPLIED,
     MOVED,
     READY,
     change,
     pending_changes,
-    some_kinds,
 )
 from dashboard.embedded_api.sample.randomness import mark, sample_id, seeded_random
 from dashboard.embedded_api.sample.tool_calls import any_call, large_call, update_call
 
 COUNT = 300
-SHORTEST, LONGEST = 5, 200
 _LENGTHS = ((5, 12), (8, 24), (20, 60), (60, 150))
-_FIXED_LENGTHS = {3: LONGEST, 5: SHORTEST, 90: LONGEST, 150: LONGEST}
+_FIXED_LENGTHS = {3: 200, 5: 5, 90: 200, 150: 200}
 _WITH_LARGE_RESULTS = {0, 3, 40, 90, 150, 222}
 
 
@@ -44,16 +42,14 @@ class _ConversationBuilder:
         """Add a message without the parts that are None."""
         key = (self.story.audience.pk, len(self.messages))
         milliseconds = int(moment.timestamp() * 1000)
-        message = {"messageId": sample_id("msg", *key), "timestamp": milliseconds}
-        self.messages.append(
-            message | {name: part for name, part in parts.items() if part is not None}
-        )
+        message: dict[str, Any] = {"messageId": sample_id("msg", *key), "timestamp": milliseconds}
+        message |= {name: part for name, part in parts.items() if part is not None}
+        self.messages.append(message)
 
     def words(self, texts: tuple[str, ...]) -> str:
         """Return one of the texts, filled in for the company."""
-        return fill_placeholders(
-            self.rng.choice(texts), self.rng, self.story.company, self.story.contact
-        )
+        text = self.rng.choice(texts)
+        return words.fill_placeholders(text, self.rng, self.story.company, self.story.contact)
 
 
 def conversations(stories: list[AudienceStory], now: datetime) -> Iterator[Conversation]:
@@ -70,16 +66,20 @@ def _conversation(number: int, story: AudienceStory, now: datetime) -> Conversat
     published_message_id = None
     for part, version in zip(_message_counts(number, rng, story), story.versions, strict=True):
         _add_version(builder, version, part)
-        if version.dates.status(now) is VersionStatus.PUBLISHED and builder.messages:
+        if Dates.of(version).status(now) is VersionStatus.PUBLISHED:
             published_message_id = builder.messages[-1]["messageId"]
     if number in _WITH_LARGE_RESULTS:
         _add_large_results(builder, number)
     times = [message["timestamp"] / 1000 for message in builder.messages]
+    kinds = [READY, APPLIED, MOVED]
+    if number > 0:
+        has_changes = rng.random() < 0.6
+        kinds = rng.choices(kinds, (5, 2, 2), k=rng.randint(1, 4)) if has_changes else []
     return Conversation(
         id=sample_id("conv", number),
         audience=story.audience,
         messages=builder.messages,
-        pending_changes=pending_changes(rng, story, _change_kinds(number, rng)),
+        pending_changes=pending_changes(rng, story, kinds),
         published_message_id=published_message_id,
         created_at=mark(datetime.fromtimestamp(times[0], now.tzinfo), rng),
         updated_at=mark(datetime.fromtimestamp(times[-1], now.tzinfo), rng),
@@ -92,24 +92,17 @@ def _message_counts(number: int, rng: Random, story: AudienceStory) -> list[int]
     random_length = rng.randint(*rng.choices(_LENGTHS, (5, 7, 3, 1))[0])
     length = _FIXED_LENGTHS.get(number, random_length)
     parts = [2] * count
-    parts[-1] += max(0, length - sum(parts), SHORTEST - sum(parts))
+    parts[-1] += max(0, length - sum(parts))
     if count > 1:
         parts[-2] += parts[-1] // 2 - 1
         parts[-1] -= parts[-1] // 2 - 1
     return parts
 
 
-def _change_kinds(number: int, rng: Random) -> list[str]:
-    if number == 0:
-        return [READY, APPLIED, MOVED]
-    return some_kinds(rng) if rng.random() < 0.6 else []
-
-
 def _add_version(builder: _ConversationBuilder, version: Version, count: int) -> None:
     """Add the messages of a version: a request, the agent's version, then a dialogue."""
     rng = builder.rng
-    moments = _message_times(builder, version, count)
-    for place, moment in enumerate(moments):
+    for place, moment in enumerate(_message_times(builder, version, count)):
         if place == 0:
             asks = words.ASKS if builder.messages else words.ASKS[:1]
             builder.add_message(moment, content=builder.words(asks), hasSnapshot=False)
@@ -118,10 +111,8 @@ def _add_version(builder: _ConversationBuilder, version: Version, count: int) ->
         elif place % 2 == 0:
             _add_user_message(builder, moment)
         elif rng.random() < 0.06:
-            cut = builder.words(words.CUT_OFF)
-            builder.add_message(
-                moment, content=cut, reasoning=rng.choice(words.REASONING), isInterrupted=True
-            )
+            cut, reasoning = builder.words(words.CUT_OFF), rng.choice(words.REASONING)
+            builder.add_message(moment, content=cut, reasoning=reasoning, isInterrupted=True)
         else:
             _add_agent_message(builder, moment)
 
@@ -136,19 +127,17 @@ def _message_times(builder: _ConversationBuilder, version: Version, count: int) 
     room = (builder.now - start) / (count + 1)
     moments = [start]
     for _ in range(count - 1):
-        moments.append(
-            moments[-1] + min(room, timedelta(seconds=builder.rng.lognormvariate(4.2, 0.9)))
-        )
+        pause = timedelta(seconds=builder.rng.lognormvariate(4.2, 0.9))
+        moments.append(moments[-1] + min(room, pause))
     return moments
 
 
 def _add_version_message(builder: _ConversationBuilder, version: Version, moment: datetime) -> None:
     """Add the agent's message that created a version, with a change for each paragraph."""
     rng, story = builder.rng, builder.story
-    key = version.pk
-    calls = [update_call(version, key)]
+    calls = [update_call(version, version.pk)]
     if rng.random() < 0.7:
-        calls.insert(0, any_call(rng, story.company, story.contact, (key, "facts")))
+        calls.insert(0, any_call(rng, story.company, story.contact, (version.pk, "facts")))
     content = builder.words(words.ANSWERS)
     builder.add_message(
         moment,
