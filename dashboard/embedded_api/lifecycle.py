@@ -10,7 +10,6 @@ their effects apply together. Source: DESIGN.md; the spec shows the states but n
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
-from functools import cache
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -28,14 +27,6 @@ class CancelledVersionError(Exception):
 
 
 @dataclass(frozen=True)
-class Delays:
-    """The durations of queueing and processing."""
-
-    queue: timedelta
-    processing: timedelta
-
-
-@dataclass(frozen=True)
 class Dates:
     """The dates of one version, as the API writes them; future ones are planned."""
 
@@ -48,12 +39,6 @@ class Dates:
     cancelled_at: str | None = None
 
     @classmethod
-    @cache
-    def names(cls) -> tuple[str, ...]:
-        """Return the names of the dates in chronological order."""
-        return tuple(field.name for field in fields(cls))
-
-    @classmethod
     def of(cls, row: Any) -> "Dates":
         """Return the dates of a version's row."""
         return cls(*_dates_of(row))
@@ -61,7 +46,7 @@ class Dates:
     def at(self, now: datetime) -> "Dates":
         """Return the dates without the planned ones."""
         until = last_uuid7_of(now)
-        planned = [name for name in self.names() if (getattr(self, name) or "") > until]
+        planned = [name for name in DATE_NAMES if (getattr(self, name) or "") > until]
         return replace(self, **dict.fromkeys(planned)) if planned else self
 
     def status(self, now: datetime) -> VersionStatus:
@@ -84,49 +69,51 @@ class Dates:
         return (left - queued) / _TICK if queued and left and left <= now else None
 
 
-_dates_of = attrgetter(*Dates.names())
+DATE_NAMES = tuple(field.name for field in fields(Dates))
+"""The names of a version's dates, in chronological order."""
+_dates_of = attrgetter(*DATE_NAMES)
 
 
 def publish(
-    versions: Mapping[KeyT, Dates], target: KeyT, *, now: datetime, delays: Delays
+    versions: Mapping[KeyT, Dates],
+    target: KeyT,
+    *,
+    now: datetime,
+    queue: timedelta,
+    processing: timedelta,
 ) -> dict[KeyT, Dates]:
     """Return the new dates of the versions of an audience that change when publishing `target`.
 
-    Nothing changes if the target is queued, processing or live. Another queued version is
-    cancelled; one that is processing goes live first. Raises CancelledVersionError.
+    `queue` and `processing` are the durations of these states. Nothing changes if the target is
+    queued, processing or live. Another queued version is cancelled; one that is processing goes
+    live first. Raises CancelledVersionError.
     """
-    status = {key: dates.status(now) for key, dates in versions.items()}
-    if status[target] in _PUBLISHING:
+    status = versions[target].status(now)
+    if status in _PUBLISHING:
         return {}
-    if status[target] is VersionStatus.CANCELLED:
+    if status is VersionStatus.CANCELLED:
         raise CancelledVersionError
-    queued = [key for key in versions if status[key] is VersionStatus.QUEUED]
-    after = {**versions, **{key: _cancelled(versions[key], now) for key in queued}}
-    after[target] = _queued(versions[target], now, delays, after=_last_publication(after))
-    after = _retire_predecessors(after, now)
+    after = dict(versions)
+    for key, dates in versions.items():
+        if dates.status(now) is VersionStatus.QUEUED:
+            after[key] = replace(
+                dates, processing_at=None, published_at=None, cancelled_at=write_mark(now)
+            )
+    live = now + queue + processing
+    if last := read_date(max(dates.published_at or "" for dates in after.values())):
+        live = max(live, last + _TICK)
+    # The dates of an earlier publication are dropped.
+    after[target] = Dates(
+        became_draft_at=versions[target].became_draft_at,
+        queued_at=write_mark(now),
+        processing_at=write_mark(now + queue),
+        published_at=write_mark(live),
+    )
+    after |= _retired(after, now)
     return {key: dates for key, dates in after.items() if dates != versions[key]}
 
 
-def _cancelled(dates: Dates, now: datetime) -> Dates:
-    return replace(dates, processing_at=None, published_at=None, cancelled_at=write_mark(now))
-
-
-def _queued(dates: Dates, now: datetime, delays: Delays, *, after: datetime | None) -> Dates:
-    """Plan a publication after all planned ones, and drop the dates of an earlier publication."""
-    live = now + delays.queue + delays.processing
-    return Dates(
-        became_draft_at=dates.became_draft_at,
-        queued_at=write_mark(now),
-        processing_at=write_mark(now + delays.queue),
-        published_at=write_mark(max(live, after + _TICK) if after else live),
-    )
-
-
-def _last_publication(versions: Mapping[KeyT, Dates]) -> datetime | None:
-    return read_date(max((dates.published_at or "" for dates in versions.values()), default=""))
-
-
-def _retire_predecessors(versions: Mapping[KeyT, Dates], now: datetime) -> dict[KeyT, Dates]:
+def _retired(versions: Mapping[KeyT, Dates], now: datetime) -> dict[KeyT, Dates]:
     """Retire every live or planned version at the mark at which the next one goes live."""
     alive = [
         (dates.published_at, key)
@@ -135,8 +122,7 @@ def _retire_predecessors(versions: Mapping[KeyT, Dates], now: datetime) -> dict[
     ]
     alive.sort(key=lambda pair: pair[0])
     successors = [*(mark for mark, _ in alive[1:]), None]
-    retired = {
+    return {
         key: replace(versions[key], obsolete_at=mark, archived_at=mark)
         for (_, key), mark in zip(alive, successors, strict=True)
     }
-    return {**versions, **retired}

@@ -17,14 +17,6 @@ from dashboard.embedded_api.models.pages import status_of_page
 from dashboard.embedded_api.problems import ProblemError, not_found
 
 
-def configured_delays() -> lifecycle.Delays:
-    """Return the delays from the settings."""
-    return lifecycle.Delays(
-        queue=timedelta(seconds=settings.EMBEDDED_API_QUEUE_S),
-        processing=timedelta(seconds=settings.EMBEDDED_API_PROCESSING_S),
-    )
-
-
 @transaction.atomic
 def publish_version(
     *, tenant_id: str, page_id: str, audience_id: str, version_id: str, operation_key: str | None
@@ -42,14 +34,12 @@ def publish_version(
     versions = {version.id: version for version in of_audience}
     if version_id not in versions:
         raise not_found("Version not found.")
-    if _is_first_use(operation_key, versions[version_id]):
+    if operation_key is None or _is_first_use(operation_key, versions[version_id]):
         _apply(page, versions, version_id)
     return versions[version_id]
 
 
-def _is_first_use(operation_key: str | None, version: Version) -> bool:
-    if operation_key is None:
-        return True
+def _is_first_use(operation_key: str, version: Version) -> bool:
     known, is_new = OperationKey.objects.get_or_create(
         tenant_id=version.tenant_id, key=operation_key, defaults={"version": version}
     )
@@ -63,20 +53,22 @@ def _apply(page: Page, versions: dict[str, Version], version_id: str) -> None:
     now = timezone.now()
     dates = {key: lifecycle.Dates.of(version) for key, version in versions.items()}
     try:
-        changes = lifecycle.publish(dates, version_id, now=now, delays=configured_delays())
+        changes = lifecycle.publish(
+            dates,
+            version_id,
+            now=now,
+            queue=timedelta(seconds=settings.EMBEDDED_API_QUEUE_S),
+            processing=timedelta(seconds=settings.EMBEDDED_API_PROCESSING_S),
+        )
     except lifecycle.CancelledVersionError:
         detail = "This version was canceled, so it can't be published."
         raise ProblemError(HTTPStatus.CONFLICT, detail) from None
     for key, changed in changes.items():
         for name, mark in asdict(changed).items():
             setattr(versions[key], name, mark)
-    Version.objects.bulk_update([versions[key] for key in changes], lifecycle.Dates.names())
+    Version.objects.bulk_update([versions[key] for key in changes], lifecycle.DATE_NAMES)
     if changes and status_of_page(page, last_uuid7_of(now)) is PageStatus.DRAFT:
-        _schedule_page(page)
-
-
-def _schedule_page(page: Page) -> None:
-    """Publish a draft page when its first version goes live."""
-    planned = Version.objects.filter(audience__page=page).aggregate(first=Min("published_at"))
-    page.published_at = planned["first"]
-    page.save(update_fields=["published_at"])
+        # A draft page is published when its first version goes live.
+        of_page = Version.objects.filter(audience__page=page)
+        page.published_at = of_page.aggregate(first=Min("published_at"))["first"]
+        page.save(update_fields=["published_at"])

@@ -10,14 +10,14 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from dashboard.contract.audiences import VersionStatus
 from dashboard.contract.dates import read_date, write_mark
 from dashboard.embedded_api.lifecycle import (
+    DATE_NAMES,
     CancelledVersionError,
     Dates,
-    Delays,
     publish,
 )
 
 START = datetime(2026, 3, 9, 12, tzinfo=UTC)
-DELAYS = Delays(queue=timedelta(seconds=3), processing=timedelta(seconds=4))
+DELAYS = {"queue": timedelta(seconds=3), "processing": timedelta(seconds=4)}
 UNDER_WAY = {VersionStatus.QUEUED, VersionStatus.PROCESSING, VersionStatus.PUBLISHED}
 
 
@@ -33,7 +33,7 @@ def draft() -> Dates:
 
 def published(versions: dict[str, Dates], target: str, seconds: float) -> dict[str, Dates]:
     """Return all versions after publishing one at that moment."""
-    return versions | publish(versions, target, now=after(seconds), delays=DELAYS)
+    return versions | publish(versions, target, now=after(seconds), **DELAYS)
 
 
 def statuses(versions: dict[str, Dates], seconds: float) -> list[str]:
@@ -51,7 +51,7 @@ def test_a_version_is_queued_then_processed_then_live() -> None:
 def test_dates_to_come_are_not_shown_before_they_come() -> None:
     dates = published({"a": draft()}, "a", 0)["a"]
     shown = [
-        [name for name in Dates.names() if getattr(dates.at(after(seconds)), name)]
+        [name for name in DATE_NAMES if getattr(dates.at(after(seconds)), name)]
         for seconds in (1, 4, 8)
     ]
     assert shown[0] == ["became_draft_at", "queued_at"]
@@ -100,7 +100,7 @@ def test_an_archived_version_can_be_published_again() -> None:
 @pytest.mark.parametrize("seconds", [1, 5, 9])
 def test_publishing_what_is_under_way_changes_nothing(seconds: float) -> None:
     versions = published({"a": draft()}, "a", 0)
-    assert publish(versions, "a", now=after(seconds), delays=DELAYS) == {}
+    assert publish(versions, "a", now=after(seconds), **DELAYS) == {}
 
 
 def test_a_pending_version_can_be_published_too() -> None:
@@ -115,13 +115,13 @@ def test_a_pending_version_can_be_published_too() -> None:
     st.integers(0, 10_000),
 )
 def test_without_delays_a_version_is_live_at_once(kinds: list[str], queue: int, wait: int) -> None:
-    slow = Delays(timedelta(milliseconds=queue), timedelta(0))
-    at_once = Delays(timedelta(0), timedelta(0))
+    slow = {"queue": timedelta(milliseconds=queue), "processing": timedelta(0)}
+    at_once = {"queue": timedelta(0), "processing": timedelta(0)}
     versions = {str(index): draft() for index, _ in enumerate(kinds)} | {"target": draft()}
     for key in list(versions)[:-1]:
-        versions |= publish(versions, key, now=START, delays=slow)
+        versions |= publish(versions, key, now=START, **slow)
     now = START + timedelta(milliseconds=wait)
-    versions |= publish(versions, "target", now=now, delays=at_once)
+    versions |= publish(versions, "target", now=now, **at_once)
     end = now + timedelta(seconds=60)
     assert versions["target"].status(end) is VersionStatus.PUBLISHED
 
@@ -147,7 +147,10 @@ class OneAudience(RuleBasedStateMachine):
 
     @rule(queue=st.integers(0, 4_000), processing=st.integers(0, 4_000))
     def change_delays(self, queue: int, processing: int) -> None:
-        self.delays = Delays(timedelta(milliseconds=queue), timedelta(milliseconds=processing))
+        self.delays = {
+            "queue": timedelta(milliseconds=queue),
+            "processing": timedelta(milliseconds=processing),
+        }
 
     @precondition(lambda self: self.versions)
     @rule(choice=st.integers(0, 1_000))
@@ -155,7 +158,7 @@ class OneAudience(RuleBasedStateMachine):
         target = choice % len(self.versions)
         before = self.versions[target].status(self.now)
         try:
-            changed = publish(self.versions, target, now=self.now, delays=self.delays)
+            changed = publish(self.versions, target, now=self.now, **self.delays)
         except CancelledVersionError:
             assert before is VersionStatus.CANCELLED
             return
@@ -196,7 +199,7 @@ class OneAudience(RuleBasedStateMachine):
 
     def moments_to_come(self) -> list[datetime]:
         """Return now, and each moment ahead at which a date comes."""
-        marks = [getattr(dates, name) for dates in self.versions.values() for name in Dates.names()]
+        marks = [getattr(dates, name) for dates in self.versions.values() for name in DATE_NAMES]
         ahead = [moment for mark in marks if (moment := read_date(mark)) and moment > self.now]
         return sorted({self.now, *ahead})
 
