@@ -87,32 +87,36 @@ def invalid_fields_problem(errors: Iterable[FieldError]) -> ProblemError:
 
 
 def add_exception_handlers(api: NinjaAPI) -> None:
-    """Let the API respond to every exception with a problem."""
-    unauthorized = ProblemError(
-        HTTPStatus.UNAUTHORIZED,
-        "The x-api-key header is missing, or its key is unknown or revoked.",
-        headers={"WWW-Authenticate": "ApiKey"},
-    )
-    too_large = ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The body is too large.")
-    incomplete = ProblemError(
-        HTTPStatus.REQUEST_TIMEOUT, "The body arrived too slowly, or the connection was lost."
-    )
-    api.add_exception_handler(AuthenticationError, lambda *_: unauthorized.to_response())
-    api.add_exception_handler(RequestDataTooBig, lambda *_: too_large.to_response())
-    api.add_exception_handler(UnreadablePostError, lambda *_: incomplete.to_response())
-    api.add_exception_handler(ProblemError, _problem_raised)
-    api.add_exception_handler(ValidationError, _validation_failed)
-    api.add_exception_handler(HttpError, _parsing_failed)
-    api.add_exception_handler(Exception, _internal_error)
+    """Let the API respond to every exception with a problem, also to those that ninja handles."""
+    for kind in (HttpError, ValidationError, Exception):
+        api.add_exception_handler(
+            kind, lambda request, error: _problem_of(request, error).to_response()
+        )
 
 
-def _problem_raised(_request: HttpRequest, problem: Any) -> HttpResponse:
-    response: HttpResponse = problem.to_response()
-    return response
-
-
-def _validation_failed(_request: HttpRequest, error: Any) -> HttpResponse:
-    return invalid_fields_problem(map(_field_error, error.errors)).to_response()
+def _problem_of(request: HttpRequest, error: Any) -> ProblemError:
+    """Return the problem of an exception; log one that is no fault of the request."""
+    if isinstance(error.__cause__, ProblemError):
+        # Ninja wraps what our parser raises.
+        error = error.__cause__
+    match error:
+        case ProblemError():
+            return error
+        case ValidationError():
+            return invalid_fields_problem(map(_field_error, error.errors))
+        case AuthenticationError():
+            detail = "The x-api-key header is missing, or its key is unknown or revoked."
+            headers = {"WWW-Authenticate": "ApiKey"}
+            return ProblemError(HTTPStatus.UNAUTHORIZED, detail, headers=headers)
+        case RequestDataTooBig():
+            detail = "The body is too large."
+            return ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
+        case UnreadablePostError():
+            detail = "The body arrived too slowly, or the connection was lost."
+            return ProblemError(HTTPStatus.REQUEST_TIMEOUT, detail)
+    logger.error("%s %r failed", request.method, request.path, exc_info=error)
+    detail = "Internal error. It was logged."
+    return ProblemError(HTTPStatus.INTERNAL_SERVER_ERROR, detail)
 
 
 def _field_error(error: Mapping[str, Any]) -> FieldError:
@@ -121,16 +125,3 @@ def _field_error(error: Mapping[str, Any]) -> FieldError:
     path = ".".join(str(part) for part in error["loc"][prefix_length:])
     message = error["msg"].removeprefix("Value error, ")
     return FieldError(path=path, message=_MESSAGES.get(error["type"], message))
-
-
-def _parsing_failed(request: HttpRequest, error: Any) -> HttpResponse:
-    """Respond with our parser's problem, which ninja wraps in its own error."""
-    if isinstance(error.__cause__, ProblemError):
-        return error.__cause__.to_response()
-    return _internal_error(request, error)
-
-
-def _internal_error(request: HttpRequest, error: Any) -> HttpResponse:
-    logger.error("%s %r failed", request.method, request.path, exc_info=error)
-    detail = "Internal error. It was logged."
-    return ProblemError(HTTPStatus.INTERNAL_SERVER_ERROR, detail).to_response()
