@@ -10,6 +10,7 @@ from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.urls import register_converter
+from django.urls.converters import StringConverter
 from django.utils.crypto import constant_time_compare
 from django.views.decorators.csrf import csrf_exempt
 
@@ -27,7 +28,7 @@ class ServiceRequest(HttpRequest):
     """The id of the key's tenant."""
 
 
-class IdConverter:
+class IdConverter(StringConverter):
     """Match an id in a path: any characters, `/` included.
 
     A server decodes `%2F` before Django sees it, so an id is not one segment. An id that itself
@@ -35,14 +36,6 @@ class IdConverter:
     """
 
     regex = r"[^\0]+"
-
-    def to_python(self, value: str) -> str:
-        """Return the decoded id."""
-        return value
-
-    def to_url(self, value: str) -> str:
-        """Return the id; Django percent-encodes it."""
-        return value
 
 
 register_converter(IdConverter, "any_id")
@@ -65,7 +58,13 @@ def service_endpoint(view: View) -> View:
             return ProblemError(HTTPStatus.LENGTH_REQUIRED, detail).to_response()
         response = view(request, *args, **kwargs)
         if response.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-            response = _method_not_allowed(response)
+            allowed = ", ".join(sorted(response.headers["Allow"].split(", ")))
+            problem = ProblemError(
+                HTTPStatus.METHOD_NOT_ALLOWED,
+                f"Allowed methods: {allowed}.",
+                headers={"Allow": allowed},
+            )
+            response = problem.to_response()
         response.headers["Cache-Control"] = "no-store"
         return response
 
@@ -99,10 +98,3 @@ def error_responses(*statuses: int) -> dict[str, Any]:
             for status in sorted({401, 405, 429, *statuses})
         }
     }
-
-
-def _method_not_allowed(response: HttpResponse) -> HttpResponse:
-    allowed = ", ".join(sorted(response.headers["Allow"].split(", ")))
-    detail = f"Allowed methods: {allowed}."
-    headers = {"Allow": allowed}
-    return ProblemError(HTTPStatus.METHOD_NOT_ALLOWED, detail, headers=headers).to_response()

@@ -28,8 +28,15 @@ class ServiceKey(APIKeyHeader):
     param_name = "x-api-key"
 
     def authenticate(self, request: HttpRequest, key: str | None) -> str | None:
-        """Return the id of the key's tenant, or None to refuse."""
-        return tenant_id_of(key) if key else None
+        """Return the id of the key's tenant, or None to refuse an unknown or revoked key."""
+        if not key:
+            return None
+        if constant_time_compare(key, internal_key()):
+            return DEFAULT_TENANT_ID
+        for row in _ACTIVE_KEYS.rows(key[:PREFIX_LENGTH]):
+            if constant_time_compare(row.sha256, _hash(key)):
+                return str(row.tenant_id)
+        return None
 
 
 def issue(row: ApiKey) -> str:
@@ -50,16 +57,6 @@ def find_keys(text: str) -> QuerySet[ApiKey]:
 def revoke(keys: QuerySet[ApiKey]) -> int:
     """Revoke the active keys, and return their number. The rows remain."""
     return keys.filter(revoked_at=None).update(revoked_at=timezone.now())
-
-
-def tenant_id_of(key: str) -> str | None:
-    """Return the id of a key's tenant, or None for an unknown or revoked key."""
-    if constant_time_compare(key, internal_key()):
-        return DEFAULT_TENANT_ID
-    for row in _ACTIVE_KEYS.rows(key[:PREFIX_LENGTH]):
-        if constant_time_compare(row.sha256, _hash(key)):
-            return str(row.tenant_id)
-    return None
 
 
 def internal_key() -> str:

@@ -22,7 +22,7 @@ from dashboard.embedded_api.keys import internal_key
 EMBEDDED_BASE_URL = "http://embedded.invalid"
 """A reserved host name: a request that reached the network by mistake would fail."""
 _URLCONF = "dashboard.embedded_api.urls"
-_UNPREFIXED = {"content-type": "CONTENT_TYPE", "content-length": "CONTENT_LENGTH"}
+_UNPREFIXED = {"CONTENT_TYPE", "CONTENT_LENGTH"}
 
 
 class InProcessHandler(BaseHandler):
@@ -30,10 +30,7 @@ class InProcessHandler(BaseHandler):
 
     def __init__(self) -> None:
         super().__init__()
-        self.load_middleware()
-
-    def load_middleware(self, is_async: bool = False) -> None:  # noqa: FBT001, FBT002 (Django's)
-        """Load none: the middleware belongs to the dashboard's pages, not to the service."""
+        # The middleware belongs to the dashboard's pages, not to the service.
         self._view_middleware: list[Any] = []
         self._template_response_middleware: list[Any] = []
         self._exception_middleware: list[Any] = []
@@ -67,27 +64,20 @@ class EmbeddedTransport(httpx.BaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Handle a request in the caller's thread, connection and transaction."""
-        response = self._handler(WSGIRequest(_environ(request)))
+        path, _, query = request.url.raw_path.partition(b"?")
+        environ = {
+            "REQUEST_METHOD": request.method,
+            # Decoded once, as servers do.
+            "PATH_INFO": unquote_to_bytes(path).decode("latin-1"),
+            "QUERY_STRING": query.decode("latin-1"),
+            "SERVER_NAME": request.url.host,
+            "SERVER_PORT": str(request.url.port or 80),
+            "wsgi.url_scheme": request.url.scheme,
+            "wsgi.input": BytesIO(request.read()),
+        }
+        for header, value in request.headers.items():
+            name = header.upper().replace("-", "_")
+            environ[name if name in _UNPREFIXED else f"HTTP_{name}"] = value
+        response = self._handler(WSGIRequest(environ))
         content = b"".join(response)
         return httpx.Response(response.status_code, headers=list(response.items()), content=content)
-
-
-def _environ(request: httpx.Request) -> dict[str, Any]:
-    """Return the WSGI environ. The path is decoded once, as servers do."""
-    path, _, query = request.url.raw_path.partition(b"?")
-    body = request.read()
-    headers = {_environ_name(name): value for name, value in request.headers.items()}
-    return {
-        **headers,
-        "REQUEST_METHOD": request.method,
-        "PATH_INFO": unquote_to_bytes(path).decode("latin-1"),
-        "QUERY_STRING": query.decode("latin-1"),
-        "SERVER_NAME": request.url.host,
-        "SERVER_PORT": str(request.url.port or 80),
-        "wsgi.url_scheme": request.url.scheme,
-        "wsgi.input": BytesIO(body),
-    }
-
-
-def _environ_name(header: str) -> str:
-    return _UNPREFIXED.get(header) or f"HTTP_{header.upper().replace('-', '_')}"
