@@ -85,38 +85,25 @@ class Listing:
         order: Order,
         select: "Callable[[QuerySet[Any]], QuerySet[Any, Any]]",
     ) -> None:
-        def rows_of(tenant_id: str) -> "QuerySet[Any]":
-            return model._default_manager.filter(tenant_id=tenant_id)
-
-        def ordered(rows: "QuerySet[Any]", size: int) -> "QuerySet[Any, Any]":
-            return select(rows.order_by(*order.columns()))[:size]
+        def rows_of(tenant_id: str, *after: str, size: int) -> "QuerySet[Any, Any]":
+            rows = model._default_manager.filter(tenant_id=tenant_id).order_by(*order.columns())
+            return select(rows.filter(order.after(*after)) if after else rows)[:size]
 
         self._order = order
-        self._first = CompiledQuery(lambda tenant_id, *, size: ordered(rows_of(tenant_id), size))
-        self._after = CompiledQuery(
-            lambda tenant_id, value, row_id, *, size: ordered(
-                rows_of(tenant_id).filter(order.after(value, row_id)), size
-            )
-        )
+        self._rows = CompiledQuery(rows_of)
         self._count = CompiledQuery(partial(_tenant_with_row_count, model))
 
-    def page(
-        self, tenant_id: str, *, cursor: str = "", limit: float = 50, total_count: int | None = None
-    ) -> ListPage:
+    def page(self, tenant_id: str, *, cursor: str, limit: float) -> ListPage:
         """Return up to `limit` (at most 200) of the tenant's rows, from the start or a cursor.
 
-        The rows are counted unless `total_count` is given.
         Raises ProblemError (400) for a cursor that is invalid or of another kind of list.
         """
         size = page_size(limit)
-        if cursor:
-            rows = self._after.rows(tenant_id, *self._order.read_cursor(cursor), size=size + 1)
-        else:
-            rows = self._first.rows(tenant_id, size=size + 1)
-        if total_count is None:
-            # The tenant's own row may not exist yet.
-            row = self._count.first(tenant_id)
-            total_count = row.total if row else 0
+        after = self._order.read_cursor(cursor) if cursor else ()
+        rows = self._rows.rows(tenant_id, *after, size=size + 1)
+        # The tenant's own row may not exist yet.
+        counted = self._count.first(tenant_id)
+        total_count = counted.total if counted else 0
         return paginate(rows, self._order, size=size, total_count=total_count)
 
 
