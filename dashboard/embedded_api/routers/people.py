@@ -23,7 +23,7 @@ router = Router(tags=["People"], by_alias=True)
 )
 def list_people(request: ServiceRequest, cursor: Cursor = "", limit: Limit = 50) -> HttpResponse:
     """List people by name, then by ID. Fields without a value are absent; `totalCount` is exact."""
-    return _people_response(request, "", cursor, limit)
+    return search_people(request, cursor=cursor, limit=limit)
 
 
 @router.get(
@@ -42,11 +42,5 @@ def search_people(
     if len(query.split()) > MAX_WORDS:
         message = f"must have at most {MAX_WORDS} words"
         raise invalid_fields_problem([FieldError(path="query", message=message)])
-    return _people_response(request, query, cursor, limit)
-
-
-def _people_response(
-    request: ServiceRequest, query: str, cursor: str, limit: float
-) -> HttpResponse:
     page = find_people(request.auth, query, cursor=cursor, limit=limit)
     return list_response([person_json(row) for row in page.rows], page)

@@ -1,7 +1,5 @@
 """Operation 9: update a webhook subscription."""
 
-from typing import Any
-
 from django.db import transaction
 from django.http import HttpResponse
 from ninja import Router
@@ -33,21 +31,14 @@ def update(
     duplicates, and may be empty. Null and unknown fields are rejected. A body that changes
     nothing, such as `{}`, leaves `updatedAt` unchanged.
     """
-    return json_response(
-        subscription_json(
-            _update(request.auth, subscription_id, change.model_dump(exclude_unset=True))
-        )
-    )
-
-
-@transaction.atomic
-def _update(tenant_id: str, subscription_id: str, fields: dict[str, Any]) -> Subscription:
-    rows = Subscription.objects.select_for_update().filter(tenant_id=tenant_id)
-    if not (row := rows.filter(id=subscription_id).first()):
-        raise not_found("Webhook subscription not found.")
-    if any(getattr(row, name) != value for name, value in fields.items()):
-        for name, value in fields.items():
-            setattr(row, name, value)
-        row.updated_at = uuid7_now()
-        row.save()
-    return row
+    fields = change.model_dump(exclude_unset=True)
+    with transaction.atomic():
+        rows = Subscription.objects.select_for_update().filter(tenant_id=request.auth)
+        if not (row := rows.filter(id=subscription_id).first()):
+            raise not_found("Webhook subscription not found.")
+        if any(getattr(row, name) != value for name, value in fields.items()):
+            for name, value in fields.items():
+                setattr(row, name, value)
+            row.updated_at = uuid7_now()
+            row.save()
+    return json_response(subscription_json(row))
