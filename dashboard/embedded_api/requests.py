@@ -8,9 +8,8 @@ from ninja import Query
 from pydantic import AfterValidator, ConfigDict, Field
 
 from dashboard.contract import audiences, metadata, pages, webhooks
+from dashboard.contract.wire import WireModel
 
-# Unknown fields are refused, and so are our snake_case names of fields.
-_FORBID_EXTRA = ConfigDict(extra="forbid", populate_by_name=False)
 # RFC 3986: a percent sign precedes two hexadecimal digits, and there is at most one fragment.
 _CHARACTER = r"(?:[A-Za-z0-9\-._~:/?@!$&'()*+,;=\[\]]|%[0-9A-Fa-f]{2})"
 _URI = rf"^[Hh][Tt][Tt][Pp][Ss]?://{_CHARACTER}+(?:#{_CHARACTER}*)?$"
@@ -72,64 +71,52 @@ SearchText = Annotated[
 ]
 
 
-class NewAction(pages.ActionRequest):
+class Strict(WireModel):
+    """Refuses unknown fields, and so our snake_case names of fields. To be the last base."""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=False)
+
+
+class NewAction(pages.ActionRequest, Strict):
     """An action of a page to create. An empty `actionId` is filled."""
 
-    model_config = _FORBID_EXTRA
 
-
-class NewImage(pages.Image):
+class NewImage(pages.Image, Strict):
     """An image of a page to create."""
 
-    model_config = _FORBID_EXTRA
 
-
-class NewLogo(pages.Logo):
+class NewLogo(pages.Logo, Strict):
     """A logo of a page to create."""
-
-    model_config = _FORBID_EXTRA
 
     image: NewImage | None = None
 
 
-class NewActionCardWidget(pages.ActionCardWidget):
+class NewActionCardWidget(pages.ActionCardWidget, Strict):
     """An action card of a page to create."""
-
-    model_config = _FORBID_EXTRA
 
     logos: list[NewLogo] | None = None  # type: ignore[assignment]  # frozen, so narrower is safe
 
 
-class NewFooterLink(pages.FooterLink):
+class NewFooterLink(pages.FooterLink, Strict):
     """A footer link of a page to create. An empty or absent `id` is filled."""
 
-    model_config = _FORBID_EXTRA
 
-
-class NewFooterLinkGroup(pages.FooterLinkGroup):
+class NewFooterLinkGroup(pages.FooterLinkGroup, Strict):
     """A group of footer links of a page to create. An empty or absent `id` is filled."""
-
-    model_config = _FORBID_EXTRA
 
     links: list[NewFooterLink] | None = None  # type: ignore[assignment]  # as above
 
 
-class NewScript(pages.Script):
+class NewScript(pages.Script, Strict):
     """A script of a page to create."""
 
-    model_config = _FORBID_EXTRA
 
-
-class NewMetadata(metadata.MetadataRequest):
+class NewMetadata(metadata.MetadataRequest, Strict):
     """Metadata of a page to create."""
 
-    model_config = _FORBID_EXTRA
 
-
-class NewPage(pages.PageRequest):
+class NewPage(pages.PageRequest, Strict):
     """The body of operation 2."""
-
-    model_config = _FORBID_EXTRA
 
     actions: list[NewAction]  # type: ignore[assignment]  # as above, and so below
     action_card_widgets: list[NewActionCardWidget]  # type: ignore[assignment]
@@ -139,18 +126,14 @@ class NewPage(pages.PageRequest):
     metadata: NewMetadata | None = None
 
 
-class Publication(audiences.PublishRequest):
+class Publication(audiences.PublishRequest, Strict):
     """The body of operation 5, which may be left out as a whole."""
-
-    model_config = _FORBID_EXTRA
 
     operation_key: str = Field(default_factory=_omitted, min_length=1, max_length=128)
 
 
-class SubscriptionChange(webhooks.SubscriptionPatch):
+class SubscriptionChange(webhooks.SubscriptionPatch, Strict):
     """The body of operation 9: only what is sent is changed, and null is no value of a field."""
-
-    model_config = _FORBID_EXTRA
 
     url: HttpUrl = Field(default_factory=_omitted)
     events: Events = Field(default_factory=_omitted)  # type: ignore[assignment]  # as above
