@@ -7,9 +7,8 @@ time.
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import orjson
 from django.db.models import Model, QuerySet, TextField
@@ -59,94 +58,89 @@ def list_response(items: Sequence[JsonObject], page: ListPage) -> HttpResponse:
     return json_response(fields | _without_none(nextCursor=page.next_cursor))
 
 
-@dataclass(frozen=True)
-class Serializer:
-    """Serialize rows whose status depends on the time."""
+def page_json(row: Any, now: datetime) -> JsonObject:
+    """Return a page; publishing counts as an update. A new page's row counts no audiences."""
+    status = status_of_page(row, last_uuid7_of(now))
+    published = row.published_at if status is PageStatus.PUBLISHED else None
+    return {
+        "actions": _fragment(row, "actions"),
+        "actionCardWidgets": _fragment(row, "action_card_widgets"),
+        "archivedAt": row.archived_at,
+        "audiencesCount": getattr(row, "audiences_count", 0),
+        "brandId": row.brand_id,
+        "createdAt": row.created_at,
+        "deletedAt": row.deleted_at,
+        "footerLinks": _fragment(row, "footer_links"),
+        "name": row.name,
+        "pageContext": row.page_context,
+        "pageId": row.id,
+        "pageType": row.page_type,
+        "scripts": _fragment(row, "scripts"),
+        "status": status.value,
+        "tenantId": row.tenant_id,
+        "title": row.title,
+        "updatedAt": max(row.updated_at, published or ""),
+        **_without_none(headerActionId=row.header_action_id, metadata=_fragment(row, "metadata")),
+    }
 
-    now: datetime
 
-    def page(self, row: Any, *, audiences_count: int) -> JsonObject:
-        """Return a page; publishing counts as an update."""
-        status = status_of_page(row, last_uuid7_of(self.now))
-        published = row.published_at if status is PageStatus.PUBLISHED else None
-        return {
-            "actions": _fragment(row, "actions"),
-            "actionCardWidgets": _fragment(row, "action_card_widgets"),
-            "archivedAt": row.archived_at,
-            "audiencesCount": audiences_count,
-            "brandId": row.brand_id,
-            "createdAt": row.created_at,
-            "deletedAt": row.deleted_at,
-            "footerLinks": _fragment(row, "footer_links"),
-            "name": row.name,
-            "pageContext": row.page_context,
-            "pageId": row.id,
-            "pageType": row.page_type,
-            "scripts": _fragment(row, "scripts"),
-            "status": status.value,
-            "tenantId": row.tenant_id,
-            "title": row.title,
-            "updatedAt": max(row.updated_at, published or ""),
-            **_without_none(
-                headerActionId=row.header_action_id, metadata=_fragment(row, "metadata")
-            ),
-        }
+def version_json(row: Any, now: datetime) -> JsonObject:
+    """Return a version with the status derived from its dates."""
+    dates = Dates.of(row)
+    come = dates.at(now)
+    return {
+        "archivedAt": come.archived_at,
+        "audienceId": row.audience_id,
+        "becameDraftAt": come.became_draft_at,
+        "cancelledAt": come.cancelled_at,
+        "createdAt": row.created_at,
+        "isNewPageAgent": row.is_new_page_agent,
+        "obsoleteAt": come.obsolete_at,
+        "publishedAt": come.published_at,
+        "queueDurationMs": dates.queue_duration_ms(now),
+        "queuedAt": come.queued_at,
+        "status": dates.status(now).value,
+        "supplementaryContext": row.supplementary_context,
+        "tenantId": row.tenant_id,
+        "versionId": row.id,
+        "versionNumber": row.version_number,
+    }
 
-    def version(self, row: Any) -> JsonObject:
-        """Return a version with the status derived from its dates."""
-        dates = Dates.of(row)
-        come = dates.at(self.now)
-        return {
-            "archivedAt": come.archived_at,
-            "audienceId": row.audience_id,
-            "becameDraftAt": come.became_draft_at,
-            "cancelledAt": come.cancelled_at,
-            "createdAt": row.created_at,
-            "isNewPageAgent": row.is_new_page_agent,
-            "obsoleteAt": come.obsolete_at,
-            "publishedAt": come.published_at,
-            "queueDurationMs": dates.queue_duration_ms(self.now),
-            "queuedAt": come.queued_at,
-            "status": dates.status(self.now).value,
-            "supplementaryContext": row.supplementary_context,
-            "tenantId": row.tenant_id,
-            "versionId": row.id,
-            "versionNumber": row.version_number,
-        }
 
-    def audience(self, row: Any, page: Any, *, latest: Any, live: Any) -> JsonObject:
-        """Return an audience; fields without a value are absent."""
-        newest = self.version(latest) if latest else None
-        published = self.version(live) if live and live is not latest else None
-        return {
-            "audienceId": row.id,
-            "pageId": row.page_id,
-            "tenantId": row.tenant_id,
-            "createdAt": row.created_at,
-            "isNewPageAgent": row.is_new_page_agent,
-            **_without_none(
-                actionFormIdOverride=row.action_form_id_override,
-                actionFormInstructionsOverride=row.action_form_instructions_override,
-                actionUrlOverride=row.action_url_override,
-                archivedAt=row.archived_at,
-                computedName=row.computed_name,
-                customName=row.custom_name,
-                effectiveName=row.custom_name or row.computed_name,
-                prospectId=row.prospect_id,
-                prospectRouteKey=row.prospect_route_key,
-                supplementaryContext=row.supplementary_context,
-                effectiveMetadata=_effective_fragment(row, page),
-                metadataOverride=_fragment(row, "metadata_override"),
-                latestVersion=newest,
-                publishedVersion=newest if live is latest else published,
-            ),
-        }
+def audience_json(row: Any, page: Any, now: datetime, *, latest: Any, live: Any) -> JsonObject:
+    """Return an audience; fields without a value are absent."""
+    newest = version_json(latest, now) if latest else None
+    published = version_json(live, now) if live and live is not latest else None
+    return {
+        "audienceId": row.id,
+        "pageId": row.page_id,
+        "tenantId": row.tenant_id,
+        "createdAt": row.created_at,
+        "isNewPageAgent": row.is_new_page_agent,
+        **_without_none(
+            actionFormIdOverride=row.action_form_id_override,
+            actionFormInstructionsOverride=row.action_form_instructions_override,
+            actionUrlOverride=row.action_url_override,
+            archivedAt=row.archived_at,
+            computedName=row.computed_name,
+            customName=row.custom_name,
+            effectiveName=row.custom_name or row.computed_name,
+            prospectId=row.prospect_id,
+            prospectRouteKey=row.prospect_route_key,
+            supplementaryContext=row.supplementary_context,
+            effectiveMetadata=_effective_fragment(row, page),
+            metadataOverride=_fragment(row, "metadata_override"),
+            latestVersion=newest,
+            publishedVersion=newest if live is latest else published,
+        ),
+    }
 
 
 def effective_metadata(audience: Any, page: Any) -> JsonObject:
     """Return the page's metadata, overridden by the audience's (our choice)."""
-    override = _value(audience, "metadata_override")
-    return {**(_value(page, "metadata") or {}), **(override or {})}
+    texts = _json_text(page, "metadata"), _json_text(audience, "metadata_override")
+    metadata, override = (json.loads(text or "{}") for text in texts)
+    return {**metadata, **override}
 
 
 def conversation_json(row: models.Conversation) -> JsonObject:
@@ -212,33 +206,27 @@ def _without_none(**fields: Any) -> JsonObject:
     return {name: value for name, value in fields.items() if value is not None}
 
 
+def _text_name(column: str) -> str:
+    return f"{column}_text"
+
+
+def _json_text(row: Any, column: str) -> str | None:
+    """Return the stored text of a JSON column, or serialize it if the row has no such text."""
+    if hasattr(row, _text_name(column)):
+        return cast("str | None", getattr(row, _text_name(column)))
+    # Unlike orjson, Python's json writes numbers of any size, as the database stores them.
+    value = getattr(row, column)
+    return None if value is None else json.dumps(value)
+
+
 def _fragment(row: Any, column: str) -> orjson.Fragment | None:
-    """Return the stored text of a JSON column, or serialize it if the row was just created."""
-    if not hasattr(row, _text_name(column)):
-        return _dumped(getattr(row, column))
-    text = getattr(row, _text_name(column))
+    text = _json_text(row, column)
     return None if text is None else orjson.Fragment(text)
-
-
-def _value(row: Any, column: str) -> Any:
-    """Return the parsed value of a JSON column."""
-    if not hasattr(row, _text_name(column)):
-        return getattr(row, column)
-    text = getattr(row, _text_name(column))
-    return None if text is None else json.loads(text)
 
 
 def _effective_fragment(audience: Any, page: Any) -> orjson.Fragment | None:
     """Return the effective metadata: the page's stored text if nothing is overridden."""
-    if _fragment(audience, "metadata_override"):
-        return _dumped(effective_metadata(audience, page) or None)
-    return _fragment(page, "metadata")
-
-
-def _dumped(value: Any) -> orjson.Fragment | None:
-    # Unlike orjson, Python's json writes numbers of any size, as the database stores them.
-    return None if value is None else orjson.Fragment(json.dumps(value))
-
-
-def _text_name(column: str) -> str:
-    return f"{column}_text"
+    if _json_text(audience, "metadata_override") is None:
+        return _fragment(page, "metadata")
+    effective = effective_metadata(audience, page)
+    return orjson.Fragment(json.dumps(effective)) if effective else None

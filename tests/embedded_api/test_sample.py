@@ -19,7 +19,7 @@ from dashboard.embedded_api.models import Audience, Person, Version
 from dashboard.embedded_api.sample import Sample, World, make_world
 from dashboard.embedded_api.sample.observations import IN_USE, seen_versions
 from dashboard.embedded_api.sample.people import people
-from dashboard.embedded_api.serializers import Serializer, conversation_json
+from dashboard.embedded_api.serializers import conversation_json, page_json, version_json
 
 NOW = datetime(2026, 3, 12, 14, 6, tzinfo=UTC)
 LIFE = ("created_at", "became_draft_at", "queued_at", "processing_at", "published_at")
@@ -47,7 +47,7 @@ def tool_calls(world: World) -> list[dict[str, Any]]:
 
 
 def test_there_are_sixty_pages_of_all_types_and_statuses(world: World) -> None:
-    on_wire = [Serializer(NOW).page(page, audiences_count=0) for page in world.pages]
+    on_wire = [page_json(page, NOW) for page in world.pages]
     assert len(on_wire) == len({page["pageId"] for page in on_wire}) == 60
     assert {page["pageType"] for page in on_wire} == set(PageType)
     assert {page["status"] for page in on_wire} == set(PageStatus)
@@ -99,7 +99,7 @@ def test_a_page_is_a_draft_exactly_when_none_of_its_versions_was_ever_live(world
         if any(Dates.of(v).at(NOW).published_at for v in story.versions)
     }
     for page in world.pages:
-        is_draft = Serializer(NOW).page(page, audiences_count=0)["status"] == PageStatus.DRAFT
+        is_draft = page_json(page, NOW)["status"] == PageStatus.DRAFT
         assert is_draft == (page.pk not in published)
 
 
@@ -216,7 +216,7 @@ def test_every_address_is_made_up(world: World) -> None:
 def test_the_sample_is_the_same_on_every_run(world: World) -> None:
     again = make_world(NOW)
     for ours, theirs in zip(versions(world), versions(again), strict=True):
-        assert Serializer(NOW).version(ours) == Serializer(NOW).version(theirs)
+        assert version_json(ours, NOW) == version_json(theirs, NOW)
     assert [row.messages for row in world.conversations] == [
         row.messages for row in again.conversations
     ]

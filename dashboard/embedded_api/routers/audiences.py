@@ -1,6 +1,5 @@
 """Operations 4, 5 and 6: list audiences, publish a version, get the conversation."""
 
-from datetime import datetime
 from typing import Any
 
 from django.db.models import OuterRef, Q, QuerySet, Subquery, TextField, Value
@@ -24,12 +23,13 @@ from dashboard.embedded_api.requests import Publication
 from dashboard.embedded_api.serializers import (
     AUDIENCE_JSON,
     CONVERSATION_JSON,
-    Serializer,
+    audience_json,
     conversation_json,
     json_as_text,
     json_response,
     list_response,
     select_columns,
+    version_json,
 )
 
 MAX_AUDIENCES = 1_000
@@ -59,7 +59,14 @@ def list_audiences(request: ServiceRequest, page_id: str) -> HttpResponse:
         count = Audience.objects.filter(page_id=page_id).count()
     now = timezone.now()
     versions = _LATEST_AND_LIVE.rows(page_id, last_uuid7_of(now))
-    return _list_at(now, page, audiences, count, versions)
+    latest = {version.audience_id: version for version in versions}
+    live = {row.audience_id: row for row in versions if Dates.of(row).status(now) is _PUBLISHED}
+    rows = audiences[:MAX_AUDIENCES]
+    items = [
+        audience_json(row, page, now, latest=latest.get(row.id), live=live.get(row.id))
+        for row in rows
+    ]
+    return list_response(items, ListPage(rows, count, has_more=count > MAX_AUDIENCES))
 
 
 @router.post(
@@ -96,7 +103,7 @@ def publish(
         version_id=version_id,
         operation_key=publication.operation_key if publication else None,
     )
-    return json_response(Serializer(timezone.now()).version(version))
+    return json_response(version_json(version, timezone.now()))
 
 
 @router.get(
@@ -120,21 +127,6 @@ def get_messages(request: ServiceRequest, page_id: str, audience_id: str) -> Htt
         return json_response(conversation_json(row))
     has_audience = audience.exists()
     raise not_found("This audience has no conversation." if has_audience else "Audience not found.")
-
-
-def _list_at(
-    now: datetime, page: Any, audiences: list[Any], count: int, versions: list[Any]
-) -> HttpResponse:
-    """List a page's audiences with their latest and live versions, sorted by number."""
-    serializer, rows = Serializer(now), audiences[:MAX_AUDIENCES]
-    latest = {version.audience_id: version for version in versions}
-    published = [each for each in versions if Dates.of(each).status(now) is _PUBLISHED]
-    live = {version.audience_id: version for version in published}
-    items = [
-        serializer.audience(row, page, latest=latest.get(row.id), live=live.get(row.id))
-        for row in rows
-    ]
-    return list_response(items, ListPage(rows, count, has_more=count > MAX_AUDIENCES))
 
 
 def _latest_and_live(page_id: str, until: str) -> "QuerySet[Version, Any]":

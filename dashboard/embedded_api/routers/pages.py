@@ -1,6 +1,5 @@
 """Operations 1, 2 and 3: list pages, create a page, get a page."""
 
-from datetime import datetime
 from typing import Any
 
 from django.db.models import Count, OuterRef, QuerySet, Subquery
@@ -23,9 +22,9 @@ from dashboard.embedded_api.requests import Cursor, Limit, NewAction, NewFooterL
 from dashboard.embedded_api.serializers import (
     PAGE_JSON,
     JsonObject,
-    Serializer,
     json_response,
     list_response,
+    page_json,
     select_columns,
 )
 
@@ -62,7 +61,7 @@ def list_pages(request: ServiceRequest, cursor: Cursor = "", limit: Limit = 50) 
     """
     result = _PAGES.page(request.auth, cursor=cursor, limit=limit)
     now = timezone.now()
-    return list_response([_page_json(row, now) for row in result.rows], result)
+    return list_response([page_json(row, now) for row in result.rows], result)
 
 
 @router.post(
@@ -81,7 +80,7 @@ def create(request: ServiceRequest, page: NewPage) -> HttpResponse:
     Unknown fields are rejected.
     """
     row = _create(page, tenant_id=request.auth)
-    return json_response(Serializer(timezone.now()).page(row, audiences_count=0), status=201)
+    return json_response(page_json(row, timezone.now()), status=201)
 
 
 @router.get(
@@ -95,11 +94,7 @@ def get_page(request: ServiceRequest, page_id: str) -> HttpResponse:
     """Get one page."""
     if not (page := _PAGE.first(request.auth, page_id)):
         raise not_found("Page not found.")
-    return json_response(_page_json(page, timezone.now()))
-
-
-def _page_json(row: Any, now: datetime) -> JsonObject:
-    return Serializer(now).page(row, audiences_count=row.audiences_count)
+    return json_response(page_json(page, timezone.now()))
 
 
 def _create(page: NewPage, *, tenant_id: str) -> Page:

@@ -12,7 +12,7 @@ from dashboard.embedded_api.ids import last_uuid7_of
 from dashboard.embedded_api.models import Version
 from dashboard.embedded_api.sample.audiences import AudienceStory
 from dashboard.embedded_api.sample.randomness import seeded_random, shift_to_weekday
-from dashboard.embedded_api.serializers import Serializer
+from dashboard.embedded_api.serializers import version_json
 
 IN_USE = timedelta(days=43)
 
@@ -29,7 +29,7 @@ def seen_versions(stories: Iterable[AudienceStory], now: datetime) -> Iterator[S
                 newer_from = newer.created_at if newer else "~"
                 seen = [v for v, until in visits if _was_listed(version, newer_from, until)]
                 if seen:
-                    content = Serializer(seen[-1]).version(version)
+                    content = version_json(version, seen[-1])
                     yield page_id, AudienceVersion.model_validate(content), seen[0], seen[-1]
 
 
