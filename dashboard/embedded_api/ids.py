@@ -29,9 +29,9 @@ def last_uuid7_of(moment: datetime) -> str:
     return write_mark(moment)[:-_RANDOM_LETTERS] + "z" * _RANDOM_LETTERS
 
 
-def new_id(kind: str, moment: datetime | None = None) -> str:
-    """Return an id such as `page_` and a UUIDv7 of that time, by default now."""
-    return f"{kind}_{write_mark(moment or timezone.now()).removeprefix(MARK_PREFIX)}"
+def new_id(kind: str) -> str:
+    """Return an id such as `page_` and a UUIDv7 of the present time."""
+    return f"{kind}_{uuid7_now().removeprefix(MARK_PREFIX)}"
 
 
 def id_column(kind: str) -> "models.CharField[Any, str]":

@@ -15,10 +15,9 @@ from dashboard.contract.wire import WireModel
 from dashboard.embedded_api.cursors import NEWEST_FIRST, Listing
 from dashboard.embedded_api.http import ServiceRequest, error_responses
 from dashboard.embedded_api.ids import new_id, uuid7_now
-from dashboard.embedded_api.keys import default_tenant
-from dashboard.embedded_api.models import DEFAULT_TENANT_ID, Audience, Page, Tenant
+from dashboard.embedded_api.models import Audience, Page, Tenant
 from dashboard.embedded_api.problems import not_found
-from dashboard.embedded_api.requests import Cursor, Limit, NewAction, NewFooterLinkGroup, NewPage
+from dashboard.embedded_api.requests import Cursor, Limit, NewFooterLinkGroup, NewPage
 from dashboard.embedded_api.serializers import (
     PAGE_JSON,
     JsonObject,
@@ -79,7 +78,30 @@ def create(request: ServiceRequest, page: NewPage) -> HttpResponse:
     footer group or link is generated. Null for an optional field is the same as omitting it.
     Unknown fields are rejected.
     """
-    row = _create(page, tenant_id=request.auth)
+    # Source of the defaults: DESIGN.md, Create. The default tenant may not exist yet.
+    tenant, _ = Tenant.objects.get_or_create(id=request.auth)
+    mark = uuid7_now()
+    metadata = _dump(page.metadata) if page.metadata else None
+    actions = [
+        {**_dump(action), "actionId": action.action_id or new_id("act"), "actionIndex": index}
+        for index, action in enumerate(page.actions)
+    ]
+    row = Page.objects.create(
+        tenant=tenant,
+        brand_id=page.brand_id or tenant.brand_id,
+        name=page.name,
+        title=(metadata or {}).get("title") or page.name,
+        page_context=page.page_context,
+        page_type=page.page_type,
+        actions=actions,
+        action_card_widgets=[_dump(widget) for widget in page.action_card_widgets],
+        footer_links=[_footer_links(group) for group in page.footer_links or []],
+        scripts=[_dump(script) for script in page.scripts],
+        header_action_id=page.header_action_id,
+        metadata=metadata,
+        created_at=mark,
+        updated_at=mark,
+    )
     return json_response(page_json(row, timezone.now()), status=201)
 
 
@@ -95,35 +117,6 @@ def get_page(request: ServiceRequest, page_id: str) -> HttpResponse:
     if not (page := _PAGE.first(request.auth, page_id)):
         raise not_found("Page not found.")
     return json_response(page_json(page, timezone.now()))
-
-
-def _create(page: NewPage, *, tenant_id: str) -> Page:
-    """Create a draft page of a tenant. Source: DESIGN.md, Create."""
-    is_default = tenant_id == DEFAULT_TENANT_ID
-    tenant = default_tenant() if is_default else Tenant.objects.get(id=tenant_id)
-    mark = uuid7_now()
-    metadata = _dump(page.metadata) if page.metadata else None
-    return Page.objects.create(
-        tenant=tenant,
-        brand_id=page.brand_id or tenant.brand_id,
-        name=page.name,
-        title=(metadata or {}).get("title") or page.name,
-        page_context=page.page_context,
-        page_type=page.page_type,
-        actions=[_action(action, index) for index, action in enumerate(page.actions)],
-        action_card_widgets=[_dump(widget) for widget in page.action_card_widgets],
-        footer_links=[_footer_links(group) for group in page.footer_links or []],
-        scripts=[_dump(script) for script in page.scripts],
-        header_action_id=page.header_action_id,
-        metadata=metadata,
-        created_at=mark,
-        updated_at=mark,
-    )
-
-
-def _action(action: NewAction, index: int) -> JsonObject:
-    action_id = action.action_id or new_id("act")
-    return {**_dump(action), "actionId": action_id, "actionIndex": index}
 
 
 def _footer_links(group: NewFooterLinkGroup) -> JsonObject:
