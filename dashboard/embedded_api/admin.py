@@ -19,16 +19,10 @@ class ApiKeyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not so at run 
     search_fields = ("name", "prefix")
     actions = ("revoke_keys",)
 
-    def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:
-        """Ask for a name and a tenant; of an existing key show everything but the hash."""
-        return (
-            ("name", "tenant", "prefix", "created_at", "revoked_at") if obj else ("name", "tenant")
-        )
-
     def get_readonly_fields(
         self, request: HttpRequest, obj: ApiKey | None = None
     ) -> tuple[str, ...]:
-        """Allow only the name of an existing key to change."""
+        """Show everything but the hash of an existing key; only its name can change."""
         return ("tenant", "prefix", "created_at", "revoked_at") if obj else ()
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:

@@ -7,5 +7,4 @@ class EmbeddedApiConfig(AppConfig):
     """The nine operations on the ORM. Its tables exist even if another service is in use."""
 
     name = "dashboard.embedded_api"
-    label = "embedded_api"
     verbose_name = "Embedded API"
