@@ -116,13 +116,13 @@ def publish(
 def _retired(versions: Mapping[KeyT, Dates], now: datetime) -> dict[KeyT, Dates]:
     """Retire every live or planned version at the mark at which the next one goes live."""
     alive = [
-        (dates.published_at, key)
+        key
         for key, dates in versions.items()
         if dates.published_at and not dates.at(now).archived_at
     ]
-    alive.sort(key=lambda pair: pair[0])
-    successors = [*(mark for mark, _ in alive[1:]), None]
+    alive.sort(key=lambda key: versions[key].published_at or "")
+    marks = [*(versions[key].published_at for key in alive[1:]), None]
     return {
         key: replace(versions[key], obsolete_at=mark, archived_at=mark)
-        for (_, key), mark in zip(alive, successors, strict=True)
+        for key, mark in zip(alive, marks, strict=True)
     }

@@ -1,9 +1,6 @@
 """Texts of users and the agent, with placeholders for a company."""
 
-from random import Random
-
-from dashboard.embedded_api.sample.companies import Company
-
+WORRIES = ("temperature alarms", "late returns", "payback time", "missed slots")
 ASKS = (
     "Write the context for {short}. {contact} cares about {worry}. No discount yet.",
     "New facts from today's call with {contact}: one more depot in {town}, and they now ask"
@@ -88,18 +85,3 @@ HOSTILE = (
     "I kept it out of the context."
 )
 """Texts of third parties may contain markup and scripts."""
-
-
-def fill_placeholders(text: str, rng: Random, company: Company, contact: str) -> str:
-    """Fill in a text's placeholders for a company."""
-    fleet = company.fleet
-    return text.format(
-        short=" ".join(company.name.split()[:2]),
-        contact=contact,
-        town=rng.choice(company.country.towns),
-        worry=rng.choice(("temperature alarms", "late returns", "payback time", "missed slots")),
-        fleet=fleet,
-        price_12=f"{fleet * 372:,}",
-        price_24=f"{fleet * 342:,}",
-        price_36=f"{fleet * 312:,}",
-    )

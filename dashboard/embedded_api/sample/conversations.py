@@ -48,8 +48,17 @@ class _ConversationBuilder:
 
     def words(self, texts: tuple[str, ...]) -> str:
         """Return one of the texts, filled in for the company."""
-        text = self.rng.choice(texts)
-        return words.fill_placeholders(text, self.rng, self.story.company, self.story.contact)
+        company, rng = self.story.company, self.rng
+        return rng.choice(texts).format(
+            short=" ".join(company.name.split()[:2]),
+            contact=self.story.contact,
+            town=rng.choice(company.country.towns),
+            worry=rng.choice(words.WORRIES),
+            fleet=company.fleet,
+            price_12=f"{company.fleet * 372:,}",
+            price_24=f"{company.fleet * 342:,}",
+            price_36=f"{company.fleet * 312:,}",
+        )
 
 
 def conversations(stories: list[AudienceStory], now: datetime) -> Iterator[Conversation]:
