@@ -51,9 +51,13 @@ def find_people(tenant_id: str, query: str, *, cursor: str = "", limit: float = 
         return _ALL.page(tenant_id, cursor=cursor, limit=limit)
     size = page_size(limit)
     after = BY_NAME.read_cursor(cursor) if cursor else ("", "")
-    total, people = _find_by_index(tenant_id, words, after, size + 1) or _find_by_like(
-        tenant_id, words, after
-    )
+    if found := _find_by_index(tenant_id, words, after, size + 1):
+        total, people = found
+    else:
+        matches = Person.objects.filter(tenant_id=tenant_id)
+        for word in words:
+            matches = matches.filter(search_text__contains=word)
+        total, people = matches.count(), matches.filter(BY_NAME.after(*after))
     # Without matches skip the second scan.
     rows = _select(people.order_by(*BY_NAME.columns()))[: size + 1] if total else []
     return paginate(list(rows), BY_NAME, size=size, total_count=total)
@@ -92,16 +96,6 @@ def _find_by_index(
     if total > _MAX_INDEX_MATCHES:
         return None
     return total, Person.objects.filter(number__in=[number for _, number in rows if number])
-
-
-def _find_by_like(
-    tenant_id: str, words: Iterable[str], after: Sequence[str]
-) -> "tuple[int, QuerySet[Person]]":
-    """Return the number of matches, and those after a name and an id, by LIKE."""
-    matches = Person.objects.filter(tenant_id=tenant_id)
-    for word in words:
-        matches = matches.filter(search_text__contains=word)
-    return matches.count(), matches.filter(BY_NAME.after(*after))
 
 
 def _pattern(word: str) -> str:
