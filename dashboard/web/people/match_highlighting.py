@@ -1,4 +1,4 @@
-"""Find the words of a search in a person's fields.
+"""Find the words of a search in a person's fields, and mark them.
 
 The service decides who matches (spec, Search people: not shown how). What is marked is our own
 comparison: each word of the query, ignoring case and accents, within one field.
@@ -8,8 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
 from dashboard.contract.people import Person
-from dashboard.web.ui.match_highlighting import FoldedText, TextSegment
+from dashboard.web.ui.markup import value_or_none
+from dashboard.web.ui.match_highlighting import FoldedText, render_segments
 
 SEARCHED = ("name", "email", "domain", "slug", "phone_number")
 """The searched fields. Source: DESIGN.md, Search."""
@@ -22,19 +26,16 @@ class PersonMatch:
     person: Person
     words: Sequence[str]
 
-    def segments(self, name: str) -> list[TextSegment]:
-        """Return the segments of one of the `SEARCHED` fields; none if it is empty."""
-        return self._texts[name].segments(self.words)
+    @cached_property
+    def texts(self) -> dict[str, FoldedText]:
+        """The searched fields, folded; an empty one is an empty text."""
+        return {name: FoldedText.from_text(getattr(self.person, name) or "") for name in SEARCHED}
 
     @cached_property
     def places(self) -> dict[str, set[str]]:
         """The fields that contain each word."""
-        texts = self._texts.items()
+        texts = self.texts.items()
         return {word: {name for name, text in texts if word in text.folded} for word in self.words}
-
-    @cached_property
-    def _texts(self) -> dict[str, "FoldedText"]:
-        return {name: FoldedText.from_text(getattr(self.person, name) or "") for name in SEARCHED}
 
     @property
     def unmatched(self) -> list[str]:
@@ -51,3 +52,13 @@ class PersonMatch:
         unmatched = (fields for fields in self.places.values() if not fields.intersection(shown))
         beyond = set[str]().union(*unmatched)
         return [name for name in SEARCHED if name in beyond]
+
+
+def person_field(found: PersonMatch, name: str, empty: str = "—") -> SafeString:
+    """Render one of the `SEARCHED` fields with its matches marked; `empty` if it has no text."""
+    text = getattr(found.person, name)
+    if not text:
+        return SafeString(value_or_none(None, empty))
+    if not found.words:
+        return format_html("<bdi>{}</bdi>", text)
+    return format_html("<bdi>{}</bdi>", render_segments(found.texts[name].segments(found.words)))

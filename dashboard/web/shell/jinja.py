@@ -7,15 +7,14 @@ import jinja2
 from dashboard.web.conversations.search import result_around
 from dashboard.web.pages import markup as pages
 from dashboard.web.pages.detail import language_of
-from dashboard.web.people.markup import marked_field, matches_outside, person_field
+from dashboard.web.people.match_highlighting import person_field
 from dashboard.web.ui.jinja import make_environment
 from dashboard.web.ui.match_highlighting import marked
 from dashboard.web.ui.text_diff import compare_texts
 from dashboard.web.versions.history import last_attempt
 
-GLOBALS = (compare_texts, marked_field, person_field, result_around)
+GLOBALS = (compare_texts, person_field, result_around)
 FILTERS = (
-    matches_outside,
     language_of,
     last_attempt,
     marked,
