@@ -1,7 +1,7 @@
 """Rows and context of the list of people. Nothing is cached or stored."""
 
 from dataclasses import dataclass, field, replace
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 from dashboard.client import InvalidRequestError, NotFoundError
 from dashboard.contract.envelope import ListEnvelope, UnreadableItem
@@ -41,23 +41,20 @@ class PeopleListContext:
     query: PeopleQuery
     """What was read: the start of the list if a cursor was rejected."""
     rows: list[PersonRow]
+    shown: int
+    """The number of people up to here, with those before and the unreadable ones."""
     total: int
-    unreadable: list[UnreadableItem] = field(default_factory=list)
-    next: PeopleQuery | None = None
-    is_cut: bool = False
+    unreadable: list[UnreadableItem]
+    next: PeopleQuery | None
+    is_cut: bool
     """Whether there is more, but the service gave no new cursor."""
-    is_restarted: bool = False
+    is_restarted: bool
     """Whether the service rejected the cursor, so that the list was read from its start."""
 
     @property
     def before(self) -> int:
         """The number of people before these."""
         return self.query.at.before
-
-    @property
-    def shown(self) -> int:
-        """The number of people up to here, with those before and the unreadable ones."""
-        return self.before + len(self.rows) + len(self.unreadable)
 
     @property
     def next_count(self) -> int:
@@ -83,12 +80,11 @@ def read_people_list(query: PeopleQuery) -> PeopleListContext:
     Raises APIError.
     """
     try:
-        return _to_context(query, _read(query))
+        return _read(query)
     except (InvalidRequestError, NotFoundError):
         if not query.at.cursor and query.size == PAGE_SIZE:
             raise
-    start = replace(query.first, person=query.person)
-    return replace(_to_context(start, _read(start)), is_restarted=True)
+    return _read(replace(query.first, person=query.person), is_restarted=True)
 
 
 def open_person(people: PeopleListContext) -> OpenPerson:
@@ -112,36 +108,41 @@ def open_person(people: PeopleListContext) -> OpenPerson:
     return OpenPerson(row=None)
 
 
-def _read(query: PeopleQuery) -> ListEnvelope[Person]:
-    return read_people(words=query.words, cursor=query.at.cursor or None, limit=query.size)
-
-
-def _to_context(query: PeopleQuery, found: ListEnvelope[Person]) -> PeopleListContext:
-    people = PeopleListContext(
+def _read(query: PeopleQuery, *, is_restarted: bool = False) -> PeopleListContext:
+    found = read_people(words=query.words, cursor=query.at.cursor or None, limit=query.size)
+    shown = query.at.before + len(found.items) + len(found.unreadable)
+    # A cursor that was used already would lead in a circle.
+    used = {page.cursor for page in (*query.back, query.at)}
+    following = None
+    if found.has_more and found.next_cursor and found.next_cursor not in used:
+        following = query.further(PageCursor(shown, found.next_cursor))
+    return PeopleListContext(
         query=query,
         rows=_rows(query, found),
+        shown=shown,
         total=found.total_count,
         unreadable=found.unreadable,
+        next=following,
+        is_cut=found.has_more and following is None,
+        is_restarted=is_restarted,
     )
-    if not found.has_more:
-        return people
-    # A cursor that was used already would lead in a circle.
-    if not found.next_cursor or query.has_been_at(found.next_cursor):
-        return replace(people, is_cut=True)
-    return replace(people, next=query.further(PageCursor(people.shown, found.next_cursor)))
 
 
 def _rows(query: PeopleQuery, found: ListEnvelope[Person]) -> list[PersonRow]:
-    unreadable = {item.index for item in found.unreadable}
-    url_of, words = query.open_person_urls(), query_words(query.words)
-    received = range(len(found.items) + len(unreadable))
-    indexes = (index for index in received if index not in unreadable)
+    """Return the rows; the URL of each has the person's id, or the row if there is no id."""
+    closed, words = query.closed.url, query_words(query.words)
+    start = f"{closed}{'&' if '?' in closed else '?'}"
+    unreadable = {item.index + 1 for item in found.unreadable}
+    received = range(1, len(found.items) + len(unreadable) + 1)
+    rows = (row for row in received if row not in unreadable)
     return [
         PersonRow(
             person=person,
-            number=query.at.before + index + 1,
-            url=url_of(person.person_id or "", index + 1),
+            number=query.at.before + row,
+            url=f"{start}person={quote_plus(person.person_id)}"
+            if person.person_id
+            else f"{start}row={row}",
             marked=PersonMatch(person, words),
         )
-        for index, person in zip(indexes, found.items, strict=True)
+        for row, person in zip(rows, found.items, strict=True)
     ]

@@ -4,11 +4,10 @@ The service's cursors lead forward only (spec, Pagination), so the URL also cont
 of the earlier pages.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate, takewhile
-from urllib.parse import quote_plus, urlencode
+from urllib.parse import urlencode
 
 from django.http import QueryDict
 
@@ -99,10 +98,12 @@ class PeopleQuery:
         return PeopleQuery(words=self.words, at=place, back=back)
 
     def grown(self, more: "PeopleQuery", end: int) -> "PeopleQuery":
-        """Extend the window to the person of number `end`.
+        """Extend the window by `more`, a page up to the person of number `end`.
 
         If that exceeds MAX_SHOWN, return the added page alone, or this one if a person is open.
         """
+        if self.words != more.words:
+            return more
         size = end - self.at.before
         if size <= MAX_SHOWN:
             return replace(self, size=max(size, PAGE_SIZE))
@@ -114,21 +115,6 @@ class PeopleQuery:
         if self.words != shown.words or not 0 <= before < shown.size:
             return self
         return replace(shown, person=self.person, row=self.row and self.row + before)
-
-    def has_been_at(self, cursor: str) -> bool:
-        """Tell whether a cursor leads to this page or to an earlier one."""
-        return cursor in {page.cursor for page in (*self.back, self.at)}
-
-    def open_person_urls(self) -> Callable[[str, int], str]:
-        """Return a function from id and row to the URL that opens the person.
-
-        It contains the id, or the row if there is no id.
-        """
-        closed = self.closed.url
-        start = f"{closed}{'&' if '?' in closed else '?'}"
-        return lambda person_id, row: (
-            f"{start}person={quote_plus(person_id)}" if person_id else f"{start}row={row}"
-        )
 
     @cached_property
     def url(self) -> str:
@@ -154,7 +140,7 @@ class PeopleQuery:
 
 def _nearest(pages: Iterable[PageCursor]) -> tuple[PageCursor, ...]:
     """Return the last pages that fit into MAX_BACK_CHARACTERS."""
-    nearest = list(pages)[::-1]
-    lengths = accumulate(len(page.to_param()) for page in nearest)
-    count = sum(1 for _ in takewhile(lambda length: length <= MAX_BACK_CHARACTERS, lengths))
-    return tuple(nearest[:count][::-1])
+    nearest = tuple(pages)
+    while len("".join(map(PageCursor.to_param, nearest))) > MAX_BACK_CHARACTERS:
+        nearest = nearest[1:]
+    return nearest
