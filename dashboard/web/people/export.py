@@ -28,11 +28,6 @@ COLUMNS = (
 Cells = tuple[object, ...]
 
 
-def first_page(words: str) -> ListEnvelope[Person]:
-    """Read the first page. Raises APIError, as nothing has been sent yet."""
-    return read_people(words=words, limit=PAGE_SIZE)
-
-
 def rows(words: str, first: ListEnvelope[Person]) -> Iterator[Cells]:
     """Yield one row per person, then a row on anything that is missing.
 

@@ -13,13 +13,9 @@ from django.views.decorators.http import require_GET
 from django_htmx.http import push_url, replace_url, reswap, retarget
 
 from dashboard.client import APIError
+from dashboard.service.reading import read_people
 from dashboard.web.people import export
-from dashboard.web.people.listing import (
-    OpenPerson,
-    PeopleListContext,
-    open_person,
-    read_people_list,
-)
+from dashboard.web.people.listing import open_person, read_people_list
 from dashboard.web.people.query import PeopleQuery
 from dashboard.web.ui.csv import csv_response
 from dashboard.web.ui.failures import explain
@@ -49,14 +45,16 @@ def people_list(request: Request) -> HttpResponse:
         "failure": None,
         "opened": opened,
         "shows_person": people.query.is_open,
-        "keeps_focus": _keeps_focus(request, opened),
     }
     if people.is_restarted and request.htmx.target in ("rows", "person"):
         response = _show_in(request, "results", context | {"updates_toolbar": True})
         return _with_browser_url(request, people.query, response)
     context["updates_toolbar"] = request.htmx.target == "results"
     response = render_partial(request, LIST, context, parts=PARTS)
-    return _with_rows_added(request, people, _with_browser_url(request, query, response))
+    if request.htmx.target == "rows":
+        grown = _browser_people_query(request).grown(people.query, people.shown)
+        return replace_url(response, grown.url)
+    return _with_browser_url(request, query, response)
 
 
 @require_GET
@@ -66,7 +64,8 @@ def people_export(request: Request) -> StreamingHttpResponse:
     Raises APIError if the first page can't be read.
     """
     words = PeopleQuery.from_params(request.GET).words
-    rows = export.rows(words, export.first_page(words))
+    first = read_people(words=words, limit=export.PAGE_SIZE)
+    rows = export.rows(words, first)
     return csv_response(f"people-{timezone.localdate():%Y-%m-%d}.csv", export.COLUMNS, rows)
 
 
@@ -80,7 +79,6 @@ def _show_failure(request: Request, query: PeopleQuery, error: APIError) -> Http
         "people": None,
         "opened": None,
         "failure": failure,
-        "keeps_focus": False,
         "shows_person": partial == "person",
         "updates_toolbar": partial == "results",
     }
@@ -105,41 +103,16 @@ def _with_browser_url(request: Request, query: PeopleQuery, response: HttpRespon
     undoes the whole search or closes the person.
     """
     shown = _browser_people_query(request)
-    is_step = {
-        "results": bool(shown.words) != bool(query.words),
-        "person": not shown.is_open,
-    }.get(request.htmx.target or "")
-    if request.htmx.target == "person":
+    if request.htmx.target == "results":
+        is_step = bool(shown.words) != bool(query.words)
+    elif request.htmx.target == "person":
+        is_step = not shown.is_open
         query = query.opened_in(shown)
-    if is_step is None:
+    else:
         return response
     return (push_url if is_step else replace_url)(response, query.url)
-
-
-def _with_rows_added(
-    request: Request, people: PeopleListContext, response: HttpResponse
-) -> HttpResponse:
-    """Set the browser's URL to the earlier and the added rows, for Back and reload."""
-    if request.htmx.target != "rows":
-        return response
-    shown = _browser_people_query(request)
-    grown = (
-        shown.grown(people.query, people.shown)
-        if shown.words == people.query.words
-        else people.query
-    )
-    return replace_url(response, grown.url)
 
 
 def _browser_people_query(request: Request) -> PeopleQuery:
     """Return the query of the URL that the browser shows."""
     return PeopleQuery.from_params(browser_query(request))
-
-
-def _keeps_focus(request: Request, opened: OpenPerson | None) -> bool:
-    """Tell whether the pressed arrow exists again, to keep the focus."""
-    arrows = {
-        "person-next": opened and opened.next,
-        "person-previous": opened and opened.previous,
-    }
-    return bool(arrows.get(request.htmx.trigger or ""))
