@@ -78,7 +78,7 @@ def try_to_change(dashboard: Running) -> None:
     """Put a webhook on the list, and refused operations on record."""
     with logged_in(dashboard) as browser:
         for address, form in (
-            ("/webhooks/", {"subscription_id": ID, "label": ID}),
+            ("/webhooks/new/", {"subscription_id": ID, "label": ID}),
             (addresses(ID)["publish"], {"number": "2"}),
         ):
             page = browser.get(address)

@@ -47,7 +47,7 @@ def put_on_the_list(running: Running) -> None:
     with logged_in(running) as browser:
         token = hidden(browser.get("/webhooks/"), "csrfmiddlewaretoken")
         form = {"subscription_id": "whs_1", "label": "CRM", "csrfmiddlewaretoken": token}
-        assert browser.post("/webhooks/", data=form).url.path == PAGE
+        assert browser.post("/webhooks/new/", data=form).url.path == PAGE
 
 
 @pytest.fixture(params=[True, False], ids=["scripts", "no scripts"])

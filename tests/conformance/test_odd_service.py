@@ -66,7 +66,7 @@ def be(service: Running, mood: str) -> None:
 
 def look_around(operator: Client) -> None:
     """See everything once, so that the ledger knows it."""
-    operator.post(reverse("subscription-list"), {"subscription_id": "whs_odd"})
+    operator.post(reverse("subscription-add"), {"subscription_id": "whs_odd"})
     for address in ADDRESSES.values():
         operator.get(address)
 

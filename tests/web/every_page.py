@@ -62,6 +62,7 @@ NOT_PAGES = {
     *("single-sign-on-callback", "organisation-connect", "organisation-disconnect", "theme", "utc"),
     *("keys", "pin", "mfa_deactivate_totp", "mfa_remove_webauthn", "mfa_view_recovery_codes"),
     *("mfa_generate_recovery_codes", "mfa_reauthenticate", "mfa_reauthenticate_webauthn"),
+    "subscription-add",
 }
 """Forms without a page, URLs for machines, and pages that need a second factor."""
 

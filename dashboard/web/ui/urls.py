@@ -8,7 +8,7 @@ from django.urls import get_script_prefix, get_urlconf, reverse
 from dashboard.contract.wire import MAX_IDENTIFIER_BYTES
 
 _SPECIAL = {".": "%2E", "..": "%2E%2E", "new": "%6Eew"}
-"""Path steps, and our own word in the place of an id: /pages/new/."""
+"""Path steps, and our own word in the place of an id: /pages/new/, /webhooks/new/."""
 
 
 class IdentifierConverter:

@@ -6,9 +6,12 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
+from django.urls import reverse
+from django.utils.html import format_html
 
 from dashboard.client import APIError, StatusError
 from dashboard.ledger.models import SubscriptionRecord
+from dashboard.ledger.queries.subscriptions import subscription_last_known
 from dashboard.web.ui.form_fields import SingleLineField
 from dashboard.web.webhooks.edit_conflicts import EditableFields, changed_fields
 from dashboard.web.webhooks.events import EventGroup, event_groups, in_order, pickable
@@ -43,6 +46,14 @@ class AddForm(forms.Form):
             "autocomplete": "off",
             "spellcheck": "false",
         }
+
+    def clean_subscription_id(self) -> str:
+        """Return the id. Raises ValidationError, with a link, if it is on the list."""
+        subscription_id: str = self.cleaned_data["subscription_id"]
+        if subscription_last_known(subscription_id):
+            url = reverse("subscription-detail", args=[subscription_id])
+            raise ValidationError(format_html('Already added. <a href="{}">Open it</a>', url))
+        return subscription_id
 
 
 class LabelForm(forms.Form):

@@ -6,6 +6,7 @@ from dashboard.web.webhooks import edit_views, receiver_views, switch_views, vie
 
 urlpatterns = [
     path("webhooks/", views.subscription_list, name="subscription-list"),
+    path("webhooks/new/", views.subscription_add, name="subscription-add"),
     path(
         "webhooks/<id:subscription_id>/", edit_views.subscription_detail, name="subscription-detail"
     ),

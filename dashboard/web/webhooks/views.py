@@ -5,9 +5,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
-from django.urls import reverse
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods
 
 from dashboard.accounts.permissions import UPDATE_SUBSCRIPTION, requires
@@ -26,19 +23,40 @@ MAX_REFRESH = 64
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def subscription_list(request: Request) -> HttpResponse:
-    """List known subscriptions by `?state= event=`; add one by its id; fetch one or all now.
-
-    Every user may fetch, which changes nothing. Adding needs the permission to change webhooks.
-    """
+    """List known subscriptions by `?state= event=`; fetch one or all now, as every user may."""
     if request.method != "POST":
         return _show(request, AddForm(initial={"subscription_id": request.GET.get("id", "")}))
-    if "read" in request.POST:
-        record = subscription_last_known(request.POST["read"])
-        return _refresh(request, [record.subscription_id] if record else [])
     if "read_all" in request.POST:
-        filters = SubscriptionFilters.of(request.GET)
-        return _refresh(request, ids_to_refresh(filters, at_most=MAX_REFRESH))
-    return _add(request)
+        subscription_ids = ids_to_refresh(SubscriptionFilters.of(request.GET), at_most=MAX_REFRESH)
+    else:
+        record = subscription_last_known(request.POST.get("read", ""))
+        subscription_ids = [record.subscription_id] if record else []
+    failures = refresh_subscriptions(subscription_ids)
+    requested = len(subscription_ids)
+    done = {"requested": requested, "refreshed": requested - len(failures)}
+    return _show(request, AddForm(), failures=failures, done=done)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(UPDATE_SUBSCRIPTION)
+def subscription_add(request: Request) -> HttpResponse:
+    """Add a subscription to the list by its id; its form is on the list."""
+    if request.method != "POST":
+        return redirect("subscription-list")
+    form = AddForm(request.POST)
+    form.fields["subscription_id"].widget.attrs["data-autofocus"] = ""
+    if not form.is_valid():
+        return _show(request, form, status=422)
+    subscription_id = form.cleaned_data["subscription_id"]
+    try:
+        found = fetch_subscription(subscription_id)
+    except APIError as error:
+        form.add_error("subscription_id", f"Not added. {error}")
+        return _show(request, form, status=422)
+    label = form.cleaned_data["label"]
+    record = recording.record_subscription(found, label=label, added_by=request.user)
+    messages.success(request, f"Added {record}.")
+    return redirect("subscription-detail", subscription_id)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -55,39 +73,6 @@ def subscription_forget(request: Request, subscription_id: str) -> HttpResponse:
         raise Http404
     context = {"here": "webhooks", "record": record, "action": "remove"}
     return render_partial(request, "webhooks/confirm.html", context, parts=("dialogs",))
-
-
-@requires(UPDATE_SUBSCRIPTION)
-def _add(request: Request) -> HttpResponse:
-    form = AddForm(request.POST)
-    form.fields["subscription_id"].widget.attrs["data-autofocus"] = ""
-    if not form.is_valid():
-        return _show(request, form, status=422)
-    subscription_id = form.cleaned_data["subscription_id"]
-    if subscription_last_known(subscription_id):
-        form.add_error("subscription_id", _already_added(subscription_id))
-        return _show(request, form, status=422)
-    try:
-        found = fetch_subscription(subscription_id)
-    except APIError as error:
-        form.add_error("subscription_id", f"Not added. {error}")
-        return _show(request, form, status=422)
-    label = form.cleaned_data["label"]
-    record = recording.record_subscription(found, label=label, added_by=request.user)
-    messages.success(request, f"Added {record}.")
-    return redirect("subscription-detail", subscription_id)
-
-
-def _refresh(request: Request, subscription_ids: list[str]) -> HttpResponse:
-    failures = refresh_subscriptions(subscription_ids)
-    refreshed = len(subscription_ids) - len(failures)
-    done = {"requested": len(subscription_ids), "refreshed": refreshed}
-    return _show(request, AddForm(), failures=failures, done=done)
-
-
-def _already_added(subscription_id: str) -> SafeString:
-    url = reverse("subscription-detail", args=[subscription_id])
-    return format_html('Already added. <a href="{}">Open it</a>', url)
 
 
 def _show(

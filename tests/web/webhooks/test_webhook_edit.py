@@ -247,7 +247,7 @@ def test_a_response_with_different_values_is_reported(
 
 def test_the_embedded_service_is_changed(as_administrator: Client) -> None:
     there = make_subscription(events=None)
-    as_administrator.post("/webhooks/", {"subscription_id": there.id})
+    as_administrator.post("/webhooks/new/", {"subscription_id": there.id})
     page = reverse("subscription-detail", args=[there.id])
     data = fields(as_administrator.get(page).text) | {"mode": "pick", "events": ["form.enriched"]}
     shown = fields(as_administrator.post(page, data).text)

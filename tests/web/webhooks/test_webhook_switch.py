@@ -276,7 +276,7 @@ def test_a_success_asks_the_service_once(operator: Client, service: WebhookServi
 
 def test_the_embedded_service_is_switched(as_administrator: Client) -> None:
     there = make_subscription()
-    as_administrator.post("/webhooks/", {"subscription_id": there.id})
+    as_administrator.post("/webhooks/new/", {"subscription_id": there.id})
     data = {"active": "off", "confirmed": "1", "operation_key": str(uuid4())}
     as_administrator.post(reverse("subscription-active", args=[there.id]), data)
     there.refresh_from_db()

@@ -23,6 +23,7 @@ from tests.support.hostile_strings import PAYLOADS
 from tests.support.html import elements, text
 
 LIST = "/webhooks/"
+ADD = f"{LIST}new/"
 
 
 def known(**differs: Any) -> SubscriptionRecord:
@@ -189,7 +190,7 @@ def test_who_may_not_change_is_offered_no_change(
 @pytest.mark.parametrize(
     ("address", "data"),
     [
-        (LIST, {"subscription_id": "whs_2"}),
+        (ADD, {"subscription_id": "whs_2"}),
         (detail(), {"url": "https://elsewhere.example"}),
         (detail(), {"step": "preview"}),
         (detail(), {"step": "label", "label": "Mine"}),
@@ -230,7 +231,7 @@ def test_a_viewer_may_read_listed_subscriptions_and_nothing_else(
 def test_a_subscription_is_added_by_its_id_and_read_at_once(as_administrator: Client) -> None:
     there = make_subscription(events=None)
     answer = as_administrator.post(
-        LIST, {"subscription_id": f" {there.id} ", "label": "Warehouse"}, follow=True
+        ADD, {"subscription_id": f" {there.id} ", "label": "Warehouse"}, follow=True
     )
     record = SubscriptionRecord.objects.get()
     assert (record.subscription_id, record.label) == (there.id, "Warehouse")
@@ -240,8 +241,20 @@ def test_a_subscription_is_added_by_its_id_and_read_at_once(as_administrator: Cl
     assert Operation.objects.count() == 0
 
 
+def test_the_url_that_adds_leads_to_the_list(as_administrator: Client) -> None:
+    assert as_administrator.get(ADD)["Location"] == LIST
+
+
+def test_a_refresh_after_a_wrong_id_is_sent_to_the_list(as_administrator: Client) -> None:
+    known()
+    page = as_administrator.post(ADD, {"subscription_id": ""}).text
+    assert {form.attributes["action"] for form in elements(page, "form")} >= {LIST, ADD}
+    [refresh] = [form for form in elements(page, "form") if form.attributes.get("id") == "read"]
+    assert refresh.attributes["action"] == refresh.attributes["hx-post"] == LIST
+
+
 def test_a_wrong_id_brings_the_services_words_to_the_field(as_administrator: Client) -> None:
-    answer = as_administrator.post(LIST, {"subscription_id": "whs_wrong", "label": "Kept"})
+    answer = as_administrator.post(ADD, {"subscription_id": "whs_wrong", "label": "Kept"})
     assert answer.status_code == 422
     assert "Webhook subscription not found." in text(answer.text)
     fields = {
@@ -257,7 +270,7 @@ def test_adding_twice_gives_an_error_and_sends_nothing(
     as_administrator: Client, fake_service: FakeService
 ) -> None:
     known()
-    answer = as_administrator.post(LIST, {"subscription_id": "whs_1", "label": "Another"})
+    answer = as_administrator.post(ADD, {"subscription_id": "whs_1", "label": "Another"})
     assert answer.status_code == 422
     assert "Already added." in text(answer.text)
     assert fake_service.sent == []
@@ -277,7 +290,7 @@ def test_adding_twice_gives_an_error_and_sends_nothing(
 def test_an_invalid_id_or_label_is_rejected_before_anything_is_sent(
     as_administrator: Client, fake_service: FakeService, data: dict[str, str], said: str
 ) -> None:
-    answer = as_administrator.post(LIST, data)
+    answer = as_administrator.post(ADD, data)
     assert (answer.status_code, fake_service.sent) == (422, [])
     assert said in text(answer.text)
 
@@ -298,18 +311,18 @@ def test_what_the_service_does_not_give_is_not_added(
     as_administrator: Client, fake_service: FakeService, answer: dict[str, Any], said: str
 ) -> None:
     fake_service.answers(**answer)
-    page = as_administrator.post(LIST, {"subscription_id": "whs_1"})
+    page = as_administrator.post(ADD, {"subscription_id": "whs_1"})
     assert page.status_code == 422
     assert said in text(page.text)
     assert SubscriptionRecord.objects.count() == 0
 
 
+@pytest.mark.parametrize("odd", ["a/b?c#d%2F é…", "new"])
 def test_an_id_of_any_characters_is_added_and_has_a_page(
-    as_administrator: Client, fake_service: FakeService
+    as_administrator: Client, fake_service: FakeService, odd: str
 ) -> None:
-    odd = "a/b?c#d%2F é…"
     fake_service.answers(200, json=wire.subscription(subscriptionId=odd, another="field"))
-    page = as_administrator.post(LIST, {"subscription_id": odd}, follow=True)
+    page = as_administrator.post(ADD, {"subscription_id": odd}, follow=True)
     assert page.status_code == 200
     assert odd in text(page.text)
 
