@@ -8,16 +8,11 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
-from django.http import (
-    Http404,
-    HttpRequest,
-    HttpResponse,
-    HttpResponseNotAllowed,
-)
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from dashboard.accounts.permissions import UPDATE_SUBSCRIPTION, may, requires
 from dashboard.contract.webhooks import EventName
@@ -34,12 +29,9 @@ from dashboard.ledger.receiver import (
 )
 from dashboard.rate_limits import seconds_to_wait
 from dashboard.web.ui.htmx import Request
+from dashboard.web.ui.query_params import int_param
 from dashboard.web.ui.request_body import BodyTooLargeError, IncompleteBodyError, read_body
-from dashboard.web.webhooks.deliveries import (
-    MAX_BODY,
-    MAX_PER_MINUTE,
-    build_delivery,
-)
+from dashboard.web.webhooks.deliveries import MAX_BODY, MAX_PER_MINUTE, build_delivery
 
 PAGE_SIZE = 50
 
@@ -47,18 +39,14 @@ PAGE_SIZE = 50
 # The service has no session and no CSRF token: the secret in the URL authorizes it.
 @csrf_exempt
 @login_not_required
+@require_POST
 def hook(request: HttpRequest, secret: str) -> HttpResponse:
     """Record a delivery to the receiver, whatever its content."""
-    if request.method != "POST":
-        return HttpResponseNotAllowed(["POST"])
     if not is_receiver_secret(secret):
         return _text_response("Receiver not found.", 404)
     if wait := seconds_to_wait("receiver", at_most=MAX_PER_MINUTE):
-        busy = _text_response(
-            f"Limit of {MAX_PER_MINUTE} requests a minute exceeded. Try again later.", 429
-        )
-        busy["Retry-After"] = str(wait)
-        return busy
+        limit = f"Limit of {MAX_PER_MINUTE} requests a minute exceeded. Try again later."
+        return _text_response(limit, 429, headers={"Retry-After": str(wait)})
     try:
         body = read_body(request, at_most=MAX_BODY)
     except BodyTooLargeError:
@@ -77,15 +65,16 @@ def receiver_page(request: Request) -> HttpResponse:
         return _change(request)
     event = request.GET.get("event", "")
     chosen = event if event in set(EventName) else ""
-    found = list(
-        list_deliveries(event=chosen, before=_int_param(request, "before"))[: PAGE_SIZE + 1]
-    )
+    before = int_param(request.GET.get("before", "")) or None
+    found = list(list_deliveries(event=chosen, before=before)[: PAGE_SIZE + 1])
     state = get_receiver()
     path = reverse("hook", kwargs={"secret": state.secret})
     context = {
         "here": "webhooks",
         "receiver": state,
-        "receiver_url": request.build_absolute_uri(path) if _may_change(request) else "",
+        "receiver_url": request.build_absolute_uri(path)
+        if may(request, UPDATE_SUBSCRIPTION)
+        else "",
         "events": list(EventName),
         "event": chosen,
         "deliveries": found[:PAGE_SIZE],
@@ -101,7 +90,7 @@ def delivery_detail(request: Request, number: int) -> HttpResponse:
     delivery = get_delivery(number)
     if delivery is None:
         raise Http404
-    may_read = _may_change(request)
+    may_read = may(request, UPDATE_SUBSCRIPTION)
     context = {
         "here": "webhooks",
         "delivery": delivery,
@@ -126,10 +115,6 @@ def _change(request: Request) -> HttpResponse:
     return redirect("receiver")
 
 
-def _may_change(request: Request) -> bool:
-    return may(request, UPDATE_SUBSCRIPTION)
-
-
 def _parsed(delivery: Delivery) -> dict[str, Any] | None:
     """Return the body's JSON as `{"json": …}`, or None if it is invalid or truncated."""
     try:
@@ -138,10 +123,5 @@ def _parsed(delivery: Delivery) -> dict[str, Any] | None:
         return None
 
 
-def _int_param(request: Request, name: str) -> int | None:
-    text = request.GET.get(name, "")
-    return int(text) if text.isdecimal() and len(text) < 16 else None
-
-
-def _text_response(text: str, status: int) -> HttpResponse:
-    return HttpResponse(f"{text}\n", status=status, content_type="text/plain")
+def _text_response(text: str, status: int, **options: Any) -> HttpResponse:
+    return HttpResponse(f"{text}\n", status=status, content_type="text/plain", **options)

@@ -411,7 +411,7 @@ def test_the_secret_is_in_no_line_of_a_request_that_is_refused(as_administrator:
     assert Receiver.objects.get().secret not in log.getvalue()
     assert [line["path"] for line in log.lines("dashboard.requests")] == ["/hooks/…/"]
     assert [line["message"] for line in log.lines("django.request")] == [
-        "Method Not Allowed: /hooks/…/"
+        "Method Not Allowed (GET): /hooks/…/"
     ]
 
 
