@@ -5,40 +5,28 @@ from dataclasses import dataclass
 
 from dashboard.contract.webhooks import EventName
 
-OTHER = "other"
-
-
-@dataclass(frozen=True)
-class EventBox:
-    """The checkbox of one event."""
-
-    name: str
-    is_chosen: bool
-
 
 @dataclass(frozen=True)
 class EventGroup:
-    """Events with the common prefix `key`, or OTHER for names that are not in the spec."""
+    """The checkboxes of the events with the common prefix `key`."""
 
     key: str
-    boxes: list[EventBox]
-
-    @property
-    def is_other(self) -> bool:
-        """Whether its names are not in the spec."""
-        return self.key == OTHER
+    """Empty for names that are not in the spec."""
+    boxes: dict[str, bool]
+    """Whether each event is chosen, by its name."""
 
     @property
     def is_all(self) -> bool:
         """Whether all its events are chosen."""
-        return all(box.is_chosen for box in self.boxes)
+        return all(self.boxes.values())
 
 
 def event_groups(chosen: Collection[str], others: Iterable[str]) -> list[EventGroup]:
     """Return the spec's events in groups, and all other names in one group."""
-    groups: dict[str, list[EventBox]] = {}
+    groups: dict[str, dict[str, bool]] = {}
     for name in pickable(others):
-        groups.setdefault(_group(name), []).append(EventBox(name, name in chosen))
+        key = name.rpartition(".")[0] if name in set(EventName) else ""
+        groups.setdefault(key, {})[name] = name in chosen
     return [EventGroup(key, boxes) for key, boxes in groups.items()]
 
 
@@ -51,7 +39,3 @@ def in_order(chosen: Collection[str], before: Sequence[str] | None) -> list[str]
     """Return the chosen events: the old ones in their old order, then the new ones."""
     old = [name for name in dict.fromkeys(before or ()) if name in chosen]
     return old + [name for name in pickable(chosen) if name in chosen and name not in old]
-
-
-def _group(name: str) -> str:
-    return name.rpartition(".")[0] if name in set(EventName) else OTHER
