@@ -4,16 +4,16 @@ A form carries the fields as they were when it was rendered (its base). Only cha
 sent; if the service has changed them meanwhile, nothing is sent, and the user sees both.
 """
 
-import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+from pydantic import BaseModel, ValidationError
 
 from dashboard.contract.webhooks import SubscriptionPatch, WebhookSubscription
 
 
-@dataclass(frozen=True)
-class EditableFields:
-    """The fields of a subscription that the form edits."""
+class EditableFields(BaseModel, frozen=True):
+    """The fields of a subscription that the form edits; a hidden field has them as JSON."""
 
     url: str
     events: tuple[str, ...] | None
@@ -21,23 +21,15 @@ class EditableFields:
     @classmethod
     def by(cls, subscription: WebhookSubscription) -> "EditableFields":
         """Return the fields of a subscription."""
-        events = subscription.events
-        return cls(subscription.url, None if events is None else tuple(events))
+        return cls.model_validate(subscription, from_attributes=True)
 
     @classmethod
     def read(cls, text: str) -> "EditableFields | None":
-        """Parse the text of `written`; None if it is invalid."""
+        """Parse the JSON of the hidden field; None if it is invalid."""
         try:
-            data = json.loads(text)
-            url, events = data["url"], data["events"]
-        except (ValueError, TypeError, KeyError, RecursionError):
+            return cls.model_validate_json(text)
+        except ValidationError:
             return None
-        is_valid = isinstance(url, str) and (events is None or _is_texts(events))
-        return cls(url, None if events is None else tuple(events)) if is_valid else None
-
-    def written(self) -> str:
-        """Return the text for the form's hidden field."""
-        return json.dumps({"url": self.url, "events": self.events})
 
 
 @dataclass(frozen=True)
@@ -63,11 +55,6 @@ def changed_fields(base: EditableFields, wanted: EditableFields) -> dict[str, An
     return SubscriptionPatch(**changes).to_wire()
 
 
-def serialize_body(body: dict[str, Any]) -> str:
-    """Return a body as text, for the form's record of the previewed body."""
-    return json.dumps(body)
-
-
 def find_conflicts(
     base: EditableFields, wanted: EditableFields, now: EditableFields
 ) -> list[FieldConflict]:
@@ -88,15 +75,10 @@ def merge_changes(
 ) -> EditableFields:
     """Return the service's current fields, with the user's changes applied."""
     changes = changed_fields(base, wanted)
-    if "url" in changes:
-        now = replace(now, url=wanted.url)
-    return replace(now, events=wanted.events) if "events" in changes else now
-
-
-def differing_fields(body: dict[str, Any], response: WebhookSubscription) -> list[str]:
-    """Return the fields of a 2xx response that differ from those sent."""
-    now = response.to_wire()
-    return [name for name, wanted in body.items() if now.get(name) != wanted]
+    return EditableFields(
+        url=wanted.url if "url" in changes else now.url,
+        events=wanted.events if "events" in changes else now.events,
+    )
 
 
 def _are_same(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> bool:
@@ -104,7 +86,3 @@ def _are_same(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> boo
     if one is None or other is None:
         return one is other
     return set(one) == set(other)
-
-
-def _is_texts(events: Any) -> bool:
-    return isinstance(events, list) and all(isinstance(name, str) for name in events)

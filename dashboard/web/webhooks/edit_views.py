@@ -4,6 +4,7 @@ The form carries its base fields and the body it has shown. So only changed fiel
 after the user has seen the body, and a change made meanwhile by somebody else is not overwritten.
 """
 
+import json
 from typing import Any
 
 from django.contrib import messages
@@ -25,21 +26,11 @@ from dashboard.operations.execution import (
     send,
     unused_operation_key,
 )
-from dashboard.operations.subscription_update import (
-    begin_update,
-    find_update,
-    record_not_sent,
-)
+from dashboard.operations.subscription_update import begin_update, find_update, record_not_sent
 from dashboard.service.reading import ReadResult
 from dashboard.service.subscriptions import parse_subscription, refresh_subscription
 from dashboard.web.ui.htmx import Request, render_partial
-from dashboard.web.webhooks.edit_conflicts import (
-    EditableFields,
-    differing_fields,
-    find_conflicts,
-    merge_changes,
-    serialize_body,
-)
+from dashboard.web.webhooks.edit_conflicts import EditableFields, find_conflicts, merge_changes
 from dashboard.web.webhooks.forms import PICK, EditForm, LabelForm
 from dashboard.web.webhooks.listing import subscription_row
 
@@ -66,21 +57,26 @@ def subscription_detail(request: Request, subscription_id: str) -> HttpResponse:
 
 
 def _change(request: Request, record: SubscriptionRecord) -> HttpResponse:
+    last_known = ReadResult(record, record.last_seen_at)
     step = request.POST.get("step", "")
     if step == "label":
-        return _label(request, record)
-    base = EditableFields.read(request.POST.get("seen", "")) or _known_fields(record)
+        return _label(request, last_known)
+    data = request.POST.copy()
     if step in ("all", "none"):
-        return _show(request, _last_known(record), _select_events(request, base, step))
-    form = EditForm(request.POST, base=base)
-    if step == "preview" or not form.is_valid():
-        return _show(request, _last_known(record), form, status=200 if step == "preview" else 422)
+        data["mode"] = PICK
+        data.setlist("events", [event.value for event in EventName] if step == "all" else [])
+    base = EditableFields.read(request.POST.get("seen", "")) or _known_fields(record)
+    form = EditForm(data, base=base)
+    if step in ("all", "none", "preview"):
+        return _show(request, last_known, form)
+    if not form.is_valid():
+        return _show(request, last_known, form, status=422)
     if reason := _not_ready(request, form):
-        return _show(request, _last_known(record), form, **reason)
+        return _show(request, last_known, form, **reason)
     try:
         return _save(request, record, form)
     except OperationKeyConflictError:
-        return _show(request, _last_known(record), form, notice=KEY_IN_USE, status=409)
+        return _show(request, last_known, form, notice=KEY_IN_USE, status=409)
 
 
 def _not_ready(request: Request, form: EditForm) -> dict[str, Any]:
@@ -89,7 +85,7 @@ def _not_ready(request: Request, form: EditForm) -> dict[str, Any]:
         return {"notice": NOTHING_CHANGED}
     if not read_operation_key(request.POST):
         return {"notice": LOST_KEY, "status": 422}
-    has_shown = request.POST.get("shown") == serialize_body(form.body)
+    has_shown = request.POST.get("shown") == json.dumps(form.body)
     return {} if has_shown else {"is_review": True}
 
 
@@ -118,26 +114,22 @@ def _show_result(
     result: ExecutionResult[WireModel],
 ) -> HttpResponse:
     """Show the outcome of a change that was sent."""
-    if isinstance(result.response, WebhookSubscription):
-        return _saved(request, reading.value, form, result.response)
-    extra: dict[str, Any] = {"failed": result.operation, "error": result.error}
-    if result.error and result.operation.outcome != Outcome.UNKNOWN:
-        form.add_api_error(result.error)
-        return _show(request, reading, form, status=422, **extra)
-    return _show(request, reading, form, status=502, **extra)
-
-
-def _saved(
-    request: Request, record: SubscriptionRecord, form: EditForm, response: WebhookSubscription
-) -> HttpResponse:
-    if differing := differing_fields(form.body, response):
+    if not isinstance(result.response, WebhookSubscription):
+        extra: dict[str, Any] = {"failed": result.operation, "error": result.error}
+        if result.error and result.operation.outcome != Outcome.UNKNOWN:
+            form.add_api_error(result.error)
+            return _show(request, reading, form, status=422, **extra)
+        return _show(request, reading, form, status=502, **extra)
+    now = result.response.to_wire()
+    differing = [name for name, sent in form.body.items() if now.get(name) != sent]
+    if differing:
         values = ", ".join(differing)
         message = f"The service accepted the update but returned different values: {values}."
         messages.warning(request, message)
     else:
         saved = " and ".join(FIELD_NAMES[name] for name in form.body)
         messages.success(request, f"{capfirst(saved)} updated.")
-    return redirect("subscription-detail", record.subscription_id)
+    return redirect("subscription-detail", reading.value.subscription_id)
 
 
 def _show_repeated(
@@ -152,31 +144,21 @@ def _show_repeated(
     return _show(request, reading, form, failed=operation, is_repeated=True, status=409)
 
 
-def _label(request: Request, record: SubscriptionRecord) -> HttpResponse:
+def _label(request: Request, reading: ReadResult[SubscriptionRecord]) -> HttpResponse:
     form = LabelForm(request.POST)
     if not form.is_valid():
-        return _show(request, _last_known(record), label_form=form, status=422)
-    label_subscription(record.subscription_id, form.cleaned_data["label"])
+        return _show(request, reading, label_form=form, status=422)
+    label_subscription(reading.value.subscription_id, form.cleaned_data["label"])
     messages.success(request, "Label saved.")
-    return redirect("subscription-detail", record.subscription_id)
-
-
-def _select_events(request: Request, base: EditableFields, step: str) -> EditForm:
-    """Return the submitted form with all events of the spec selected, or none."""
-    data = request.POST.copy()
-    data["mode"] = PICK
-    data.setlist("events", [event.value for event in EventName] if step == "all" else [])
-    return EditForm(data, base=base)
+    return redirect("subscription-detail", reading.value.subscription_id)
 
 
 def _known_fields(record: SubscriptionRecord) -> EditableFields:
     """Return the fields last seen; without events if the record can't be parsed."""
     subscription = parse_subscription(record)
-    return EditableFields.by(subscription) if subscription else EditableFields(record.url, None)
-
-
-def _last_known(record: SubscriptionRecord) -> ReadResult[SubscriptionRecord]:
-    return ReadResult(record, record.last_seen_at)
+    if subscription is None:
+        return EditableFields(url=record.url, events=None)
+    return EditableFields.by(subscription)
 
 
 def _show(
@@ -197,7 +179,7 @@ def _show(
         "row": subscription_row(record),
         "form": form,
         "body": body,
-        "shown": serialize_body(body or {}),
+        "shown": json.dumps(body or {}),
         "label_form": LabelForm(initial={"label": record.label}),
         "operation_key": unused_operation_key(read_operation_key(request.POST)),
         **extra,

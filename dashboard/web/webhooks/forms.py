@@ -21,39 +21,7 @@ MAX_ID = 500
 """Characters. Source: our choice; the spec gives no limit, but URLs have one."""
 MAX_LABEL = SubscriptionRecord._meta.get_field("label").max_length
 KEEP, PICK = "keep", "pick"
-
-
-class AddForm(forms.Form):
-    """The ID of a subscription, and its label in Pressroom."""
-
-    subscription_id = SingleLineField(
-        label="Subscription ID",
-        mono=True,
-        required=True,
-        max_length=MAX_ID,
-        help_text="Ask the person who created the subscription.",
-        error_messages={"required": "Enter a subscription ID."},
-    )
-    label = SingleLineField(
-        label="Label", max_length=MAX_LABEL, help_text="Optional. Only visible in Pressroom."
-    )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Remove the colon behind labels, and turn autocomplete off."""
-        super().__init__(*args, **kwargs)
-        self.label_suffix = ""
-        self.fields["subscription_id"].widget.attrs |= {
-            "autocomplete": "off",
-            "spellcheck": "false",
-        }
-
-    def clean_subscription_id(self) -> str:
-        """Return the id. Raises ValidationError, with a link, if it is on the list."""
-        subscription_id: str = self.cleaned_data["subscription_id"]
-        if subscription_last_known(subscription_id):
-            url = reverse("subscription-detail", args=[subscription_id])
-            raise ValidationError(format_html('Already added. <a href="{}">Open it</a>', url))
-        return subscription_id
+_MONO = {"class": "input mono", "autocomplete": "off", "spellcheck": "false"}
 
 
 class LabelForm(forms.Form):
@@ -69,13 +37,42 @@ class LabelForm(forms.Form):
         self.label_suffix = ""
 
 
+class AddForm(LabelForm):
+    """The ID of a subscription, and its label in Pressroom."""
+
+    field_order = ("subscription_id", "label")
+    subscription_id = SingleLineField(
+        label="Subscription ID",
+        widget=forms.TextInput(attrs=_MONO),
+        required=True,
+        max_length=MAX_ID,
+        help_text="Ask the person who created the subscription.",
+        error_messages={"required": "Enter a subscription ID."},
+    )
+    label = SingleLineField(
+        label="Label", max_length=MAX_LABEL, help_text="Optional. Only visible in Pressroom."
+    )
+
+    def clean_subscription_id(self) -> str:
+        """Return the id. Raises ValidationError, with a link, if it is on the list."""
+        subscription_id: str = self.cleaned_data["subscription_id"]
+        if subscription_last_known(subscription_id):
+            url = reverse("subscription-detail", args=[subscription_id])
+            raise ValidationError(format_html('Already added. <a href="{}">Open it</a>', url))
+        return subscription_id
+
+
 class EditForm(forms.Form):
     """The target and the events of a subscription; `base` are its fields when it was rendered.
 
     Unchanged values are not validated: the service has them already.
     """
 
-    url = SingleLineField(label="Target URL", mono=True)
+    url = SingleLineField(
+        label="Target URL",
+        widget=forms.URLInput(attrs=_MONO),
+        help_text="Full URL, starting with https://",
+    )
     mode = forms.CharField(required=False)
     """KEEP or PICK if events are null; unused otherwise."""
     events = forms.MultipleChoiceField(
@@ -88,15 +85,12 @@ class EditForm(forms.Form):
     ) -> None:
         """Show `wanted` or `base`; with `data`, validate what was typed."""
         self._fields_shown = shown = wanted or base
-        super().__init__(data, initial=_initial(shown), label_suffix="")
+        mode = KEEP if shown.events is None else PICK
+        initial = {"url": shown.url, "mode": mode, "events": list(shown.events or ())}
+        super().__init__(data, initial=initial, label_suffix="")
         self.base = base
         self.refusals: list[str] = []
         """Messages of the service that name no field of the form."""
-        url = self.fields["url"]
-        url.widget = forms.URLInput(
-            attrs={"class": "input mono", "autocomplete": "off", "spellcheck": "false"}
-        )
-        url.help_text = "Full URL, starting with https://"
         names = pickable([*(base.events or ()), *(shown.events or ())])
         self.fields["events"].choices = [(name, name) for name in names]  # type: ignore[attr-defined]
 
@@ -126,7 +120,7 @@ class EditForm(forms.Form):
         """The fields in the form, which has to be valid or unbound."""
         if not self.is_bound:
             return self._fields_shown
-        return EditableFields(self.cleaned_data["url"], self.cleaned_data["events"])
+        return EditableFields(url=self.cleaned_data["url"], events=self.cleaned_data["events"])
 
     @property
     def body(self) -> dict[str, Any]:
@@ -136,7 +130,8 @@ class EditForm(forms.Form):
     def clean_url(self) -> str:
         """Return the URL. Raises ValidationError for a new one that can't be sent."""
         typed: str = self.cleaned_data["url"]
-        if typed == as_typed(self.base.url):
+        # A browser submits an unchanged URL without these.
+        if typed == self.base.url.replace("\r", "").replace("\n", "").strip():
             return self.base.url
         if problem := url_problem(typed):
             raise ValidationError(problem)
@@ -165,16 +160,6 @@ class EditForm(forms.Form):
                 self.refusals.append(f"{problem.path}: {problem.message}".removeprefix(": "))
         if not problems:
             self.refusals.append(str(error))
-
-
-def as_typed(url: str) -> str:
-    """Return a URL as an unchanged form field submits it."""
-    return url.replace("\r", "").replace("\n", "").strip()
-
-
-def _initial(fields: EditableFields) -> dict[str, Any]:
-    mode = KEEP if fields.events is None else PICK
-    return {"url": fields.url, "mode": mode, "events": list(fields.events or ())}
 
 
 def _event_at(events: Sequence[str], place: str) -> str:
