@@ -1,6 +1,6 @@
 """Rows and filters of the list of known webhook subscriptions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from uuid import uuid4
 
@@ -40,7 +40,13 @@ class SubscriptionFilters:
         """Return whether a subscription passes the filters."""
         if self.state and record.active is not (self.state == "on"):
             return False
-        return not self.event or self.event in _event_values(subscription)
+        if not self.event:
+            return True
+        if subscription is None:
+            return False
+        if subscription.events is None:
+            return self.event == NULL
+        return self.event in (subscription.events or [NONE])
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,7 @@ class SubscriptionList:
     rows: list[SubscriptionRow]
     known: int
     """The number of all subscriptions on the list."""
-    events: list[str] = field(default_factory=list)
+    events: list[str]
     """The spec's names, then others that were seen at the service."""
 
 
@@ -77,11 +83,7 @@ def subscription_list(
     Each was added by hand, so there are few: they are filtered in Python.
     """
     known = [(record, parse_subscription(record)) for record in list_subscriptions()]
-    found = [
-        (record, subscription)
-        for record, subscription in known
-        if filters.matches(record, subscription)
-    ]
+    found = [each for each in known if filters.matches(*each)]
     troubles = troubled_subscriptions([record.subscription_id for record, _ in found])
     rows = [
         SubscriptionRow(
@@ -92,7 +94,9 @@ def subscription_list(
         )
         for record, subscription in found
     ]
-    return SubscriptionList(rows, len(known), _names([subscription for _, subscription in known]))
+    names = [event.value for event in EventName]
+    seen = {name for _, each in known if each for name in each.events or ()}
+    return SubscriptionList(rows, len(known), [*names, *sorted(seen.difference(names))])
 
 
 def subscription_row(record: SubscriptionRecord) -> SubscriptionRow:
@@ -103,22 +107,10 @@ def subscription_row(record: SubscriptionRecord) -> SubscriptionRow:
 
 def ids_to_refresh(filters: SubscriptionFilters, *, at_most: int) -> list[str]:
     """Return the ids of the matching subscriptions, those seen longest ago first."""
-    records = sorted(list_subscriptions(), key=lambda record: record.last_seen_at)
     matching = [
-        record.subscription_id
-        for record in records
+        record
+        for record in list_subscriptions()
         if filters.matches(record, parse_subscription(record))
     ]
-    return matching[:at_most]
-
-
-def _event_values(subscription: WebhookSubscription | None) -> Sequence[str]:
-    if subscription is None:
-        return ()
-    return (NULL,) if subscription.events is None else subscription.events or (NONE,)
-
-
-def _names(subscriptions: Sequence[WebhookSubscription | None]) -> list[str]:
-    seen = {name for each in subscriptions if each for name in each.events or ()}
-    known = [event.value for event in EventName]
-    return [*known, *sorted(seen.difference(known))]
+    matching.sort(key=lambda record: record.last_seen_at)
+    return [record.subscription_id for record in matching[:at_most]]

@@ -32,11 +32,11 @@ def subscription_active(request: Request, subscription_id: str) -> HttpResponse:
     if record is None:
         raise Http404
     wanted = STATES.get(request.POST.get("active", ""))
-    if wanted is None or not read_operation_key(request.POST):
+    key = read_operation_key(request.POST)
+    if wanted is None or not key:
         return _show_result(request, SwitchResult(record, LOST_KEY))
     if not wanted and "confirmed" not in request.POST:
         return _confirm(request, record)
-    key = read_operation_key(request.POST)
     operation, attempt = begin_update(record, key, {"active": wanted}, actor=request.user)
     if attempt is None:
         return _show_result(request, repeated_switch(record, operation))

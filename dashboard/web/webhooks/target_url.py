@@ -19,7 +19,6 @@ WEB = ("https", "http")
 _FORBIDDEN = re.compile("[\\s\x00-\x20\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\\\\]")
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):(//)?", re.IGNORECASE)
 _LOCAL_NAMES = (".local", ".localdomain", ".internal", ".lan", ".home.arpa")
-_LOCALHOST = ("localhost", ".localhost")
 
 
 def url_problem(url: str) -> str:
@@ -74,7 +73,7 @@ def _host_problem(url: str) -> str:
 def _local_warning(host: str) -> str:
     """Return a warning about a host that only some networks can reach."""
     name = host.rstrip(".").lower()
-    if name == _LOCALHOST[0] or name.endswith(_LOCALHOST[1]):
+    if name == "localhost" or name.endswith(".localhost"):
         return f"{host} is the machine that the service runs on."
     if address := _ip_address(name):
         return _ip_warning(host, address)
