@@ -4,38 +4,24 @@ The page marks all of it as inferred. Source: DESIGN.md, What the dashboard make
 the spec shows only the old and the new text of a change.
 """
 
-from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import StrEnum
 
-from dashboard.contract.conversations import Change, Conversation, ConversationContext
+from django.db.models import TextChoices
+
+from dashboard.contract.conversations import Change, ConversationContext
 
 MIN_EXCERPT = 12
 """The minimum length of a text to search for within a field: shorter ones match anything."""
 
 
-class ChangeState(StrEnum):
-    """The state of a change, compared with the current texts."""
+class ChangeState(TextChoices):
+    """The state of a change, compared with the current texts, and its label."""
 
-    READY = "ready"
-    APPLIED = "applied"
-    MOVED = "moved"
-    UNKNOWN = "unknown"
+    READY = "ready", "Ready"
+    APPLIED = "applied", "Applied"
+    MOVED = "moved", "Original text changed"
+    UNKNOWN = "unknown", "Can’t compare"
     """The context has none of the fields, so there is nothing to compare with."""
-
-    @property
-    def label(self) -> str:
-        """The state's label."""
-        return _LABELS[self]
-
-
-_LABELS = {
-    ChangeState.READY: "Ready",
-    ChangeState.APPLIED: "Applied",
-    ChangeState.MOVED: "Original text changed",
-    ChangeState.UNKNOWN: "Can’t compare",
-}
 
 
 @dataclass(frozen=True)
@@ -53,18 +39,6 @@ class MatchedChange:
     def field_label(self) -> str:
         """The label of the fields, such as `meta title` or `part of supplementary context`."""
         return ("part of " if self.is_part else "") + " or ".join(self.fields)
-
-
-def pending_changes(conversation: Conversation) -> list[MatchedChange]:
-    """Return the pending changes in the service's order, each with its inferred state."""
-    context = conversation.context
-    return [match_change(change, context) for change in conversation.pending_changes]
-
-
-def count_states(changes: Iterable[MatchedChange]) -> dict[ChangeState, int]:
-    """Count the changes in each state, including states without any."""
-    counted = Counter(change.state for change in changes)
-    return {state: counted[state] for state in ChangeState}
 
 
 def match_change(change: Change, context: ConversationContext) -> MatchedChange:

@@ -42,7 +42,7 @@ def _message(message: ShownMessage) -> Iterator[str]:
         named = f"Content of type {_one_line(part.type)}:\n\n" if part.type else ""
         yield named + _quoted(part.text or "(no text)")
     for shown in message.changes:
-        yield from _change(shown.change)
+        yield from _change(shown.matched.change)
     if message.is_blank:
         yield "Empty message."
     if message.message.is_interrupted:

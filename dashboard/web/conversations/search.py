@@ -6,7 +6,7 @@ again without a request, and a reload shows the same.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,7 +70,10 @@ def make_rows(
     conversation: ShownConversation, *, show: str = "", words: str = ""
 ) -> list[SearchHitRow]:
     """Return a row for every message, by a filter (one of `SHOWS`, or none) and search words."""
-    numbers = {kind: _numbers_of_kind(conversation.messages, kind) for kind in SHOWS}
+    numbers = {
+        "errors": set(_errors_and_causes(conversation.messages)),
+        "changes": {message.number for message in conversation.messages if message.changes},
+    }
     return [
         _row(message, tuple(kind for kind in SHOWS if message.number in numbers[kind]), show, words)
         for message in conversation.messages
@@ -79,7 +82,7 @@ def make_rows(
 
 def result_around(call: ShownCall, words: str) -> str:
     """Return a call's result around the first match; empty if there is none."""
-    whole = next(_json_texts(call.call.result), "")
+    whole = _json_text(call.call.result)
     folded_at = _normalize(whole).find(_normalize(words)) if words else -1
     if folded_at < 0:
         return ""
@@ -88,20 +91,18 @@ def result_around(call: ShownCall, words: str) -> str:
 
 
 def _row(message: ShownMessage, kinds: tuple[str, ...], show: str, words: str) -> SearchHitRow:
-    matches, calls = _matches(message, _normalize(words)) if words else (0, frozenset[int]())
+    matches, in_calls = 0, dict[int, int]()
+    if words:
+        folded = _normalize(words)
+        in_calls = {call.index: _count(_call_texts(call), folded) for call in message.calls}
+        matches = _count(_texts(message, folded), folded) + sum(in_calls.values())
     return SearchHitRow(
         shown=message,
         kinds=kinds,
         is_hidden=bool(words and not matches) or bool(show and show not in kinds),
         matches=matches,
-        open_calls=calls,
+        open_calls=frozenset(index for index, count in in_calls.items() if count),
     )
-
-
-def _numbers_of_kind(messages: list[ShownMessage], kind: str) -> set[int]:
-    if kind == "changes":
-        return {message.number for message in messages if message.changes}
-    return set(_errors_and_causes(messages))
 
 
 def _errors_and_causes(messages: list[ShownMessage]) -> Iterator[int]:
@@ -116,13 +117,7 @@ def _errors_and_causes(messages: list[ShownMessage]) -> Iterator[int]:
                 yield cause
 
 
-def _matches(message: ShownMessage, words: str) -> tuple[int, frozenset[int]]:
-    in_calls = {call.index: _count(_call_texts(call), words) for call in message.calls}
-    total = _count(_texts(message, words), words) + sum(in_calls.values())
-    return total, frozenset(index for index, count in in_calls.items() if count)
-
-
-def _count(texts: Iterator[str | None], words: str) -> int:
+def _count(texts: Iterable[str | None], words: str) -> int:
     return sum(_normalize(text).count(words) for text in texts if text)
 
 
@@ -147,8 +142,8 @@ def _texts(message: ShownMessage, words: str) -> Iterator[str | None]:
         yield part.text if part.type else _markdown_shown(part.text or "", words)
     yield _markdown_shown(message.message.reasoning or "", words)
     for shown in message.changes:
-        yield shown.change.previous_value
-        yield shown.change.new_value
+        yield shown.matched.change.previous_value
+        yield shown.matched.change.new_value
 
 
 def _markdown_shown(text: str, words: str) -> str:
@@ -162,13 +157,12 @@ def _markdown_shown(text: str, words: str) -> str:
     return visible_text(text) if text and may_show else ""
 
 
-def _call_texts(call: ShownCall) -> Iterator[str | None]:
-    yield call.call.name
-    yield call.call.error
-    yield from _json_texts(call.call.arguments)
-    yield from _json_texts(call.call.result)
+def _call_texts(call: ShownCall) -> Iterable[str | None]:
+    arguments, result = _json_text(call.call.arguments), _json_text(call.call.result)
+    return call.call.name, call.call.error, arguments, result
 
 
-def _json_texts(value: Any) -> Iterator[str]:
-    if value is not None:
-        yield value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def _json_text(value: Any) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value, ensure_ascii=False)

@@ -12,32 +12,10 @@ from django.utils import timezone
 
 from dashboard.contract.conversations import Change, Conversation, Message
 from dashboard.contract.dates import read_timestamp
-from dashboard.web.conversations.change_matching import MatchedChange, count_states, match_change
+from dashboard.web.conversations.change_matching import ChangeState, MatchedChange, match_change
 from dashboard.web.conversations.tool_calls import ShownCall
 
 IDLE_AFTER = timedelta(hours=1)
-
-
-def _sent_at(message: Message) -> datetime | None:
-    """Return the time of a message; None if its timestamp can't be shown."""
-    # The first and the last year of the calendar overflow in some time zones.
-    found = read_timestamp(message.timestamp)
-    return found if found and MINYEAR < found.year < MAXYEAR else None
-
-
-def new_day(before: datetime | None, moment: datetime | None) -> date | None:
-    """Return the message's day in the current time zone, if it is a new one."""
-    if moment is None:
-        return None
-    day = timezone.localdate(moment)
-    return day if before is None or timezone.localdate(before) != day else None
-
-
-def idle_time(before: datetime | None, moment: datetime | None) -> timedelta | None:
-    """Return the time since the message before, if it is `IDLE_AFTER` or more."""
-    if before is None or moment is None:
-        return None
-    return moment - before if moment - before >= IDLE_AFTER else None
 
 
 TEXT_PARTS = ("text", None)
@@ -54,21 +32,6 @@ class ShownPart:
     """Fields of the part that are not in the spec."""
 
 
-def shown_parts(message: Message) -> list[ShownPart]:
-    """Return the content of a message, each text once: `content` mostly repeats its parts."""
-    parts = [
-        ShownPart(part.text, None if part.type in TEXT_PARTS else part.type, part.model_extra or {})
-        for part in message.content_parts or []
-        if part.type in TEXT_PARTS or not _contains(message.reasoning, part.text)
-    ]
-    parts = [part for part in parts if part.text or part.type or part.more]
-    content = message.content
-    if not content or _contains("".join(part.text or "" for part in parts), content):
-        return parts
-    more = [part for part in parts if part.type or not _contains(content, part.text)]
-    return [ShownPart(content), *more]
-
-
 def _contains(whole: str | None, part: str | None) -> bool:
     """Return whether a text contains another one that is not empty, whitespace aside."""
     needle = "".join((part or "").split())
@@ -82,11 +45,6 @@ class ShownChange:
     matched: MatchedChange
     pending_place: str
     """Its HTML id among the pending changes; empty if it is not pending."""
-
-    @property
-    def change(self) -> Change:
-        """The change as sent."""
-        return self.matched.change
 
 
 @dataclass(frozen=True)
@@ -133,8 +91,20 @@ class ShownMessage:
 
     @cached_property
     def parts(self) -> list[ShownPart]:
-        """Its content, each text once."""
-        return shown_parts(self.message)
+        """Its content, each text once: `content` mostly repeats the parts."""
+        parts = [
+            ShownPart(
+                part.text, None if part.type in TEXT_PARTS else part.type, part.model_extra or {}
+            )
+            for part in self.message.content_parts or []
+            if part.type in TEXT_PARTS or not _contains(self.message.reasoning, part.text)
+        ]
+        parts = [part for part in parts if part.text or part.type or part.more]
+        content = self.message.content
+        if not content or _contains("".join(part.text or "" for part in parts), content):
+            return parts
+        more = [part for part in parts if part.type or not _contains(content, part.text)]
+        return [ShownPart(content), *more]
 
     @cached_property
     def calls(self) -> list[ShownCall]:
@@ -198,8 +168,8 @@ class ShownConversation:
     @property
     def pending_filters(self) -> list[tuple[str, str, int]]:
         """The states of pending changes, with labels and counts; none if all are the same."""
-        counts = count_states(each.matched for each in self.pending)
-        present = [(state.value, state.label, count) for state, count in counts.items() if count]
+        counts = Counter(each.matched.state for each in self.pending)
+        present = [(each.value, each.label, counts[each]) for each in ChangeState if counts[each]]
         return present if len(present) > 1 else []
 
 
@@ -215,25 +185,24 @@ class PendingChange:
 
 def show_conversation(conversation: Conversation) -> ShownConversation:
     """Prepare a conversation for rendering. Days are those of the current time zone."""
-    messages = list(_messages(conversation))
+    pending_ids = list(_pending_ids(conversation))
+    places = {change.change_id: place for change, place in pending_ids if change.change_id}
+    messages = list(_messages(conversation, places))
     makers = {
-        made.change.change_id: message
-        for message in messages
-        for made in message.changes
-        if made.change.change_id
+        made.matched.change.change_id: message for message in messages for made in message.changes
     }
     pending = [
         PendingChange(
             match_change(change, conversation.context),
-            makers.get(change.change_id or ""),
+            makers.get(change.change_id) if change.change_id else None,
             place,
         )
-        for change, place in _pending_with_ids(conversation)
+        for change, place in pending_ids
     ]
     return ShownConversation(conversation, messages, pending)
 
 
-def _pending_with_ids(conversation: Conversation) -> Iterator[tuple[Change, str]]:
+def _pending_ids(conversation: Conversation) -> Iterator[tuple[Change, str]]:
     """Yield the pending changes, each with an HTML id that does not depend on its place."""
     seen: Counter[str] = Counter()
     for change in conversation.pending_changes:
@@ -243,33 +212,39 @@ def _pending_with_ids(conversation: Conversation) -> Iterator[tuple[Change, str]
         yield change, f"pending-{mark}" if seen[mark] == 1 else f"pending-{mark}-{seen[mark]}"
 
 
-def _messages(conversation: Conversation) -> Iterator[ShownMessage]:
+def _messages(conversation: Conversation, pending_places: dict[str, str]) -> Iterator[ShownMessage]:
     ids = Counter(message.message_id for message in conversation.messages)
-    places = {
-        change.change_id: place
-        for change, place in _pending_with_ids(conversation)
-        if change.change_id
-    }
     published_id = conversation.conversation.published_message_id
     before: datetime | None = None
     for number, message in enumerate(conversation.messages, start=1):
         moment = _sent_at(message)
         own_id = message.message_id if ids[message.message_id] == 1 else None
+        day = timezone.localdate(moment) if moment else None
+        idle = moment - before if moment and before else None
+        is_published_line = bool(published_id) and message.message_id == published_id
         yield ShownMessage(
             number=number,
             key=own_id or f"@{number}",
             message=message,
             moment=moment,
-            new_day=new_day(before, moment),
-            idle=idle_time(before, moment),
+            new_day=None if before and day == timezone.localdate(before) else day,
+            idle=idle if idle and idle >= IDLE_AFTER else None,
             changes=[
                 ShownChange(
-                    match_change(each, conversation.context), places.get(each.change_id or "", "")
+                    match_change(each, conversation.context),
+                    pending_places.get(each.change_id or "", ""),
                 )
                 for each in message.changes or []
             ],
-            is_published_line=bool(published_id) and message.message_id == published_id,
+            is_published_line=is_published_line,
         )
         # If messages share the id, the first one has the line.
-        published_id = None if message.message_id == published_id else published_id
+        published_id = None if is_published_line else published_id
         before = moment or before
+
+
+def _sent_at(message: Message) -> datetime | None:
+    """Return the time of a message; None if its timestamp can't be shown."""
+    # The first and the last year of the calendar overflow in some time zones.
+    found = read_timestamp(message.timestamp)
+    return found if found and MINYEAR < found.year < MAXYEAR else None

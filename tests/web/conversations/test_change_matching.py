@@ -10,10 +10,9 @@ from dashboard.contract.conversations import Change, Conversation, ConversationC
 from dashboard.web.conversations.change_matching import (
     ChangeState,
     MatchedChange,
-    count_states,
     match_change,
-    pending_changes,
 )
+from dashboard.web.conversations.thread import show_conversation
 from tests.support import wire
 
 FIELDS = {
@@ -134,7 +133,8 @@ def test_pending_changes_are_counted_by_state() -> None:
             ],
         )
     )
-    counted = count_states(pending_changes(conversation))
-    assert counted[ChangeState.READY] == 1
-    assert counted[ChangeState.APPLIED] == 1
-    assert counted[ChangeState.MOVED] == 2
+    assert show_conversation(conversation).pending_filters == [
+        ("ready", "Ready", 1),
+        ("applied", "Applied", 1),
+        ("moved", "Original text changed", 2),
+    ]
