@@ -29,11 +29,6 @@ class Pair:
     is_word: bool = False
     """Whether the text is a description such as "Empty text", and not the value."""
 
-    @property
-    def has_lines(self) -> bool:
-        """Whether the text has line breaks."""
-        return "\n" in self.text
-
 
 @dataclass(frozen=True)
 class ShownCall:
@@ -63,20 +58,15 @@ class ShownCall:
         """Bytes of the result as JSON."""
         return size_of(self.call.result)
 
-    @cached_property
-    def arguments_size(self) -> int:
-        """Bytes of the arguments as JSON."""
-        return size_of(self.call.arguments)
-
     @property
     def is_large(self) -> bool:
         """Whether only the head of the result is shown."""
         return self.result_size > LARGE_ABOVE
 
-    @property
+    @cached_property
     def total_size(self) -> int:
         """Bytes of arguments, result and error."""
-        return self.result_size + self.arguments_size + len(self.call.error or "")
+        return self.result_size + size_of(self.call.arguments) + len(self.call.error or "")
 
     @property
     def is_fetched(self) -> bool:
@@ -117,13 +107,9 @@ def size_of(value: Any) -> int:
 
 def summarize(value: Any) -> str:
     """Summarize a result in one line: a count and the first item."""
-    if isinstance(value, list):
-        if not value:
-            return "Empty list"
+    if isinstance(value, list) and value:
         return f"{_counted(value, 'item')}, first: {_line(_word(value[0]))}"
-    if isinstance(value, dict):
-        if not value:
-            return "Empty object"
+    if isinstance(value, dict) and value:
         key, first = next(iter(value.items()))
         more = f" (and {number(len(value) - 1)} more)" if len(value) > 1 else ""
         return _line(f"{key}: {_line(_word(first))}") + more
