@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
@@ -83,16 +83,9 @@ class ConversationSnapshot:
     @property
     def query(self) -> str:
         """The query string of the next poll."""
-        params = {
-            "count": self.count,
-            "since": self.since,
-            "messages": self.messages,
-            "pending": self.pending,
-            "context": self.context,
-            "line": self.line,
-        }
-        flags = {"moved": self.moved, "failed": self.failed}
-        return urlencode(params | {name: 1 for name, is_set in flags.items() if is_set})
+        return urlencode(
+            {name: value for name, value in asdict(self).items() if value is not False}
+        )
 
 
 def _messages_hash(shown: ShownConversation, count: int) -> str:

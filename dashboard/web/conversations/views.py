@@ -29,13 +29,13 @@ from dashboard.web.conversations.polling import ConversationSnapshot
 from dashboard.web.conversations.search import (
     SHOWS,
     ConversationSearchResult,
-    SearchHitRow,
     make_rows,
 )
 from dashboard.web.conversations.thread import ShownConversation, ShownMessage, show_conversation
 from dashboard.web.conversations.tool_calls import ShownCall
 from dashboard.web.ui.failures import explain
 from dashboard.web.ui.htmx import Request, render_partial, wants_partial
+from dashboard.web.ui.load_more import browser_query
 from dashboard.web.ui.query_params import search_param
 
 
@@ -65,9 +65,9 @@ def conversation(request: Request, page_id: str, audience_id: str) -> HttpRespon
     except APIError as error:
         context["failure"] = failure = explain(error)
         return render(request, "conversations/failed.html", context, status=failure.status)
-    return render_partial(
-        request, "conversations/detail.html", context | _thread_context(request, shown)
-    )
+    context |= _search_context(request, shown) | _conversation_context(shown, request.GET)
+    context["snapshot"] = ConversationSnapshot.at(shown)
+    return render_partial(request, "conversations/detail.html", context)
 
 
 def _tab_counts(request: Request, page_id: str, audience_id: str) -> HttpResponse:
@@ -92,11 +92,10 @@ def conversation_newer(request: Request, page_id: str, audience_id: str) -> Http
     now = snapshot.advance(shown)
     if now == snapshot:
         return HttpResponse(status=204)
-    page_query = (request.htmx.current_url or "").partition("?")[2].partition("#")[0]
-    params = QueryDict(page_query)
+    params = browser_query(request)
     rows = make_rows(shown)
-    context |= _message_counts(shown, rows) | _pending_context(shown, params)
-    context |= {
+    context |= _conversation_context(shown, params) | {
+        "rows": rows,
         "snapshot": now,
         "new_rows": rows[snapshot.count :],
         "old_rows": rows[: snapshot.count],
@@ -199,20 +198,6 @@ def _page_context(page_id: str, audience_id: str) -> dict[str, Any]:
     }
 
 
-def _thread_context(request: Request, shown: ShownConversation) -> dict[str, Any]:
-    searched = _search_context(request, shown)
-    rows = searched["rows"]
-    return (
-        searched
-        | _message_counts(shown, rows)
-        | _pending_context(shown, request.GET)
-        | {
-            "is_any_left": not all(row.is_hidden for row in rows),
-            "snapshot": ConversationSnapshot.at(shown),
-        }
-    )
-
-
 def _search_context(request: Request, shown: ShownConversation) -> dict[str, Any]:
     """Return the rows of the messages by search and filter, and the search result."""
     show = _show_param(request.GET)
@@ -228,22 +213,14 @@ def _show_param(params: QueryDict) -> str:
     return show if show in SHOWS else ""
 
 
-def _message_counts(shown: ShownConversation, rows: list[SearchHitRow]) -> dict[str, Any]:
-    """Return the rows, and the number of messages in all and after the published line."""
-    return {
-        "rows": rows,
-        "messages_count": len(rows),
-        "messages_after": len(shown.after_line),
-    }
-
-
-def _pending_context(shown: ShownConversation, params: QueryDict) -> dict[str, Any]:
-    """Return the pending changes beside the thread; `params` is the page's query string."""
+def _conversation_context(shown: ShownConversation, params: QueryDict) -> dict[str, Any]:
+    """Return a conversation and its counts; `params` is the page's query string."""
     # Ignore a filter whose buttons are not rendered: the user could not remove it.
     states = {state for state, _, _ in shown.pending_filters}
     return {
         "conversation": shown,
-        "current_context": shown.conversation.context,
+        "messages_count": len(shown.messages),
+        "messages_after": len(shown.after_line),
         "params": params,
         "pending_show": params.get("pending") if params.get("pending") in states else "",
     }
