@@ -1,7 +1,7 @@
 """Rows and context of the list of people. Nothing is cached or stored."""
 
 from dataclasses import dataclass, field, replace
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote_plus
 
 from dashboard.client import InvalidRequestError, NotFoundError
 from dashboard.contract.envelope import ListEnvelope, UnreadableItem
@@ -27,11 +27,6 @@ class PersonRow:
     url: str
     """The URL that opens them."""
     marked: PersonMatch
-
-    @property
-    def mailto_url(self) -> str:
-        """The mailto link of their email, quoted so that it can't set mail headers."""
-        return "mailto:" + quote(self.person.email or "", safe="@")
 
 
 @dataclass(frozen=True)
