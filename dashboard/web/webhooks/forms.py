@@ -1,6 +1,6 @@
 """Forms to add a subscription by its id, to label it and to edit it."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
@@ -100,15 +100,10 @@ class EditForm(forms.Form):
         return self.base.events is None and self["mode"].value() != PICK
 
     @property
-    def chosen(self) -> Collection[str]:
-        """The selected events, valid or not."""
-        return self["events"].value() or ()
-
-    @property
     def groups(self) -> list[EventGroup]:
-        """The events in groups, for the checkboxes."""
+        """The events in groups, for the checkboxes; those selected are chosen, valid or not."""
         names = [name for name, _ in self.fields["events"].choices]  # type: ignore[attr-defined]
-        return event_groups(self.chosen, names)
+        return event_groups(self["events"].value() or (), names)
 
     @property
     def warnings(self) -> list[str]:

@@ -7,6 +7,7 @@ are rejected here.
 import ipaddress
 import re
 import socket
+from contextlib import suppress
 from difflib import get_close_matches
 from urllib.parse import urlsplit
 
@@ -93,17 +94,11 @@ def _ip_warning(host: str, address: ipaddress.IPv4Address | ipaddress.IPv6Addres
 
 def _ip_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     """Parse a host as an IP address, in any spelling that programs accept."""
-    try:
+    with suppress(ValueError):
         address = ipaddress.ip_address(host)
-    except ValueError:
-        return _unusual_ipv4(host)
-    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
-    return mapped or address
-
-
-def _unusual_ipv4(host: str) -> ipaddress.IPv4Address | None:
+        mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+        return mapped or address
     # `127.1`, `2130706433` and `0x7f000001` all reach 127.0.0.1; this makes no DNS query.
-    try:
+    with suppress(OSError, ValueError):
         return ipaddress.IPv4Address(socket.inet_aton(host))
-    except (OSError, ValueError):
-        return None
+    return None
