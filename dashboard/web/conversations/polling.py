@@ -76,11 +76,6 @@ class ConversationSnapshot:
         return self.count - self.since
 
     @property
-    def first_new(self) -> str:
-        """The anchor of the first message added since."""
-        return f"m{self.since + 1}"
-
-    @property
     def query(self) -> str:
         """The query string of the next poll."""
         return urlencode(

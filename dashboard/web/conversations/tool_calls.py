@@ -87,16 +87,6 @@ class ShownCall:
         pieces = json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(self.call.result)
         return "".join(islice(pieces, HEAD_CHARACTERS))[:HEAD_CHARACTERS]
 
-    @property
-    def argument_pairs(self) -> list[Pair]:
-        """The arguments as readable pairs."""
-        return readable_pairs(self.call.arguments)
-
-    @property
-    def result_pairs(self) -> list[Pair]:
-        """The result as readable pairs."""
-        return readable_pairs(self.call.result)
-
 
 def size_of(value: Any) -> int:
     """Return the bytes of a value as compact JSON."""

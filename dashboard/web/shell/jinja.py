@@ -5,6 +5,7 @@ from typing import Any
 import jinja2
 
 from dashboard.web.conversations.search import result_around
+from dashboard.web.conversations.tool_calls import readable_pairs
 from dashboard.web.pages import markup as pages
 from dashboard.web.pages.detail import language_of
 from dashboard.web.people.match_highlighting import person_field
@@ -13,7 +14,7 @@ from dashboard.web.ui.match_highlighting import marked
 from dashboard.web.ui.text_diff import compare_texts
 from dashboard.web.versions.history import last_attempt
 
-GLOBALS = (compare_texts, person_field, result_around)
+GLOBALS = (compare_texts, person_field, readable_pairs, result_around)
 FILTERS = (
     language_of,
     last_attempt,
