@@ -102,14 +102,13 @@ def _with_browser_url(request: Request, query: PeopleQuery, response: HttpRespon
     Only the first letter of a search and the first open person become history entries, so Back
     undoes the whole search or closes the person.
     """
+    if request.htmx.target not in ("results", "person"):
+        return response
     shown = _browser_people_query(request)
-    if request.htmx.target == "results":
-        is_step = bool(shown.words) != bool(query.words)
-    elif request.htmx.target == "person":
+    is_step = bool(shown.words) != bool(query.words)
+    if request.htmx.target == "person":
         is_step = not shown.is_open
         query = query.opened_in(shown)
-    else:
-        return response
     return (push_url if is_step else replace_url)(response, query.url)
 
 
