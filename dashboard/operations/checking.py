@@ -2,28 +2,40 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import chain
+from typing import NamedTuple, Self
 
 from django.utils import timezone
 
 from dashboard.client import APIError
-from dashboard.contract.audiences import Audience, AudienceVersion
+from dashboard.contract.audiences import AudienceVersion
 from dashboard.ledger.models import Operation, PageRecord
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import OPEN, attempt_time_limit, settle
 from dashboard.ledger.queries.audiences import audience_last_known, version_last_known
 from dashboard.operations.verdicts import (
-    Verdict,
     page_identity,
     page_verdict,
     publish_verdict,
     subscription_verdict,
 )
-from dashboard.service.reading import read_audience, read_pages
+from dashboard.service.reading import AudienceLookup, ReadResult, read_audience, read_pages
 from dashboard.service.subscriptions import fetch_subscription, record_if_listed
 
 FINAL_STATUS_CODES = (400, 404, 409, 410, 422)
 """Statuses that reject this request for good, unlike 401, 403 and 429."""
+
+
+class PublishTarget(NamedTuple):
+    """The version that a URL names, or that a publish is about."""
+
+    page_id: str
+    audience_id: str
+    version_id: str
+
+    @classmethod
+    def of(cls, operation: Operation) -> Self:
+        """Return the target of a publish."""
+        return cls(operation.page_id, operation.audience_id, operation.version_id)
 
 
 @dataclass(frozen=True)
@@ -60,11 +72,19 @@ def read_version_state(operation: Operation) -> VersionSnapshot:
         reading = read_audience(operation.page_id, operation.audience_id)
     except APIError as error:
         return load_version_state(operation, error=error)
+    return snapshot_version(PublishTarget.of(operation), reading)
+
+
+def snapshot_version(target: PublishTarget, reading: ReadResult[AudienceLookup]) -> VersionSnapshot:
+    """Return the state of a version from its audience, or as last seen if that doesn't have it."""
     audience = reading.value.audience
-    named = find_version(audience, operation.version_id) if reading.value.is_as_listed else None
+    # The live version first, as one version may be both.
+    listed = (audience.published_version, audience.latest_version)
+    named = next((each for each in listed if each and each.version_id == target.version_id), None)
+    if not reading.value.is_as_listed:
+        named = None
     return VersionSnapshot(
-        version=named
-        or load_version(operation.page_id, operation.audience_id, operation.version_id),
+        version=named or _load_version(target),
         is_returned=named is not None and reading.is_live,
         live=audience.published_version,
         as_of=reading.as_of,
@@ -76,7 +96,7 @@ def load_version_state(operation: Operation, *, error: APIError | None = None) -
     """Return the last known state of the version of a publish, from the ledger."""
     record = audience_last_known(operation.page_id, operation.audience_id)
     return VersionSnapshot(
-        version=load_version(operation.page_id, operation.audience_id, operation.version_id),
+        version=_load_version(PublishTarget.of(operation)),
         is_returned=False,
         live=record.audience.published_version if record else None,
         as_of=timezone.now(),
@@ -124,8 +144,10 @@ def _other_pages(operation: Operation, page_ids: list[str]) -> set[str]:
     )
     creations = Operation.objects.filter(kind=OperationKind.CREATE_PAGE, page_id__in=page_ids)
     of_others = creations.exclude(pk=operation.pk)
-    ids = (found.values_list("page_id", flat=True) for found in (known, of_others))
-    return set(chain.from_iterable(ids))
+    return {
+        *known.values_list("page_id", flat=True),
+        *of_others.values_list("page_id", flat=True),
+    }
 
 
 def _open_duplicates(operation: Operation) -> list[datetime]:
@@ -144,11 +166,8 @@ def _check_subscription(operation: Operation) -> Operation:
     except APIError as error:
         return _record_failed_check(operation, error)
     record_if_listed(operation.subscription_id, subscription, read_at=read_at)
-    verdict: Verdict = subscription_verdict(
-        body_sent=operation.body_sent or {},
-        before=operation.before,
-        now=subscription.to_wire(),
-    )
+    body_sent, now = operation.body_sent or {}, subscription.to_wire()
+    verdict = subscription_verdict(body_sent=body_sent, before=operation.before, now=now)
     return settle(operation, verdict.outcome, found=verdict.found)
 
 
@@ -156,16 +175,8 @@ def _record_failed_check(operation: Operation, error: APIError) -> Operation:
     return settle(operation, Outcome.UNKNOWN, found=f"the check failed. {error}")
 
 
-def find_version(audience: Audience, version_id: str) -> AudienceVersion | None:
-    """Return the live or the latest version of an audience, if it has this id."""
-    # The live version first, as one version may be both.
-    named = (audience.published_version, audience.latest_version)
-    return next((v for v in named if v and v.version_id == version_id), None)
-
-
-def load_version(page_id: str, audience_id: str, version_id: str) -> AudienceVersion | None:
-    """Return a version as last seen, or None."""
-    record = version_last_known(page_id, audience_id, version_id)
+def _load_version(target: PublishTarget) -> AudienceVersion | None:
+    record = version_last_known(*target)
     return record.version if record else None
 
 

@@ -1,4 +1,4 @@
-"""Publish a version: validate the form, record the operation, report its progress."""
+"""Publish a version: validate the form, and record the operation."""
 
 from datetime import timedelta
 
@@ -10,10 +10,9 @@ from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import AttemptResult, Target, begin, end
 from dashboard.ledger.queries.audiences import IN_FLIGHT
 from dashboard.ledger.queries.operations import operation_by_key
-from dashboard.operations.checking import VersionSnapshot
-from dashboard.operations.publish_progress import POLLING_PERIOD, Progress, publish_progress
-from dashboard.operations.publish_review import PublishReview, PublishTarget
-from dashboard.operations.typical_times import typical_times
+from dashboard.operations.checking import PublishTarget
+from dashboard.operations.publish_progress import POLLING_PERIOD
+from dashboard.operations.publish_review import PublishReview
 from dashboard.operations.verdicts import compared_fields, is_unchanged
 
 LIST_LAG = timedelta(minutes=1)
@@ -23,17 +22,15 @@ longer was reset, and may be published again. Source: our choice."""
 
 def begin_publish(review: PublishReview, *, actor: User) -> tuple[Operation, Attempt | None]:
     """Record the publish; the attempt is None if its key is already recorded."""
-    version, (page_id, audience_id, version_id) = review.version, review.target.ids
+    version = review.snapshot.version
     return begin(
         operation_key=review.operation_key,
         kind=OperationKind.PUBLISH_VERSION,
         actor=actor,
         target=Target(
-            page_id=page_id,
-            audience_id=audience_id,
-            version_id=version_id,
+            **review.target._asdict(),
             version_number=version.version_number if version else None,
-            target_name=review.audience.name or audience_id,
+            target_name=review.audience.name or review.target.audience_id,
         ),
         body={"operationKey": review.operation_key},
         before=compared_fields(version),
@@ -52,7 +49,9 @@ def record_not_sent(review: PublishReview, *, actor: User) -> Operation:
 def find_publish(target: PublishTarget, operation_key: str) -> Operation | None:
     """Return the publish of this version with this key, or None."""
     operation = operation_by_key(operation_key)
-    return operation if operation and target.matches(operation) else None
+    if operation is None or operation.kind != OperationKind.PUBLISH_VERSION:
+        return None
+    return operation if PublishTarget.of(operation) == target else None
 
 
 def has_changed(review: PublishReview, shown: str) -> bool:
@@ -65,9 +64,10 @@ def has_changed(review: PublishReview, shown: str) -> bool:
 
 def submit_problem(review: PublishReview, typed: str) -> str:
     """Return the reason why the publish can't be sent, or ""."""
-    if review.is_off or review.version is None:
+    version = review.snapshot.version
+    if review.is_off or version is None:
         return "Not published: publishing is disabled for the reasons above."
-    number = str(review.version.version_number)
+    number = str(version.version_number)
     if review.asks_for_number and typed.strip() != number:
         return f"Not published. Review the warnings, then type {number}."
     return ""
@@ -75,34 +75,14 @@ def submit_problem(review: PublishReview, typed: str) -> str:
 
 def publish_in_progress(review: PublishReview) -> Operation | None:
     """Return the last publish of the version if it is not over: no other may begin before."""
-    last = review.last
-    return last if last and _is_in_progress(review, last) else None
-
-
-def _is_in_progress(review: PublishReview, last: Operation) -> bool:
-    version = review.version
-    if last.is_open or last.outcome != Outcome.ACCEPTED or version is None:
-        return last.is_open
-    if is_unchanged(last.before, version) and _was_just_settled(last):
-        return True
+    last, version, now = review.last, review.snapshot.version, timezone.now()
+    if last is None or last.is_open:
+        return last
+    if last.outcome != Outcome.ACCEPTED or version is None:
+        return None
+    settled_at = last.settled_at or last.requested_at
+    if is_unchanged(last.before, version) and now - settled_at < LIST_LAG:
+        return last
     # The service returns only the latest and the live version: polling any other is useless.
-    is_visible = review.is_returned or timezone.now() - last.requested_at < POLLING_PERIOD
-    return is_visible and version.status in IN_FLIGHT
-
-
-def _was_just_settled(operation: Operation) -> bool:
-    settled_at = operation.settled_at or operation.requested_at
-    return timezone.now() - settled_at < LIST_LAG
-
-
-def current_progress(operation: Operation, snapshot: VersionSnapshot) -> Progress:
-    """Return the progress of a recorded publish, from a snapshot of its version."""
-    return publish_progress(
-        outcome=operation.outcome,
-        version=snapshot.version,
-        live=snapshot.live,
-        is_returned=snapshot.is_returned,
-        requested_at=operation.requested_at,
-        usual=typical_times(),
-        now=timezone.now(),
-    )
+    is_visible = review.snapshot.is_returned or now - last.requested_at < POLLING_PERIOD
+    return last if is_visible and version.status in IN_FLIGHT else None

@@ -4,13 +4,14 @@ Source: DESIGN.md, What the dashboard makes of the silences. The spec does not s
 a live, queued or cancelled version does, so the findings claim nothing about it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from dashboard.contract.audiences import AudienceVersion, VersionStatus
+from dashboard.contract.audiences import Audience, AudienceVersion, VersionStatus
 from dashboard.contract.pages import PageItem, PageStatus
 from dashboard.ledger.queries.audiences import IN_FLIGHT
+from dashboard.service.reading import AudienceLookup, ReadResult
 
 
 class Severity(StrEnum):
@@ -35,87 +36,76 @@ class Finding:
     """`conversation` or `versions`: the audience's page with details."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class PreflightInput:
-    """The input of the checks."""
+@dataclass(frozen=True)
+class FoundPage:
+    """The page as read, or as last known."""
 
-    version: AudienceVersion | None
-    """None if the service did not return it and it is not recorded."""
-    latest: AudienceVersion | None
-    live: AudienceVersion | None
     page: PageItem | None
-    """None if it can't be read and is not recorded."""
-    page_problem: str = ""
-    """The reason why the page can't be read; then it is as last known."""
-    is_last_known: bool
-    """The service did not respond: the data is as last known."""
-    is_listed: bool
-    """Whether the audience is in the service's list."""
-    is_readable: bool
-    """Whether its item in the list can be read."""
-    is_archived: bool
-    """Whether the audience is archived."""
-    others_in_flight: tuple[int | None, ...]
-    """Numbers of other versions of the audience with an open operation."""
-    pending_changes: int | None
+    problem: str = ""
+    """The reason why it can't be read."""
+
+
+@dataclass(frozen=True)
+class PendingChanges:
+    """The pending changes of the conversation."""
+
+    count: int | None = None
     """None if the conversation was not read."""
-    conversation_problem: str = ""
-    """The reason why the conversation can't be read."""
+    problem: str = ""
+    """The reason why it can't be read."""
+    has_conversation: bool = True
 
 
-def findings(data: PreflightInput) -> list[Finding]:
-    """Return the findings, the most severe first."""
+def findings(
+    reading: ReadResult[AudienceLookup],
+    version: AudienceVersion | None,
+    *,
+    page: FoundPage,
+    pending: PendingChanges,
+    others_in_flight: Iterable[int | None],
+) -> list[Finding]:
+    """Return the findings, the most severe first.
+
+    `version` is None if the service did not return it and it is not recorded. `others_in_flight`
+    has the numbers of other versions of the audience with an open publish.
+    """
+    audience = reading.value.audience
     found = [
-        *_data_findings(data),
-        *_version_findings(data),
-        *_context_findings(data),
-        *_conversation_findings(data),
+        *_reading_findings(reading),
+        *_version_findings(version, audience),
+        *_context_findings(version, audience, page, others_in_flight),
+        *_conversation_findings(version, pending),
     ]
     order = list(reversed(Severity))
     return sorted(found, key=lambda finding: order.index(finding.severity))
 
 
-def is_off(found: list[Finding]) -> bool:
-    """Return whether publishing is off."""
-    return any(finding.severity is Severity.STOP for finding in found)
-
-
-def asks_for_number(found: list[Finding]) -> bool:
-    """Return whether the version number has to be typed."""
-    return any(finding.severity is Severity.RISK for finding in found)
-
-
-def _data_findings(data: PreflightInput) -> Iterator[Finding]:
-    if data.is_last_known:
+def _reading_findings(reading: ReadResult[AudienceLookup]) -> Iterator[Finding]:
+    if reading.error:
         yield Finding(
             Severity.STOP,
             "Couldn’t reach the service.",
             "Showing the last known state. Publishing is disabled until the service responds.",
         )
-    elif not data.is_listed:
+    elif not reading.value.is_as_listed:
         yield Finding(
             Severity.RISK,
-            "This audience isn’t in the service’s list.",
+            "The service’s data for this audience can’t be read."
+            if reading.value.listed
+            else "This audience isn’t in the service’s list.",
             "The live version shown is the last known one.",
         )
-    elif not data.is_readable:
-        yield Finding(
-            Severity.RISK,
-            "The service’s data for this audience can’t be read.",
-            "The live version shown is the last known one.",
-        )
-    if data.version is None:
+
+
+def _version_findings(version: AudienceVersion | None, audience: Audience) -> Iterator[Finding]:
+    live, latest = audience.published_version, audience.latest_version
+    if version is None:
         yield Finding(
             Severity.STOP,
             "This version isn’t recorded here.",
             "Its number and text are unknown, so it can’t be compared.",
             "versions",
         )
-
-
-def _version_findings(data: PreflightInput) -> Iterator[Finding]:
-    version, live, latest = data.version, data.live, data.latest
-    if version is None:
         return
     name = f"Version {version.version_number}"
     if live and live.version_id == version.version_id:
@@ -142,12 +132,18 @@ def _version_findings(data: PreflightInput) -> Iterator[Finding]:
         )
 
 
-def _context_findings(data: PreflightInput) -> Iterator[Finding]:
-    version, latest, page = data.version, data.latest, data.page
-    for number in data.others_in_flight:
+def _context_findings(
+    version: AudienceVersion | None,
+    audience: Audience,
+    found_page: FoundPage,
+    others_in_flight: Iterable[int | None],
+) -> Iterator[Finding]:
+    latest, page = audience.latest_version, found_page.page
+    for number in others_in_flight:
+        name = "another version" if number is None else f"version {number}"
         yield Finding(
             Severity.RISK,
-            f"Publishing {_version(number)} hasn’t finished.",
+            f"Publishing {name} hasn’t finished.",
             "Its outcome is unknown. The two may finish in either order.",
             "versions",
         )
@@ -159,7 +155,7 @@ def _context_findings(data: PreflightInput) -> Iterator[Finding]:
             "The two may finish in either order.",
             "versions",
         )
-    if data.is_archived:
+    if audience.archived_at:
         yield Finding(
             Severity.RISK,
             "This audience is archived.",
@@ -169,31 +165,28 @@ def _context_findings(data: PreflightInput) -> Iterator[Finding]:
         yield Finding(
             Severity.RISK, "This page is archived.", "Visitors might not see the published version."
         )
-    if data.page_problem:
+    if found_page.problem:
         yield Finding(
             Severity.RISK,
             "Couldn’t read the page, so its status wasn’t checked.",
-            data.page_problem,
+            found_page.problem,
         )
 
 
-def _conversation_findings(data: PreflightInput) -> Iterator[Finding]:
-    pending, version = data.pending_changes, data.version
-    if data.conversation_problem:
+def _conversation_findings(
+    version: AudienceVersion | None, pending: PendingChanges
+) -> Iterator[Finding]:
+    if pending.problem:
         yield Finding(
             Severity.NOTE,
             "Pending changes are unknown.",
-            f"Couldn’t read the conversation. {data.conversation_problem}",
+            f"Couldn’t read the conversation. {pending.problem}",
         )
-    if pending and version:
-        are, they = ("change is", "It") if pending == 1 else ("changes are", "They")
+    if pending.count and version:
+        are, they = ("change is", "It") if pending.count == 1 else ("changes are", "They")
         yield Finding(
             Severity.NOTE,
-            f"{pending} pending {are} not in {_version(version.version_number)}.",
+            f"{pending.count} pending {are} not in version {version.version_number}.",
             f"{they} won’t go live with this version.",
             "conversation",
         )
-
-
-def _version(number: int | None) -> str:
-    return "another version" if number is None else f"version {number}"

@@ -6,7 +6,9 @@ from enum import StrEnum
 
 from dashboard.contract.audiences import AudienceVersion, VersionStatus
 from dashboard.contract.dates import read_date
+from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import Outcome
+from dashboard.operations.checking import VersionSnapshot
 from dashboard.operations.typical_times import TypicalTimes
 
 DEFAULT_LONG = timedelta(minutes=2)
@@ -17,8 +19,6 @@ RARE_POLL_INTERVAL_S = 60
 """Between polls for a version in progress for longer than POLLING_PERIOD."""
 MAX_POLLS = 40
 """Polls without news for such a version, or for one without a date, before polling stops."""
-
-STEPS = (VersionStatus.DRAFT, VersionStatus.QUEUED, VersionStatus.PROCESSING)
 
 
 class Stage(StrEnum):
@@ -94,22 +94,13 @@ class Progress:
 
 
 def publish_progress(
-    *,
-    outcome: str,
-    version: AudienceVersion | None,
-    live: AudienceVersion | None,
-    is_returned: bool,
-    requested_at: datetime,
-    usual: TypicalTimes | None,
-    now: datetime,
+    operation: Operation, snapshot: VersionSnapshot, *, usual: TypicalTimes | None, now: datetime
 ) -> Progress:
-    """Return the progress of a publish requested at `requested_at`.
-
-    `is_returned` is whether the last read returned the version; the service returns only the
-    latest and the live one, so an earlier one is not returned until it is live.
-    """
-    stage = _stage(outcome, version, live=live, is_returned=is_returned, requested_at=requested_at)
-    elapsed = max((_ended_at(stage, version, requested_at) or now) - requested_at, timedelta())
+    """Return the progress of a recorded publish, from a snapshot of its version."""
+    requested_at, version = operation.requested_at, snapshot.version
+    stage = _stage(operation, snapshot)
+    ended_at = _ended_at(stage, version, requested_at) if stage in FINAL else now
+    elapsed = max(ended_at - requested_at, timedelta())
     longest = usual.p95 if usual else DEFAULT_LONG
     return Progress(
         stage=stage,
@@ -140,37 +131,38 @@ def version_poll_interval_s(elapsed: timedelta | None, polls: int) -> int | None
     return (wait_s or RARE_POLL_INTERVAL_S) if polls < MAX_POLLS else None
 
 
-def _stage(
-    outcome: str,
-    version: AudienceVersion | None,
-    *,
-    live: AudienceVersion | None,
-    is_returned: bool,
-    requested_at: datetime,
-) -> Stage:
-    if outcome == Outcome.SENDING:
+def _stage(operation: Operation, snapshot: VersionSnapshot) -> Stage:
+    version, live = snapshot.version, snapshot.live
+    if operation.outcome == Outcome.SENDING:
         return Stage.SENDING
-    if outcome == Outcome.UNKNOWN:
+    if operation.outcome == Outcome.UNKNOWN:
         return Stage.UNKNOWN
     if version is None:
         return Stage.IN_PROGRESS
     if live and live.version_id == version.version_id:
         return Stage.LIVE
-    is_overtaken = not is_returned and live and _is_since(_queued_or_live_at(live), requested_at)
-    return _stage_by_status(version, live, requested_at) or (
-        Stage.OVERTAKEN if is_overtaken else Stage.IN_PROGRESS
-    )
+    if stage := _stage_by_status(version, live, operation.requested_at):
+        return stage
+    live_at = None
+    if live:
+        # One that was queued before this version goes live before it, and does not overtake it.
+        live_at = live.queued_at if read_date(live.queued_at) else live.published_at
+    # The service returns only the latest and the live version: an earlier one, once it is live.
+    is_overtaken = not snapshot.is_returned and _is_since(live_at, operation.requested_at)
+    return Stage.OVERTAKEN if is_overtaken else Stage.IN_PROGRESS
 
 
 def _stage_by_status(
     version: AudienceVersion, live: AudienceVersion | None, requested_at: datetime
 ) -> Stage | None:
     """Return the stage that follows from the version's own status; None if it is in progress."""
-    status, went_live = version.status, _is_since(version.published_at, requested_at)
+    status, published_at = version.status, read_date(version.published_at)
     if status == VersionStatus.CANCELLED:
         return Stage.CANCELLED
-    if status == VersionStatus.PUBLISHED and not _is_later(live, version):
+    is_replaced = live and published_at and _is_since(live.published_at, published_at)
+    if status == VersionStatus.PUBLISHED and not is_replaced:
         return Stage.LIVE
+    went_live = _is_since(version.published_at, requested_at)
     if status in (VersionStatus.PUBLISHED, VersionStatus.ARCHIVED) and went_live:
         return Stage.REPLACED
     if status == VersionStatus.ARCHIVED and _is_since(version.archived_at, requested_at):
@@ -184,57 +176,32 @@ def _steps(stage: Stage, version: AudienceVersion | None) -> list[ProgressStep]:
         return [
             ProgressStep(label, "todo") for label in ("Draft", "Queued", "Processing", "Published")
         ]
-    dates = [version.became_draft_at or version.created_at, version.queued_at, None]
-    reached = _current_step(stage, version)
+    is_live = stage in (Stage.LIVE, Stage.REPLACED)
     steps = [
-        ProgressStep(status.value.capitalize(), _step_state(place, reached), read_date(date))
-        for place, (status, date) in enumerate(zip(STEPS, dates, strict=True))
+        ("Draft", version.became_draft_at or version.created_at),
+        ("Queued", version.queued_at),
+        ("Processing", None),
+        ("Published", version.published_at if is_live else None),
     ]
-    if stage in _ENDED_UNPUBLISHED:
-        date = getattr(version, f"{stage.value}_at", None)
-        return [*steps[:2], ProgressStep(stage.value.capitalize(), "now", read_date(date))]
-    shown = read_date(version.published_at) if stage in FINAL else None
-    return [*steps, ProgressStep("Published", _step_state(3, reached), shown)]
-
-
-def _current_step(stage: Stage, version: AudienceVersion) -> int:
-    """Return the index of the current step, from 0; 4 if all are done."""
-    if stage in (Stage.LIVE, Stage.REPLACED):
-        return 4
-    if stage in _ENDED_UNPUBLISHED:
-        return 2
-    places = {status.value: place for place, status in enumerate(STEPS)}
     # Publishing an earlier version starts over, whatever its status was.
-    return places.get(version.status, 0)
+    done = {VersionStatus.QUEUED.value: 1, VersionStatus.PROCESSING.value: 2}.get(version.status, 0)
+    if is_live:
+        done = 4
+    elif stage in _ENDED_UNPUBLISHED:
+        ended_at = getattr(version, f"{stage.value}_at", None)
+        steps, done = [*steps[:2], (stage.value.capitalize(), ended_at)], 2
+    states = [*["done"] * done, "now", *["todo"] * 3]
+    return [
+        ProgressStep(label, state, read_date(date))
+        for (label, date), state in zip(steps, states, strict=False)
+    ]
 
 
-def _step_state(place: int, reached: int) -> str:
-    if place < reached:
-        return "done"
-    return "now" if place == reached else "todo"
-
-
-def _ended_at(
-    stage: Stage, version: AudienceVersion | None, requested_at: datetime
-) -> datetime | None:
-    if version is None or stage not in FINAL:
-        return None
+def _ended_at(stage: Stage, version: AudienceVersion | None, requested_at: datetime) -> datetime:
+    """Return when the version reached a final stage, or the request if no date says so."""
     name = "published" if stage in (Stage.LIVE, Stage.REPLACED) else stage.value
     end = read_date(getattr(version, f"{name}_at", None))
     return end if end and end >= requested_at else requested_at
-
-
-def _queued_or_live_at(live: AudienceVersion) -> str | None:
-    """Return when a live version was queued, or else when it went live.
-
-    One that was queued before this version goes live before it, and does not overtake it.
-    """
-    return live.queued_at if read_date(live.queued_at) else live.published_at
-
-
-def _is_later(live: AudienceVersion | None, version: AudienceVersion) -> bool:
-    then = read_date(version.published_at)
-    return live is not None and then is not None and _is_since(live.published_at, then)
 
 
 def _is_since(date: str | None, requested_at: datetime) -> bool:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Case, Q, QuerySet, When
@@ -14,19 +14,17 @@ from dashboard.contract.conversations import Conversation
 from dashboard.contract.pages import PageItem
 from dashboard.ledger import recording
 from dashboard.ledger.models import Operation
-from dashboard.ledger.models.operations import OperationKind
 from dashboard.ledger.operations import OPEN, publish_key
 from dashboard.ledger.queries.operations import publishes_of
 from dashboard.ledger.queries.pages import page_last_known
 from dashboard.observability.request_context import tolerate_write_errors
-from dashboard.operations.checking import find_version, load_version
+from dashboard.operations.checking import PublishTarget, VersionSnapshot, snapshot_version
 from dashboard.operations.publish_preflight import (
     Finding,
-    PreflightInput,
+    FoundPage,
+    PendingChanges,
     Severity,
-    asks_for_number,
     findings,
-    is_off,
 )
 from dashboard.operations.verdicts import find_publish_of
 from dashboard.service.client import publishing_client
@@ -62,98 +60,20 @@ _PUBLISHES = CompiledQuery(_publishes)
 
 
 @dataclass(frozen=True)
-class PublishTarget:
-    """The version that a URL names."""
-
-    page_id: str
-    audience_id: str
-    version_id: str
-
-    @property
-    def ids(self) -> tuple[str, str, str]:
-        """The three ids, as a URL and an operation key take them."""
-        return self.page_id, self.audience_id, self.version_id
-
-    @property
-    def of_audience(self) -> tuple[str, str]:
-        """The two ids of its audience."""
-        return self.page_id, self.audience_id
-
-    def history(self, live: AudienceVersion | None) -> "PublishHistory":
-        """Load the relevant publishes: its own, open ones, and those of the live version."""
-        version_ids = [self.version_id, live.version_id if live else self.version_id]
-        return PublishHistory(self.version_id, _PUBLISHES.rows(*self.of_audience, version_ids))
-
-    def matches(self, operation: Operation) -> bool:
-        """Return whether the operation is a publish of this version."""
-        of = (operation.page_id, operation.audience_id, operation.version_id)
-        return operation.kind == OperationKind.PUBLISH_VERSION and of == self.ids
-
-
-@dataclass(frozen=True)
-class PublishHistory:
-    """Publishes of an audience, with one version to be reviewed."""
-
-    version_id: str
-    publishes: list[Any]
-    """Rows: open ones first, then the newest."""
-
-    def last(self) -> Operation | None:
-        """Return the last publish of the version; an open one takes precedence."""
-        own = [each for each in self.publishes if each.version_id == self.version_id]
-        found = next(filter(_is_open, own), None) or next(iter(own), None)
-        return Operation.objects.filter(pk=found.pk).first() if found else None
-
-    def other_open_versions(self) -> tuple[int | None, ...]:
-        """Return the numbers of other versions with an open publish."""
-        return tuple(
-            each.version_number
-            for each in self.publishes
-            if _is_open(each) and each.version_id != self.version_id
-        )
-
-    def publish_of(self, version: AudienceVersion | None) -> Any:
-        """Return the publish that made a version live, or None."""
-        return find_publish_of(version, self.publishes) if version else None
-
-
-@dataclass(frozen=True)
-class PendingChanges:
-    """The pending changes of the conversation."""
-
-    count: int | None = None
-    """None if the conversation was not read."""
-    problem: str = ""
-    """The reason why it can't be read."""
-    has_conversation: bool = True
-
-
-@dataclass(frozen=True)
-class FoundPage:
-    """The page as read, or as last known."""
-
-    page: PageItem | None
-    problem: str = ""
-    """The reason why it can't be read."""
-
-
-@dataclass(frozen=True)
 class PublishReview:
     """The data that a user reviews before confirming a publish."""
 
     target: PublishTarget
     operation_key: str
     reading: ReadResult[AudienceLookup]
-    version: AudienceVersion | None
-    is_returned: bool
-    """Whether the service returned the version just now."""
+    snapshot: VersionSnapshot
     page: PageItem | None
     pending: PendingChanges
     last: Operation | None
     """The last publish of this version, of any outcome."""
     live_since: Any
     """The publish that made the live version live, or None; it has an `actor_name`."""
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[Finding]
 
     @property
     def audience(self) -> Audience:
@@ -161,19 +81,14 @@ class PublishReview:
         return self.reading.value.audience
 
     @property
-    def live(self) -> AudienceVersion | None:
-        """The live version."""
-        return self.audience.published_version
-
-    @property
     def is_off(self) -> bool:
         """Whether publishing is off."""
-        return is_off(self.findings)
+        return any(finding.severity is Severity.STOP for finding in self.findings)
 
     @property
     def asks_for_number(self) -> bool:
         """Whether the version number has to be typed."""
-        return asks_for_number(self.findings)
+        return any(finding.severity is Severity.RISK for finding in self.findings)
 
     @property
     def shown(self) -> str:
@@ -182,13 +97,14 @@ class PublishReview:
         Without notes: pending changes are read for the form, and not again when it is sent.
         """
         headlines = [each.headline for each in self.findings if each.severity is not Severity.NOTE]
-        shown = repr((_shown_fields(self.live), _shown_fields(self.version), headlines))
+        live, version = self.snapshot.live, self.snapshot.version
+        shown = repr((_shown_fields(live), _shown_fields(version), headlines))
         return hashlib.sha256(shown.encode()).hexdigest()
 
     @property
     def is_rollback(self) -> bool:
         """Whether an earlier version than the live one would go live."""
-        version, live = self.version, self.live
+        version, live = self.snapshot.version, self.snapshot.live
         return bool(version and live and version.version_number < live.version_number)
 
 
@@ -198,54 +114,42 @@ def review_publish(target: PublishTarget, *, with_conversation: bool) -> Publish
     A conversation that can't be read becomes a finding. Raises APIError if the audience can't be
     read and is not recorded.
     """
-    operation_key = publish_key(*target.ids)
-    page_result = run_concurrently(lambda: publishing_client().pages.get(target.page_id))
-    conversation_result = _start_reading_conversation(target) if with_conversation else None
-    reading = read_audience(target.page_id, target.audience_id)
-    found = reading.value
-    named = find_version(found.audience, target.version_id) if found.is_as_listed else None
+    page_id, audience_id, version_id = target
+    operation_key = publish_key(*target)
+    page_result = run_concurrently(lambda: publishing_client().pages.get(page_id))
+    conversation_result = (
+        run_concurrently(lambda: read_conversation(page_id, audience_id))
+        if with_conversation
+        else None
+    )
+    reading = read_audience(page_id, audience_id)
     # If the service has just not responded, the other reads are not waited for.
-    page = _read_page(target.page_id, page_result if reading.is_live else None)
+    page = _read_page(page_id, page_result if reading.is_live else None)
     pending = _read_pending_changes(conversation_result if reading.is_live else None)
-    version = named or load_version(*target.ids)
-    history = target.history(found.audience.published_version)
+    snapshot = snapshot_version(target, reading)
+    version, live = snapshot.version, snapshot.live
+    publishes = _PUBLISHES.rows(
+        page_id, audience_id, [version_id, live.version_id if live else version_id]
+    )
+    # An open one takes precedence: those come first.
+    last = next((each.pk for each in publishes if each.version_id == version_id), None)
+    others_in_flight = [
+        each.version_number
+        for each in publishes
+        if each.outcome in OPEN and each.version_id != version_id
+    ]
     return PublishReview(
         target=target,
         operation_key=operation_key,
         reading=reading,
-        version=version,
-        is_returned=named is not None and reading.is_live,
+        snapshot=snapshot,
         page=page.page,
         pending=pending,
-        last=history.last(),
-        live_since=history.publish_of(found.audience.published_version),
+        last=Operation.objects.filter(pk=last).first() if last else None,
+        live_since=find_publish_of(live, publishes) if live else None,
         findings=findings(
-            _preflight_input(reading, version, page, history.other_open_versions(), pending)
+            reading, version, page=page, pending=pending, others_in_flight=others_in_flight
         ),
-    )
-
-
-def _preflight_input(
-    reading: ReadResult[AudienceLookup],
-    version: AudienceVersion | None,
-    page: FoundPage,
-    others_in_flight: tuple[int | None, ...],
-    pending: PendingChanges,
-) -> PreflightInput:
-    found = reading.value
-    return PreflightInput(
-        version=version,
-        latest=found.audience.latest_version,
-        live=found.audience.published_version,
-        page=page.page,
-        page_problem=page.problem,
-        is_last_known=not reading.is_live,
-        is_listed=found.listed,
-        is_readable=found.unreadable is None,
-        is_archived=bool(found.audience.archived_at),
-        others_in_flight=others_in_flight,
-        pending_changes=pending.count,
-        conversation_problem=pending.problem,
     )
 
 
@@ -272,10 +176,6 @@ def _read_page(page_id: str, read: Callable[[], PageItem] | None) -> FoundPage:
     return FoundPage(record.page if record else None, problem)
 
 
-def _start_reading_conversation(target: PublishTarget) -> Callable[[], Conversation]:
-    return run_concurrently(lambda: read_conversation(target.page_id, target.audience_id))
-
-
 def _read_pending_changes(read: Callable[[], Conversation] | None) -> PendingChanges:
     if read is None:
         return PendingChanges()
@@ -286,7 +186,3 @@ def _read_pending_changes(read: Callable[[], Conversation] | None) -> PendingCha
     except APIError as error:
         return PendingChanges(problem=str(error))
     return PendingChanges(len(conversation.pending_changes))
-
-
-def _is_open(publish: Any) -> bool:
-    return publish.outcome in OPEN

@@ -17,9 +17,9 @@ from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.operations import begin_retry, settle
 from dashboard.ledger.queries.operations import later_update_bodies
-from dashboard.operations.checking import VersionSnapshot, settle_from_snapshot
+from dashboard.operations.checking import PublishTarget, settle_from_snapshot
 from dashboard.operations.execution import send
-from dashboard.operations.publish_review import PublishReview, PublishTarget, review_publish
+from dashboard.operations.publish_review import PublishReview, review_publish
 from dashboard.operations.verdicts import subscription_verdict
 from dashboard.service.subscriptions import fetch_subscription, record_if_listed
 
@@ -39,9 +39,8 @@ def review_again(operation: Operation) -> tuple[Operation, PublishReview]:
 
     Raises APIError if the audience can't be read and was never seen.
     """
-    target = PublishTarget(operation.page_id, operation.audience_id, operation.version_id)
-    review = review_publish(target, with_conversation=True)
-    return settle_from_snapshot(operation, _snapshot_of(review)), review
+    review = review_publish(PublishTarget.of(operation), with_conversation=True)
+    return settle_from_snapshot(operation, review.snapshot), review
 
 
 def resend_update(operation: Operation, *, actor: User) -> Operation:
@@ -61,7 +60,7 @@ def resend_update(operation: Operation, *, actor: User) -> Operation:
     if verdict.outcome != Outcome.UNKNOWN:
         return settle(operation, verdict.outcome, found=verdict.found)
     later = later_update_bodies(operation)
-    since = changes_since(body, operation.before, current, later)
+    since = list(_changes_since(body, operation.before, current, later))
     try:
         if not since and not later and _was_changed_back(operation, current):
             since = [CHANGED_BACK]
@@ -86,39 +85,23 @@ def _was_changed_back(operation: Operation, now: Mapping[str, Any]) -> bool:
     return fetch_subscription(operation.subscription_id).updated_at == now.get("updatedAt")
 
 
-def changes_since(
+def _changes_since(
     body: Mapping[str, Any],
     before: Mapping[str, Any] | None,
     now: Mapping[str, Any],
     later: Iterable[Mapping[str, Any]],
-) -> list[str]:
+) -> Iterator[str]:
     """Describe the later changes of each field in `body`; pure, all as on the wire.
 
     `later` has the bodies of later updates: a field that was changed and changed back is unchanged,
     but not to be overwritten.
     """
     changed_later = {name for other in later for name in other}
-    return list(_changes_since(body, before or {}, now, changed_later))
-
-
-def _changes_since(
-    body: Mapping[str, Any], before: Mapping[str, Any], now: Mapping[str, Any], later: set[str]
-) -> Iterator[str]:
     for name in body:
         is_now = f"{name} is now {json.dumps(now.get(name), ensure_ascii=False)}"
-        if name not in before:
+        if not before or name not in before:
             yield f"{is_now}; its earlier value is unknown"
         elif before[name] != now.get(name):
             yield f"{is_now}; it was {json.dumps(before[name], ensure_ascii=False)} before"
-        elif name in later:
+        elif name in changed_later:
             yield f"{is_now}; a later update changed it too"
-
-
-def _snapshot_of(review: PublishReview) -> VersionSnapshot:
-    return VersionSnapshot(
-        version=review.version,
-        is_returned=review.is_returned,
-        live=review.live,
-        as_of=review.reading.as_of,
-        error=review.reading.error,
-    )

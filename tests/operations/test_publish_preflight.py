@@ -1,20 +1,25 @@
 """Pre-flight checks report the risks of a publish, and require the number when they should."""
 
+from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.contract.audiences import AudienceVersion
+from dashboard.client import APIError
+from dashboard.contract.audiences import Audience, AudienceVersion
+from dashboard.contract.envelope import UnreadableItem
 from dashboard.contract.pages import PageItem
 from dashboard.operations.publish_preflight import (
-    PreflightInput,
+    Finding,
+    FoundPage,
+    PendingChanges,
     Severity,
-    asks_for_number,
     findings,
-    is_off,
 )
+from dashboard.service.reading import AudienceLookup, ReadResult
 from tests.support import wire
 
 
@@ -22,29 +27,46 @@ def version(**differs: Any) -> AudienceVersion:
     return AudienceVersion.model_validate(wire.version(**differs))
 
 
-def page(**differs: Any) -> PageItem:
-    return PageItem.model_validate(wire.page(**differs))
+def page(**differs: Any) -> FoundPage:
+    return FoundPage(PageItem.model_validate(wire.page(**differs)))
 
 
-def preflight_input(**differs: Any) -> PreflightInput:
-    """Return the input of a draft over a live version, without findings."""
-    defaults: dict[str, Any] = {
-        "version": version(),
-        "latest": version(),
-        "live": AudienceVersion.model_validate(wire.live_version()),
-        "page": page(),
-        "is_last_known": False,
-        "is_listed": True,
-        "is_readable": True,
-        "is_archived": False,
-        "others_in_flight": (),
-        "pending_changes": 0,
-    }
-    return PreflightInput(**defaults | differs)
+DRAFT, LIVE = version(), AudienceVersion.model_validate(wire.live_version())
+PAGE, NO_CHANGES = page(), PendingChanges(0)
+
+
+def preflight(
+    *,
+    version: AudienceVersion | None = DRAFT,
+    live: AudienceVersion | None = LIVE,
+    latest: AudienceVersion | None = DRAFT,
+    is_last_known: bool = False,
+    is_listed: bool = True,
+    is_readable: bool = True,
+    is_archived: bool = False,
+    page: FoundPage = PAGE,
+    pending: PendingChanges = NO_CHANGES,
+    others_in_flight: Iterable[int | None] = (),
+) -> list[Finding]:
+    """Return the findings of a draft over a live version: none, unless something differs."""
+    audience = Audience(
+        published_version=live,
+        latest_version=latest,
+        archived_at=wire.MARK if is_archived else None,
+    )
+    unreadable = UnreadableItem(index=0, path="items.0", problem="Broken.")
+    lookup = AudienceLookup(audience, is_listed, None if is_readable else unreadable)
+    error = APIError("No response.") if is_last_known else None
+    reading = ReadResult(lookup, datetime.now(UTC), error)
+    return findings(reading, version, page=page, pending=pending, others_in_flight=others_in_flight)
 
 
 def headlines(**differs: Any) -> list[str]:
-    return [finding.headline for finding in findings(preflight_input(**differs))]
+    return [finding.headline for finding in preflight(**differs)]
+
+
+def severities(**differs: Any) -> list[Severity]:
+    return [finding.severity for finding in preflight(**differs)]
 
 
 def test_a_draft_over_a_live_version_has_no_findings() -> None:
@@ -52,7 +74,7 @@ def test_a_draft_over_a_live_version_has_no_findings() -> None:
 
 
 def test_the_first_version_of_an_audience_has_no_findings() -> None:
-    assert headlines(live=None, page=None, pending_changes=None) == []
+    assert headlines(live=None, page=FoundPage(None), pending=PendingChanges()) == []
 
 
 QUEUED = version(status="queued", versionId="ver_3", versionNumber=3)
@@ -71,22 +93,21 @@ QUEUED = version(status="queued", versionId="ver_3", versionNumber=3)
         ({"others_in_flight": (None,)}, "Publishing another version hasn’t finished."),
         ({"page": page(status="archived")}, "This page is archived."),
         ({"page": page(archivedAt=wire.MARK, status=None)}, "This page is archived."),
-        ({"page_problem": "500"}, "Couldn’t read the page, so its status wasn’t checked."),
+        ({"page": FoundPage(None, "500")}, "Couldn’t read the page, so its status wasn’t checked."),
         ({"is_archived": True}, "This audience is archived."),
         ({"is_readable": False}, "The service’s data for this audience can’t be read."),
         ({"is_listed": False}, "This audience isn’t in the service’s list."),
     ],
 )
 def test_a_risk_is_reported_and_requires_the_number(differs: dict[str, Any], headline: str) -> None:
-    found = findings(preflight_input(**differs))
-    assert headline in [finding.headline for finding in found]
-    assert asks_for_number(found)
-    assert not is_off(found)
+    assert headline in headlines(**differs)
+    assert Severity.RISK in severities(**differs)
+    assert Severity.STOP not in severities(**differs)
 
 
 @pytest.mark.parametrize("differs", [{"version": None}, {"is_last_known": True}])
 def test_publishing_is_disabled_without_current_data(differs: dict[str, Any]) -> None:
-    assert is_off(findings(preflight_input(**differs)))
+    assert Severity.STOP in severities(**differs)
 
 
 @pytest.mark.parametrize(
@@ -97,24 +118,28 @@ def test_publishing_is_disabled_without_current_data(differs: dict[str, Any]) ->
     ],
 )
 def test_pending_changes_are_counted_and_are_not_a_risk(count: int, headline: str) -> None:
-    assert headlines(pending_changes=count) == [headline]
-    assert not asks_for_number(findings(preflight_input(pending_changes=count)))
+    assert headlines(pending=PendingChanges(count)) == [headline]
+    assert severities(pending=PendingChanges(count)) == [Severity.NOTE]
 
 
 @given(
-    version=st.none() | st.just(version()),
-    live=st.none() | st.just(version()),
+    version=st.none() | st.just(DRAFT),
+    live=st.none() | st.just(DRAFT),
     latest=st.none() | st.just(QUEUED),
-    page=st.none() | st.just(page(status="archived")),
-    page_problem=st.sampled_from(["", "Broken."]),
+    page=st.builds(
+        FoundPage,
+        st.none() | st.just(page(status="archived").page),
+        st.sampled_from(["", "Broken."]),
+    ),
     is_last_known=st.booleans(),
     is_listed=st.booleans(),
     is_readable=st.booleans(),
     is_archived=st.booleans(),
-    others_in_flight=st.lists(st.none() | st.integers(), max_size=2).map(tuple),
-    pending_changes=st.none() | st.integers(0, 3),
-    conversation_problem=st.sampled_from(["", "Broken."]),
+    others_in_flight=st.lists(st.none() | st.integers(), max_size=2),
+    pending=st.builds(
+        PendingChanges, st.none() | st.integers(0, 3), st.sampled_from(["", "Broken."])
+    ),
 )
 def test_the_most_severe_findings_come_first(**any_: Any) -> None:
-    severities = [finding.severity for finding in findings(PreflightInput(**any_))]
-    assert severities == sorted(severities, key=[Severity.STOP, Severity.RISK, Severity.NOTE].index)
+    found = severities(**any_)
+    assert found == sorted(found, key=[Severity.STOP, Severity.RISK, Severity.NOTE].index)

@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.contract.audiences import AudienceVersion
+from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import Outcome
+from dashboard.operations.checking import VersionSnapshot
 from dashboard.operations.publish_progress import (
     POLLING_PERIOD,
     Progress,
@@ -34,15 +36,16 @@ def live_version(**differs: Any) -> AudienceVersion:
 
 
 def progress(seen: AudienceVersion | None, **differs: Any) -> Progress:
-    defaults: dict[str, Any] = {
+    given: dict[str, Any] = {
         "outcome": Outcome.ACCEPTED,
         "live": live_version(),
         "is_returned": True,
-        "requested_at": REQUESTED_AT,
         "usual": None,
         "now": REQUESTED_AT + timedelta(seconds=30),
-    }
-    return publish_progress(version=seen, **defaults | differs)
+    } | differs
+    operation = Operation(outcome=given["outcome"], requested_at=REQUESTED_AT)
+    snapshot = VersionSnapshot(seen, given["is_returned"], given["live"], as_of=given["now"])
+    return publish_progress(operation, snapshot, usual=given["usual"], now=given["now"])
 
 
 PUBLISHED = version(status="published", publishedAt=AFTER)

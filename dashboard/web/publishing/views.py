@@ -6,6 +6,7 @@ from typing import Any
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods
@@ -24,6 +25,7 @@ from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.operations import publish_key, show_interrupted
 from dashboard.observability.request_context import tolerate_write_errors
 from dashboard.operations.checking import (
+    PublishTarget,
     load_version_state,
     read_version_state,
     settle_from_snapshot,
@@ -31,15 +33,14 @@ from dashboard.operations.checking import (
 from dashboard.operations.execution import send
 from dashboard.operations.publish import (
     begin_publish,
-    current_progress,
     find_publish,
     has_changed,
     publish_in_progress,
     record_not_sent,
     submit_problem,
 )
-from dashboard.operations.publish_progress import Stage
-from dashboard.operations.publish_review import PublishReview, PublishTarget, review_publish
+from dashboard.operations.publish_progress import Stage, publish_progress
+from dashboard.operations.publish_review import PublishReview, review_publish
 from dashboard.operations.typical_times import typical_times
 from dashboard.web.audiences.state import head_last_known, head_of
 from dashboard.web.audiences.views import audience_context
@@ -86,9 +87,10 @@ def show_publish(request: Request, operation: Operation, *, is_new: bool = False
     if operation.outcome in (Outcome.REJECTED, Outcome.NOT_SENT):
         if not may(request, PUBLISH):
             return _redirect_to_record(request, operation)
-        review = review_publish(_target_of(operation), with_conversation=True)
+        review = review_publish(PublishTarget.of(operation), with_conversation=True)
         return _confirm(request, review, failed=operation)
-    progress = current_progress(operation, snapshot)
+    usual = typical_times()
+    progress = publish_progress(operation, snapshot, usual=usual, now=timezone.now())
     context = {
         "kind": "unknown" if progress.stage is Stage.UNKNOWN else "progress",
         "operation": operation,
@@ -96,11 +98,11 @@ def show_publish(request: Request, operation: Operation, *, is_new: bool = False
         "attempt": attempts[-1] if attempts else None,
         "progress": progress,
         "snapshot": snapshot,
-        "usual": typical_times(),
+        "usual": usual,
         "is_new": is_new,
         "was": request.GET.get("was", ""),
     }
-    return _render(request, _target_of(operation), context)
+    return _render(request, PublishTarget.of(operation), context)
 
 
 def confirm_resend(request: Request, review: PublishReview) -> HttpResponse:
@@ -110,7 +112,7 @@ def confirm_resend(request: Request, review: PublishReview) -> HttpResponse:
 
 def publish_url(operation: Operation) -> str:
     """Return the URL of the progress of a recorded publish."""
-    url = reverse("version-publish", args=_target_of(operation).ids)
+    url = reverse("version-publish", args=PublishTarget.of(operation))
     return f"{url}?{urlencode({'operation': operation.operation_key})}"
 
 
@@ -152,7 +154,7 @@ def _show_result(
         return trigger_client_event(
             show_publish(request, operation, is_new=True), "version-published"
         )
-    next_key = publish_key(*review.target.ids)
+    next_key = publish_key(*review.target)
     return _confirm(request, replace(review, operation_key=next_key), failed=operation)
 
 
@@ -172,29 +174,29 @@ def _confirm(
     typed: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    target = review.target
+    live, version = review.snapshot.live, review.snapshot.version
+    page_id, audience_id, _ = review.target
+
+    def difference() -> TextDifference:
+        """Return what changes in the supplementary context."""
+        return compare_texts(
+            live.supplementary_context if live else None,
+            version.supplementary_context if version else None,
+        )
+
     context = {
         "kind": "confirm",
         "review": review,
-        "difference": SimpleLazyObject(lambda: _difference(review)),
+        "difference": SimpleLazyObject(difference),
         "reading": review.reading,
         "failed": failed,
         "failed_attempt": failed.attempts.last() if failed else None,
         "is_retry": is_retry,
         "problem": problem,
         "typed": typed,
-        "head": SimpleLazyObject(lambda: head_of(*target.of_audience, review.reading.value)),
+        "head": SimpleLazyObject(lambda: head_of(page_id, audience_id, review.reading.value)),
     }
-    return _render(request, target, context, status=status)
-
-
-def _difference(review: PublishReview) -> TextDifference:
-    """Return what changes in the supplementary context."""
-    live, version = review.live, review.version
-    return compare_texts(
-        live.supplementary_context if live else None,
-        version.supplementary_context if version else None,
-    )
+    return _render(request, review.target, context, status=status)
 
 
 def _render(
@@ -204,7 +206,7 @@ def _render(
         "here": "pages",
         "target": target,
         "progress": None,
-        "head": SimpleLazyObject(lambda: head_last_known(*target.of_audience)),
+        "head": SimpleLazyObject(lambda: head_last_known(target.page_id, target.audience_id)),
     }
     context = defaults | context
     template = "publishing/dialog.html"
@@ -228,7 +230,3 @@ def _update_url(request: Request, context: dict[str, Any], response: HttpRespons
     if operation is None or request.htmx.target != "publish":
         return response
     return replace_url(response, publish_url(operation))
-
-
-def _target_of(operation: Operation) -> PublishTarget:
-    return PublishTarget(operation.page_id, operation.audience_id, operation.version_id)
