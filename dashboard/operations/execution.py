@@ -1,9 +1,9 @@
 """Send an operation to the service and record its outcome."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 from uuid import UUID, uuid4
 
 from dashboard.client import APIError, ConnectError, InvalidResponseError, StatusError
@@ -33,8 +33,6 @@ from dashboard.service.subscriptions import record_if_listed, update_subscriptio
 
 _logger = logging.getLogger("dashboard.operations")
 
-ResponseT = TypeVar("ResponseT", bound=WireModel)
-
 
 def read_operation_key(form: Mapping[str, Any]) -> str:
     """Return the operation key of a form, or "" if it is not a UUID."""
@@ -50,34 +48,70 @@ def unused_operation_key(key: str) -> str:
 
 
 @dataclass(frozen=True)
-class ExecutionResult(Generic[ResponseT]):
+class ExecutionResult:
     """An operation after an attempt, with the service's response or the error."""
 
     operation: Operation
-    response: ResponseT | None
+    response: WireModel | None
     error: APIError | None
 
 
-def execute_attempt(attempt: Attempt, call: Callable[[], ResponseT]) -> ExecutionResult[ResponseT]:
-    """Send a recorded attempt, and record its result.
+def send(operation: Operation, attempt: Attempt) -> ExecutionResult:
+    """Send a recorded attempt; record its result and the object in the response.
 
     Any exception but an APIError leaves the attempt open, to be settled later, as after a killed
     process.
     """
-    set_request_operation(attempt.operation)
-    set_unsettled_operation(attempt.operation)
+    set_request_operation(operation)
+    set_unsettled_operation(operation)
     with capture_call_reports() as reports:
         try:
-            response = call()
+            response = _call_service(operation)
         except APIError as error:
             return ExecutionResult(_record_result(attempt, attempt_result_for(error)), None, error)
-    status_code = reports[-1].status_code if reports else None
-    body = response.model_dump_json(by_alias=True, exclude_unset=True)
-    created = response.page_id if isinstance(response, Page) else ""
     result = AttemptResult(
-        Outcome.ACCEPTED, status_code=status_code, response_body=body, page_id=created
+        Outcome.ACCEPTED,
+        status_code=reports[-1].status_code if reports else None,
+        response_body=response.model_dump_json(by_alias=True, exclude_unset=True),
+        page_id=response.page_id if isinstance(response, Page) else "",
     )
-    return ExecutionResult(_record_result(attempt, result), response, None)
+    operation = _record_result(attempt, result)
+    with tolerate_write_errors():
+        match response:
+            case AudienceVersion():
+                recording.record_version(operation.page_id, response)
+            case Page():
+                recording.record_page(response)
+            case WebhookSubscription():
+                record_if_listed(operation.subscription_id, response)
+    return ExecutionResult(operation, response, None)
+
+
+def _call_service(operation: Operation) -> WireModel:
+    """Make the call of an operation. Raises APIError."""
+    body = operation.body_sent or {}
+    match OperationKind(operation.kind):
+        case OperationKind.PUBLISH_VERSION:
+            return _publish(operation, key=body.get("operationKey"))
+        case OperationKind.CREATE_PAGE:
+            return publishing_client().pages.create(PageRequest.model_validate(body))
+        case OperationKind.UPDATE_SUBSCRIPTION:
+            patch = SubscriptionPatch.model_validate(body)
+            return update_subscription(operation.subscription_id, patch)
+
+
+def _publish(operation: Operation, *, key: str | None) -> AudienceVersion:
+    """Publish the version of an operation, and return it as in the response.
+
+    Raises APIError, also if the response is about another version.
+    """
+    ids = (operation.page_id, operation.audience_id, operation.version_id)
+    version = publishing_client().audiences.publish(*ids, operation_key=key)
+    if version.version_id != operation.version_id:
+        problem = f"the service returned another version, {version.version_id}"
+        body = version.model_dump_json(by_alias=True, exclude_unset=True)
+        raise InvalidResponseError(problem, path="versionId", status_code=200, body=body)
+    return version
 
 
 def _record_result(attempt: Attempt, result: AttemptResult) -> Operation:
@@ -116,49 +150,3 @@ def attempt_result_for(error: APIError) -> AttemptResult:
 def expire_stale_attempts() -> None:
     """Mark attempts of killed processes as unknown. Writes: not for a GET."""
     mark_interrupted_unknown(limit=attempt_time_limit())
-
-
-def send(operation: Operation, attempt: Attempt) -> ExecutionResult[WireModel]:
-    """Execute an attempt of an operation, and record the object in the response."""
-    result = execute_attempt(attempt, build_call(operation))
-    if result.response is not None:
-        with tolerate_write_errors():
-            _record_response(operation, result.response)
-    return result
-
-
-def build_call(operation: Operation) -> Callable[[], WireModel]:
-    """Return the API call of an operation."""
-    client, body = publishing_client(), operation.body_sent or {}
-    match OperationKind(operation.kind):
-        case OperationKind.PUBLISH_VERSION:
-            return lambda: _publish(operation, key=body.get("operationKey"))
-        case OperationKind.CREATE_PAGE:
-            return lambda: client.pages.create(PageRequest.model_validate(body))
-        case OperationKind.UPDATE_SUBSCRIPTION:
-            patch = SubscriptionPatch.model_validate(body)
-            return lambda: update_subscription(operation.subscription_id, patch)
-
-
-def _publish(operation: Operation, *, key: str | None) -> AudienceVersion:
-    """Publish the version of an operation, and return it as in the response.
-
-    Raises APIError, also if the response is about another version.
-    """
-    ids = (operation.page_id, operation.audience_id, operation.version_id)
-    version = publishing_client().audiences.publish(*ids, operation_key=key)
-    if version.version_id != operation.version_id:
-        problem = f"the service returned another version, {version.version_id}"
-        body = version.model_dump_json(by_alias=True, exclude_unset=True)
-        raise InvalidResponseError(problem, path="versionId", status_code=200, body=body)
-    return version
-
-
-def _record_response(operation: Operation, response: WireModel) -> None:
-    match response:
-        case AudienceVersion():
-            recording.record_version(operation.page_id, response)
-        case Page():
-            recording.record_page(response)
-        case WebhookSubscription():
-            record_if_listed(operation.subscription_id, response)

@@ -7,15 +7,16 @@ from django.contrib.auth.models import User
 
 from dashboard.client import APIError, ConnectError
 from dashboard.contract.webhooks import WebhookSubscription
-from dashboard.contract.wire import WireModel
 from dashboard.ledger.models import Attempt, Operation, SubscriptionRecord
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import AttemptResult, Target, begin, end, is_same_request
 from dashboard.ledger.queries.operations import operation_by_key
 from dashboard.ledger.queries.subscriptions import subscription_last_known
 from dashboard.operations.checking import check_outcome
-from dashboard.operations.execution import ExecutionResult, send
+from dashboard.operations.execution import send
 from dashboard.service.subscriptions import parse_subscription, refresh_subscription
+
+ON_OFF = {True: "on", False: "off"}
 
 
 def begin_update(
@@ -77,62 +78,40 @@ def execute_switch(
 ) -> SwitchResult:
     """Send a recorded switch. If it fails, check the state of the subscription."""
     result = send(operation, attempt)
+    settled, turned, message = result.operation, ON_OFF[active], ""
     if isinstance(result.response, WebhookSubscription):
-        is_so = result.response.active is active
-        message = (
-            ""
-            if is_so
-            else f"The service accepted the update, but it is still {_on_off(not active)}."
-        )
-        return _switch_result(record, message, result.operation)
-    settled = check_outcome(result.operation) if _is_unknown(result.operation) else result.operation
-    state = _describe_state(record, result, settled)
-    if _is_unknown(settled):
-        message = f"Unknown whether it was turned {_on_off(active)}. {result.error} {state}"
-    elif settled.outcome == Outcome.ACCEPTED:
-        message = f"{result.error} Checked again: it is now {_on_off(active)}."
+        if result.response.active is not active:
+            message = f"The service accepted the update, but it is still {ON_OFF[not active]}."
     else:
-        message = f"Not turned {_on_off(active)}. {result.error} {state}"
-    return _switch_result(record, message, settled)
+        if settled.outcome == Outcome.UNKNOWN:
+            settled = check_outcome(settled)
+        state = _describe_state(record, result.error, settled)
+        if settled.outcome == Outcome.UNKNOWN:
+            message = f"Unknown whether it was turned {turned}. {result.error} {state}"
+        elif settled.outcome == Outcome.ACCEPTED:
+            message = f"{result.error} Checked again: it is now {turned}."
+        else:
+            message = f"Not turned {turned}. {result.error} {state}"
+    now = subscription_last_known(record.subscription_id) or record
+    return SwitchResult(now, message, settled)
 
 
 def repeated_switch(record: SubscriptionRecord, operation: Operation) -> SwitchResult:
     """Return the result of a switch that this form has already sent."""
-    outcome = operation.get_outcome_display()
-    message = f"Already sent ({outcome.lower()}). Nothing was sent again."
-    return _switch_result(
-        record, "" if operation.outcome == Outcome.ACCEPTED else message, operation
-    )
+    outcome = operation.get_outcome_display().lower()
+    message = f"Already sent ({outcome}). Nothing was sent again."
+    return SwitchResult(record, "" if operation.outcome == Outcome.ACCEPTED else message, operation)
 
 
-def _describe_state(
-    record: SubscriptionRecord, result: ExecutionResult[WireModel], settled: Operation
-) -> str:
+def _describe_state(record: SubscriptionRecord, error: APIError | None, settled: Operation) -> str:
     """Describe the state of the subscription; read it unless a check just did."""
-    if isinstance(result.error, ConnectError):
-        return f"Last known state: {_on_off(record.active)}."
+    if isinstance(error, ConnectError):
+        return f"Last known state: {ON_OFF[record.active]}."
     if settled.checked_at is not None:
         now = subscription_last_known(record.subscription_id) or record
         is_read = now.last_seen_at > record.last_seen_at
-        return _state_sentence(now, is_read=is_read)
-    reading = refresh_subscription(record)
-    return _state_sentence(reading.value, is_read=reading.is_live)
-
-
-def _state_sentence(record: SubscriptionRecord, *, is_read: bool) -> str:
+    else:
+        reading = refresh_subscription(record)
+        now, is_read = reading.value, reading.is_live
     when = "Current state:" if is_read else "Couldn't check again. Last known state:"
-    return f"{when} {_on_off(record.active)}."
-
-
-def _switch_result(record: SubscriptionRecord, message: str, operation: Operation) -> SwitchResult:
-    return SwitchResult(
-        subscription_last_known(record.subscription_id) or record, message, operation
-    )
-
-
-def _is_unknown(operation: Operation) -> bool:
-    return operation.outcome == Outcome.UNKNOWN
-
-
-def _on_off(active: bool) -> str:  # noqa: FBT001  # one flag, one word
-    return "on" if active else "off"
+    return f"{when} {ON_OFF[now.active]}."

@@ -15,7 +15,6 @@ from django.views.decorators.http import require_http_methods
 
 from dashboard.accounts.permissions import UPDATE_SUBSCRIPTION, requires
 from dashboard.contract.webhooks import EventName, WebhookSubscription
-from dashboard.contract.wire import WireModel
 from dashboard.ledger.models import Operation, SubscriptionRecord
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.operations import OperationKeyConflictError
@@ -111,7 +110,7 @@ def _show_result(
     request: Request,
     reading: ReadResult[SubscriptionRecord],
     form: EditForm,
-    result: ExecutionResult[WireModel],
+    result: ExecutionResult,
 ) -> HttpResponse:
     """Show the outcome of a change that was sent."""
     if not isinstance(result.response, WebhookSubscription):
