@@ -15,8 +15,8 @@ class Call:
     """One of the nine operations, with its arguments. `params` that are None are not sent."""
 
     operation: str
-    method: Literal["GET", "POST", "PATCH"]
     path: str
+    method: Literal["GET", "POST", "PATCH"] = "GET"
     params: dict[str, str | int | None] = field(default_factory=dict)
     body: dict[str, Any] | None = None
 
@@ -31,9 +31,9 @@ def path(*segments: str) -> str:
 
     Identifiers may be any text (spec), so `/`, `?`, `#`, `%` and `..` must arrive as they are.
     """
-    return "/".join((PREFIX, *map(_encode, segments)))
-
-
-def _encode(segment: str) -> str:
-    # quote() leaves dots, and httpx resolves a segment of dots alone as a step in a directory.
-    return _DOT_SEGMENTS.get(segment) or quote(segment, safe="", errors="surrogatepass")
+    url = PREFIX
+    for segment in segments:
+        # quote() leaves dots, and httpx resolves a segment of dots alone as a step in a directory.
+        encoded = _DOT_SEGMENTS.get(segment) or quote(segment, safe="", errors="surrogatepass")
+        url = f"{url}/{encoded}"
+    return url

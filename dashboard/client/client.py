@@ -5,8 +5,6 @@ Every method of a resource raises an APIError without a usable response.
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from types import TracebackType
-from typing import Self
 
 import httpx
 
@@ -37,7 +35,6 @@ class Pages(Resource):
         """Return one page of the list. The spec gives neither order nor maximum."""
         call = Call(
             operation="List pages",
-            method="GET",
             path=path("pages"),
             params={"cursor": cursor, "limit": limit},
         )
@@ -52,7 +49,7 @@ class Pages(Resource):
 
     def get(self, page_id: str) -> Page:
         """Return one page."""
-        call = Call(operation="Get page", method="GET", path=path("pages", page_id))
+        call = Call(operation="Get page", path=path("pages", page_id))
         return self._session.send(call, model=Page, use_cache=True)
 
 
@@ -61,9 +58,7 @@ class Audiences(Resource):
 
     def list(self, page_id: str) -> ListEnvelope[Audience]:
         """Return a page's audiences. The spec lists no cursor, so the rest can't be fetched."""
-        call = Call(
-            operation="List audiences", method="GET", path=path("pages", page_id, "audiences")
-        )
+        call = Call(operation="List audiences", path=path("pages", page_id, "audiences"))
         return self._session.send(call, model=ListEnvelope[Audience], use_cache=True)
 
     def publish(
@@ -74,14 +69,16 @@ class Audiences(Resource):
         `operation_key` is 1 to 128 characters (spec), or pydantic's ValidationError is raised
         and nothing sent; what the service makes of it is not shown.
         """
-        request = PublishRequest(operation_key=operation_key) if operation_key is not None else None
+        body = {}
+        if operation_key is not None:
+            body = PublishRequest(operation_key=operation_key).to_wire()
         call = Call(
             operation="Publish audience version",
             method="POST",
             path=path(
                 "pages", page_id, "audiences", audience_id, "versions", version_id, "publish"
             ),
-            body=request.to_wire() if request else {},
+            body=body,
         )
         return self._session.send(call, model=AudienceVersion)
 
@@ -89,7 +86,6 @@ class Audiences(Resource):
         """Return the conversation in which the audience was written."""
         call = Call(
             operation="Get audience messages",
-            method="GET",
             path=path("pages", page_id, "audiences", audience_id, "messages"),
         )
         return self._session.send(call, model=Conversation)
@@ -102,7 +98,6 @@ class People(Resource):
         """Return one page of the list. The spec gives neither order nor maximum."""
         call = Call(
             operation="List people",
-            method="GET",
             path=path("persons"),
             params={"cursor": cursor, "limit": limit},
         )
@@ -114,7 +109,6 @@ class People(Resource):
         """Return one page of the matches; the service decides what matches."""
         call = Call(
             operation="Search people",
-            method="GET",
             path=path("persons", "search"),
             params={"query": query, "cursor": cursor, "limit": limit},
         )
@@ -138,7 +132,7 @@ class WebhookSubscriptions(Resource):
         return self._session.send(call, model=WebhookSubscription)
 
 
-class PublishingClient:
+class PublishingClient(AbstractContextManager["PublishingClient"]):
     """Client of the service: one per process, created after any fork, shared by its threads.
 
     `timeout_s` bounds a call as a whole, its retries and waits included. `transport` takes the
@@ -177,15 +171,7 @@ class PublishingClient:
     def __repr__(self) -> str:
         return f"PublishingClient(base_url={self._session.base_url!r})"
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:

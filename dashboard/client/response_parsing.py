@@ -8,9 +8,9 @@ item is.
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import httpx
 from pydantic import ValidationError
@@ -95,14 +95,21 @@ def strip_unstorable(text: str) -> str:
     return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def parse_response(text: str, *, status_code: int, model: type[ModelT]) -> ModelT:
-    """Return the response as a `model`.
+def parse_response(body: bytes, *, status_code: int, model: type[ModelT]) -> ModelT:
+    """Return the response as a `model`; in a list, an UnreadableItem for each item over the limits.
 
-    Raises InvalidResponseError, naming the path, if the text is no JSON or not what the spec says.
+    Raises InvalidResponseError, naming the path, if the body is no JSON or not what the spec says.
     """
+    text = decode_text(body)
     try:
+        data, is_over_limits = _load(text)
+        if is_over_limits:
+            items = data.get("items") if isinstance(data, dict) else None
+            if isinstance(items, list):
+                data["items"] = [_readable(item, index) for index, item in enumerate(items)]
+            _check_limits(data)
         # Our own names of fields are unknown to the wire.
-        return model.model_validate(_parse_items(text), by_name=False)
+        return model.model_validate(_make_storable(data, text), by_name=False)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         path, problem = problem_path(first["loc"]), first["msg"]
@@ -117,14 +124,10 @@ def parse_json(text: str) -> Any:
     Raises ValueError, with the reason, on text that is no JSON, numbers that are not finite,
     and nesting above `MAX_DEPTH`.
     """
-    data = _load(text, on_bad_number=_refuse)
-    if _is_deeper(data, MAX_DEPTH):
-        raise _JsonLimitError(TOO_DEEP)
+    data, is_over_limits = _load(text)
+    if is_over_limits:
+        _check_limits(data)
     return _make_storable(data, text)
-
-
-class _JsonLimitError(ValueError):
-    """The text is JSON, but a value in it can't be stored or shown."""
 
 
 class _UnreadableNumber(str):
@@ -133,38 +136,39 @@ class _UnreadableNumber(str):
     __slots__ = ()
 
 
-def _refuse(digits: str) -> NoReturn:
-    raise _JsonLimitError(_number_problem(digits))
+def _load(text: str) -> tuple[Any, bool]:
+    """Return the JSON value of a text, and whether something in it is over the limits."""
+    unreadable: list[str] = []
 
+    def reject(digits: str) -> str:
+        unreadable.append(digits)
+        return _UnreadableNumber(digits)
 
-def _number_problem(digits: str) -> str:
-    return f"{digits[:20]} is an unreadable number"
-
-
-def _load(text: str, *, on_bad_number: Callable[[str], Any]) -> Any:
-    """Return the JSON value of a text; `on_bad_number` gets the digits of unreadable ones."""
-
-    def finite(digits: str) -> Any:
+    def parse_float(digits: str) -> float | str:
         number = float(digits)
-        return number if math.isfinite(number) else on_bad_number(digits)
+        return number if math.isfinite(number) else reject(digits)
 
-    def whole(digits: str) -> Any:
-        return int(digits) if len(digits) <= MAX_DIGITS else on_bad_number(digits)
+    def parse_int(digits: str) -> int | str:
+        return int(digits) if len(digits) <= MAX_DIGITS else reject(digits)
 
     try:
-        return json.loads(
-            text, strict=False, parse_constant=on_bad_number, parse_float=finite, parse_int=whole
+        data = json.loads(
+            text,
+            strict=False,
+            parse_constant=reject,
+            parse_float=parse_float,
+            parse_int=parse_int,
         )
     except json.JSONDecodeError:
         raise ValueError("not JSON") from None
     except RecursionError:
         raise ValueError(TOO_DEEP) from None
+    return data, bool(unreadable) or _is_too_deep(data)
 
 
-def _is_deeper(value: Any, levels: int) -> bool:
-    """Return whether a JSON value has too many levels of lists and objects."""
+def _is_too_deep(value: Any) -> bool:
     level = [value] if isinstance(value, _CONTAINERS) else []
-    for _ in range(levels):
+    for _ in range(MAX_DEPTH):
         if not level:
             break
         level = [
@@ -176,22 +180,10 @@ def _is_deeper(value: Any, levels: int) -> bool:
     return bool(level)
 
 
-def _parse_items(text: str) -> Any:
-    """Parse like `parse_json`, with an UnreadableItem for each item above the limits.
-
-    Raises ValueError as `parse_json` does, for what is outside the items of a list.
-    """
-    try:
-        return parse_json(text)
-    except _JsonLimitError:
-        # Parsed twice, so that all other responses cost nothing more.
-        data = _load(text, on_bad_number=_UnreadableNumber)
-    items = data.get("items") if isinstance(data, dict) else None
-    if isinstance(items, list):
-        data = data | {"items": [_readable(item, index) for index, item in enumerate(items)]}
+def _check_limits(data: Any) -> None:
+    """Raise ValueError, with the reason, if a value is over the limits."""
     if found := next(_limit_problems(data), None):
         raise ValueError(found[1])
-    return _make_storable(data, text)
 
 
 def _readable(item: Any, index: int) -> Any:
@@ -211,7 +203,7 @@ def _readable(item: Any, index: int) -> Any:
 def _limit_problems(value: Any, *path: int | str) -> Iterator[tuple[Path, str]]:
     """Yield the path of each value above the limits, and the reason."""
     if isinstance(value, _UnreadableNumber):
-        yield path, _number_problem(value)
+        yield path, f"{value[:20]} is an unreadable number"
     elif isinstance(value, _CONTAINERS) and len(path) >= MAX_DEPTH:
         yield path[:_PATH_OF_NEST], TOO_DEEP
     elif isinstance(value, _CONTAINERS):

@@ -6,25 +6,24 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from contextvars import ContextVar
-from datetime import UTC, datetime
+from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import cast
 
 import httpx
 
 from dashboard.client.calls import Call
-from dashboard.client.errors import APIError, StatusError
-from dashboard.client.reports import CallInProgress, CallReport, Reporter
+from dashboard.client.errors import APIError
+from dashboard.client.reports import CallReport, reporting
 from dashboard.client.response_cache import ByteBoundedCache
 from dashboard.client.response_parsing import (
     ModelT,
-    decode_text,
     parse_response,
     read_body,
     read_error_body,
     strip_unstorable,
 )
-from dashboard.client.retries import read_retry_after_s, wait_before_retry_s
+from dashboard.client.retries import wait_before_retry_s
 from dashboard.client.status_errors import status_error
 from dashboard.client.transport import PooledTransport, proxy_for, within_deadline
 from dashboard.client.transport_errors import CONNECT_TIMEOUT_S, invalid_url_error, transport_error
@@ -78,7 +77,7 @@ class Session:
         self.base_url = str(service.copy_with(userinfo=b"", fragment=None))
         self._host = service.host
         self._timeout_s = timeout_s
-        self._reporter = Reporter(on_call)
+        self._on_call = on_call
         self._extra_headers = extra_headers
         self._guard = guard
         # As it is, and as JSON may write it: PHP's escapes every slash.
@@ -115,33 +114,29 @@ class Session:
 
         With `use_cache`, a response equal to the last one of the same URL is not parsed again.
         """
-        with self._guard(call), self._reporter.reporting(call) as in_progress:
-            status_code, body = self._send_with_retries(call, in_progress)
-            in_progress.status_code = status_code
-
-            def parse(body: bytes) -> WireModel:
-                return parse_response(decode_text(body), status_code=status_code, model=model)
-
+        with self._guard(call), reporting(call, self._on_call) as report:
+            report.status_code, body = self._send_with_retries(call, report)
+            parse = partial(parse_response, status_code=report.status_code, model=model)
             if use_cache and len(body) <= MAX_CACHED_BODY_BYTES:
                 url = (call.path, *call.params.items())
-                in_progress.response = self._cache.get_or_compute(url, body, parse)
+                report.response = self._cache.get_or_compute(url, body, parse)
             else:
-                in_progress.response = parse(body)
-            return cast("ModelT", in_progress.response)
+                report.response = parse(body)
+            return cast("ModelT", report.response)
 
-    def _send_with_retries(self, call: Call, in_progress: CallInProgress) -> tuple[int, bytes]:
+    def _send_with_retries(self, call: Call, report: CallReport) -> tuple[int, bytes]:
         """Return the status and body of a 2xx response, or raise the last attempt's APIError."""
         started_at = _started_at.get()
         deadline = (time.monotonic() if started_at is None else started_at) + self._timeout_s
         while True:
-            in_progress.attempts += 1
+            report.attempts += 1
             try:
                 return self._send_once(call, deadline)
             except APIError as error:
                 wait_s = wait_before_retry_s(
                     error,
                     method=call.method,
-                    attempt=in_progress.attempts,
+                    attempt=report.attempts,
                     remaining_s=deadline - time.monotonic(),
                     jitter=random.random(),  # noqa: S311  # spreads retries, guards nothing
                 )
@@ -159,7 +154,7 @@ class Session:
             ):
                 if response.is_success:
                     return response.status_code, self._redact(read_body(response))
-                error = self._status_error(response)
+                error = status_error(response, self._redact(read_error_body(response)))
         except httpx.InvalidURL:
             error = invalid_url_error()
         except httpx.TransportError as failure:
@@ -183,16 +178,6 @@ class Session:
             json=call.body,
             headers=self._extra_headers(),
             timeout=httpx.Timeout(remaining_s, connect=min(CONNECT_TIMEOUT_S, remaining_s)),
-        )
-
-    def _status_error(self, response: httpx.Response) -> StatusError:
-        retry_after_s = read_retry_after_s(
-            response.headers.get("retry-after"), now=datetime.now(UTC)
-        )
-        return status_error(
-            decode_text(self._redact(read_error_body(response))),
-            status_code=response.status_code,
-            retry_after_s=retry_after_s,
         )
 
     def _redact(self, body: bytes) -> bytes:

@@ -4,8 +4,11 @@ The spec shows no error body: the usual names of its fields are tried.
 """
 
 from collections.abc import Iterator
-from http import HTTPStatus
+from datetime import UTC, datetime
+from http.client import responses
 from typing import Any
+
+import httpx
 
 from dashboard.client.errors import (
     AuthenticationError,
@@ -17,7 +20,8 @@ from dashboard.client.errors import (
     ServerError,
     StatusError,
 )
-from dashboard.client.response_parsing import BODY_HEAD, parse_json
+from dashboard.client.response_parsing import BODY_HEAD, decode_text, parse_json
+from dashboard.client.retries import read_retry_after_s
 
 MAX_MESSAGE = 500
 MAX_PROBLEMS = 100
@@ -34,8 +38,9 @@ _BY_STATUS: dict[int, type[StatusError]] = {
 }
 
 
-def status_error(text: str, *, status_code: int, retry_after_s: float | None) -> StatusError:
+def status_error(response: httpx.Response, body: bytes) -> StatusError:
     """Return the error of a response outside 2xx with this body."""
+    text, status_code = decode_text(body), response.status_code
     try:
         data = parse_json(text)
     except ValueError:
@@ -43,10 +48,12 @@ def status_error(text: str, *, status_code: int, retry_after_s: float | None) ->
     otherwise = InvalidRequestError if 400 <= status_code < 500 else ServerError
     return _BY_STATUS.get(status_code, otherwise)(
         status_code=status_code,
-        message=(_message(data) or _status_name(status_code))[:MAX_MESSAGE],
+        message=(_message(data) or responses.get(status_code, "Unknown status"))[:MAX_MESSAGE],
         body=text[:BODY_HEAD],
         problems=tuple(_problems(data))[:MAX_PROBLEMS],
-        retry_after_s=retry_after_s,
+        retry_after_s=read_retry_after_s(
+            response.headers.get("retry-after"), now=datetime.now(UTC)
+        ),
     )
 
 
@@ -85,10 +92,3 @@ def _path(path: Any) -> str:
     if isinstance(path, list):
         return ".".join(str(part) for part in path if part != "body")[:MAX_MESSAGE]
     return str(path)[:MAX_MESSAGE] if isinstance(path, str | int) else ""
-
-
-def _status_name(status_code: int) -> str:
-    try:
-        return HTTPStatus(status_code).phrase
-    except ValueError:
-        return "Unknown status"
