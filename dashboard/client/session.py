@@ -26,7 +26,7 @@ from dashboard.client.response_parsing import (
 from dashboard.client.retries import wait_before_retry_s
 from dashboard.client.status_errors import status_error
 from dashboard.client.transport import PooledTransport, proxy_for, within_deadline
-from dashboard.client.transport_errors import CONNECT_TIMEOUT_S, invalid_url_error, transport_error
+from dashboard.client.transport_errors import CONNECT_TIMEOUT_S, transport_error
 from dashboard.contract.wire import WireModel
 
 CACHE_BYTES = 12 * 1024 * 1024
@@ -155,9 +155,7 @@ class Session:
                 if response.is_success:
                     return response.status_code, self._redact(read_body(response))
                 error = status_error(response, self._redact(read_error_body(response)))
-        except httpx.InvalidURL:
-            error = invalid_url_error()
-        except httpx.TransportError as failure:
+        except (httpx.InvalidURL, httpx.TransportError) as failure:
             error = transport_error(failure, host=self._host, timeout_s=self._timeout_s)
         # Raised outside the handler: httpx's exception holds the request, and that the API key.
         raise error

@@ -2,7 +2,6 @@
 
 import socket
 import ssl
-from collections.abc import Iterator
 
 import httpx
 
@@ -15,60 +14,48 @@ from dashboard.client.errors import (
 
 CONNECT_TIMEOUT_S = 5.0
 
-_NEVER_SENT = (
-    httpx.ConnectError,
-    httpx.ConnectTimeout,
-    httpx.PoolTimeout,
-    httpx.ProxyError,
-    httpx.UnsupportedProtocol,
-)
-
-
-def invalid_url_error() -> InvalidURLError:
-    """Return the error for a URL that httpx rejects."""
-    return InvalidURLError(_not_reached("the URL is too long"))
+_NOT_REACHED = "Couldn't reach the service"
 
 
 def transport_error(
-    failure: httpx.TransportError, *, host: str, timeout_s: float
+    failure: httpx.TransportError | httpx.InvalidURL, *, host: str, timeout_s: float
 ) -> NoResponseError:
     """Return our error for `failure`; `timeout_s` is that of the whole call.
 
     It has no reference to the failure: that has the request, and so the API key.
     """
     is_transient = isinstance(failure, httpx.NetworkError | httpx.RemoteProtocolError)
-    if isinstance(failure, httpx.UnsupportedProtocol):
-        return InvalidURLError(_not_reached("its URL is neither http nor https"))
-    if isinstance(failure, _NEVER_SENT):
-        reason = _why_not_reached(failure, host, min(CONNECT_TIMEOUT_S, timeout_s))
-        return ConnectError(_not_reached(reason), is_transient=is_transient)
-    reason = _why_lost(failure, timeout_s)
-    return ResponseLostError(f"The service {reason}.", is_transient=is_transient)
-
-
-def _not_reached(reason: str) -> str:
-    return f"Couldn't reach the service: {reason}."
-
-
-def _why_not_reached(failure: Exception, host: str, timeout_s: float) -> str:
+    connect_timeout_s = min(CONNECT_TIMEOUT_S, timeout_s)
     match failure:
-        case httpx.TimeoutException():
-            return f"{host} did not accept a connection within {timeout_s:g} s"
+        case httpx.InvalidURL():
+            return InvalidURLError(f"{_NOT_REACHED}: the URL is too long.")
+        case httpx.UnsupportedProtocol():
+            return InvalidURLError(f"{_NOT_REACHED}: its URL is neither http nor https.")
+        case httpx.ConnectTimeout() | httpx.PoolTimeout():
+            reason = f"{host} did not accept a connection within {connect_timeout_s:g} s"
         case httpx.ProxyError():
-            return f"the proxy refused the connection ({failure})"
-    return _why_no_connection(failure, host)
+            reason = f"the proxy refused the connection ({failure})"
+        case httpx.ConnectError():
+            reason = _why_no_connection(failure, host)
+        case _:
+            lost = f"The service {_why_lost(failure, timeout_s)}."
+            return ResponseLostError(lost, is_transient=is_transient)
+    return ConnectError(f"{_NOT_REACHED}: {reason}.", is_transient=is_transient)
 
 
 def _why_lost(failure: Exception, timeout_s: float) -> str:
     if isinstance(failure, httpx.TimeoutException):
         return f"didn't respond within {timeout_s:g} s"
-    if isinstance(failure, httpx.RemoteProtocolError) and not _is_closed_early(failure):
+    # h11 and httpcore only distinguish the two by message.
+    is_closed = any(words in str(failure) for words in ("disconnected", "closed connection"))
+    if isinstance(failure, httpx.RemoteProtocolError) and not is_closed:
         return "returned something that isn't HTTP"
     return "closed the connection before responding"
 
 
 def _why_no_connection(failure: BaseException, host: str) -> str:
-    for cause in _chain(failure):
+    cause: BaseException | None = failure
+    while cause is not None:
         match cause:
             case socket.gaierror() | UnicodeError():
                 return f"unknown host {host}"
@@ -80,15 +67,5 @@ def _why_no_connection(failure: BaseException, host: str) -> str:
                 return f"TLS failure: {cause.reason or 'the handshake failed'}"
             case OSError(strerror=str(words)):
                 return words[:1].lower() + words[1:]
+        cause = cause.__cause__ or cause.__context__
     return "no connection could be made"
-
-
-def _chain(failure: BaseException | None) -> Iterator[BaseException]:
-    while failure is not None:
-        yield failure
-        failure = failure.__cause__ or failure.__context__
-
-
-def _is_closed_early(failure: httpx.RemoteProtocolError) -> bool:
-    # h11 and httpcore only distinguish the two by message.
-    return any(words in str(failure) for words in ("disconnected", "closed connection"))
