@@ -50,9 +50,7 @@ def summarize_times(times: Iterable[QueueTime]) -> TypicalTimes | None:
 
 def percentile(values: Sequence[ValueT], share: float) -> ValueT | None:
     """Return the smallest value that at least `share` of the values do not exceed."""
-    if not values:
-        return None
-    return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
+    return sorted(values)[max(0, math.ceil(share * len(values)) - 1)] if values else None
 
 
 def load_queue_times(since: datetime) -> list[QueueTime]:

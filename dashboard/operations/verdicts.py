@@ -4,7 +4,7 @@ Only proof settles an operation: if a lost request also explains the state, the 
 unknown. Source: our choice; the spec shows no way to query the outcome of a request.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeGuard, TypeVar
@@ -93,10 +93,12 @@ def page_verdict(
     `duplicates` are the times of equal requests that are open, too: only if there is a page for
     each of them, one of the pages is this request's.
     """
+    identity = page_identity(body_sent)
     pages = [
         page
         for page in newest
-        if _is_made_from(page, body_sent) and _is_since(page.created_at, requested_at)
+        if (page.name, page.brand_id, page.page_context) == identity
+        and _is_since(page.created_at, requested_at)
     ]
     if not pages:
         return Verdict(Outcome.UNKNOWN, "not found among the newest pages"), None
@@ -128,7 +130,8 @@ def subscription_verdict(
     differing = [name for name, wanted in body_sent.items() if now.get(name) != wanted]
     if differing:
         verb = "differs" if len(differing) == 1 else "differ"
-        return Verdict(Outcome.UNKNOWN, f"{_join_names(differing)} {verb} from the request")
+        names = " and ".join(filter(None, [", ".join(differing[:-1]), differing[-1]]))
+        return Verdict(Outcome.UNKNOWN, f"{names} {verb} from the request")
     was_so = before is None or all(before.get(name) == body_sent[name] for name in body_sent)
     if was_so:
         return Verdict(Outcome.UNKNOWN, "the subscription matches the request, but may have before")
@@ -164,16 +167,8 @@ def _is_since(date: str | None, requested_at: datetime) -> bool:
     return moment is not None and moment >= requested_at - CLOCK_TOLERANCE
 
 
-def _is_made_from(page: PageItem, body_sent: Mapping[str, Any]) -> bool:
-    return (page.name, page.brand_id, page.page_context) == page_identity(body_sent)
-
-
 def _live_suffix(live: AudienceVersion | None) -> str:
     return f" (live: version {live.version_number})" if live else " (nothing is live)"
-
-
-def _join_names(names: Collection[str]) -> str:
-    return " and ".join([", ".join(list(names)[:-1]), list(names)[-1]] if len(names) > 1 else names)
 
 
 PublishT = TypeVar("PublishT", bound=Operation)
@@ -186,26 +181,18 @@ def find_publish_of(version: AudienceVersion, publishes: Iterable[PublishT]) -> 
     those of its audience, newest first. Without a readable queue date, the last publish before it
     went live counts. Source: our choice; the service does not say who published.
     """
-    is_behind = _queued_version if read_date(version.queued_at) else _precedes_going_live
-    return next(
-        (one for one in publishes if _was_accepted(one, version) and is_behind(one, version)), None
-    )
-
-
-def _was_accepted(publish: Operation, version: AudienceVersion) -> bool:
-    return publish.version_id == version.version_id and publish.outcome == Outcome.ACCEPTED
-
-
-def _queued_version(publish: Operation, version: AudienceVersion) -> bool:
-    """Return whether a version was queued between the request and the response."""
-    queued_at, known_at = read_date(version.queued_at), publish.settled_at or publish.requested_at
-    if queued_at is None or (publish.before or {}).get("queuedAt") == version.queued_at:
-        return False
-    return publish.requested_at - CLOCK_TOLERANCE <= queued_at <= known_at + CLOCK_TOLERANCE
-
-
-def _precedes_going_live(publish: Operation, version: AudienceVersion) -> bool:
-    live_at = read_date(version.published_at)
-    if live_at is None or (publish.before or {}).get("publishedAt") == version.published_at:
-        return False
-    return publish.requested_at - CLOCK_TOLERANCE <= live_at
+    queued_at, live_at = read_date(version.queued_at), read_date(version.published_at)
+    for publish in publishes:
+        if publish.version_id != version.version_id or publish.outcome != Outcome.ACCEPTED:
+            continue
+        before, requested_at = publish.before or {}, publish.requested_at - CLOCK_TOLERANCE
+        known_at = (publish.settled_at or publish.requested_at) + CLOCK_TOLERANCE
+        if queued_at:
+            is_new = before.get("queuedAt") != version.queued_at
+            is_behind = is_new and requested_at <= queued_at <= known_at
+        else:
+            is_new = before.get("publishedAt") != version.published_at
+            is_behind = is_new and live_at is not None and requested_at <= live_at
+        if is_behind:
+            return publish
+    return None
