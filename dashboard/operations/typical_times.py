@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.core.cache import cache
 from django.utils import timezone
@@ -53,7 +53,7 @@ def percentile(values: Sequence[ValueT], share: float) -> ValueT | None:
     return sorted(values)[max(0, math.ceil(share * len(values)) - 1)] if values else None
 
 
-def load_queue_times(since: datetime) -> list[QueueTime]:
+def _load_queue_times(since: datetime) -> list[QueueTime]:
     """Return the times of versions published since then, at most of the latest MAX_VERSIONS."""
     # A version published since then was seen since then.
     seen = VersionRecord.objects.filter(status__in=WENT_LIVE, last_seen_at__gte=since)
@@ -85,27 +85,16 @@ def recent_queue_times() -> list[QueueTime]:
     since = start_of_day(first_day(timezone.localdate()))
     # The first day starts at another time in another zone.
     key = f"queue-times:1:{since:%Y%m%d%H%M%z}"
-    if (cached := _from_numbers(cache.get(key))) is not None:
-        return cached
-    times = load_queue_times(since)
-    cache.set(key, _as_numbers(times), timeout=CACHE_S)
-    return times
-
-
-def _from_numbers(value: Any) -> list[QueueTime] | None:
-    """Return cached times; None if they can't be read."""
-    try:
-        return [
-            QueueTime(datetime.fromtimestamp(published, UTC), timedelta(seconds=took))
-            for published, took in value
-        ]
-    except (TypeError, ValueError):
-        return None
-
-
-def _as_numbers(times: list[QueueTime]) -> list[tuple[float, float]]:
-    """Return plain numbers: other releases may read the same cache."""
-    return [(time.published_at.timestamp(), time.duration.total_seconds()) for time in times]
+    # Plain numbers: other releases may read the same cache.
+    numbers = cache.get(key)
+    if numbers is None:
+        times = _load_queue_times(since)
+        numbers = [(one.published_at.timestamp(), one.duration.total_seconds()) for one in times]
+        cache.set(key, numbers, timeout=CACHE_S)
+    return [
+        QueueTime(datetime.fromtimestamp(published, UTC), timedelta(seconds=took))
+        for published, took in numbers
+    ]
 
 
 def first_day(today: date) -> date:
