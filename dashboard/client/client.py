@@ -4,13 +4,13 @@ Every method of a resource raises an APIError without a usable response.
 """
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 
 import httpx
 
 from dashboard.client.calls import Call, path
 from dashboard.client.reports import CallReport
-from dashboard.client.session import Session, no_guard
+from dashboard.client.session import Session
 from dashboard.contract.audiences import Audience, AudienceVersion, PublishRequest
 from dashboard.contract.conversations import Conversation
 from dashboard.contract.envelope import ListEnvelope
@@ -152,7 +152,7 @@ class PublishingClient(AbstractContextManager["PublishingClient"]):
         transport: httpx.BaseTransport | None = None,
         on_call: Callable[[CallReport], None] | None = None,
         extra_headers: Callable[[], dict[str, str]] = dict,
-        guard: Callable[[Call], AbstractContextManager[None]] = no_guard,
+        guard: Callable[[Call], AbstractContextManager[None]] = lambda call: nullcontext(),
     ) -> None:
         self._session = Session(
             base_url=base_url,

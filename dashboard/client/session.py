@@ -4,7 +4,7 @@ import json
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager
 from contextvars import ContextVar
 from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -50,11 +50,6 @@ def deadline_counted_from(moment: float) -> Iterator[None]:
         yield
     finally:
         _started_at.reset(token)
-
-
-def no_guard(call: Call) -> AbstractContextManager[None]:
-    """Allow every call."""
-    return nullcontext()
 
 
 class Session:
