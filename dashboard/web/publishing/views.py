@@ -69,7 +69,10 @@ def publish(request: Request, page_id: str, audience_id: str, version_id: str) -
             raise Http404
         return show_publish(request, operation)
     demand(request, PUBLISH)
-    return _review(request, target)
+    review = review_publish(target, with_conversation=True)
+    if operation := publish_in_progress(review):
+        return show_publish(request, operation)
+    return _confirm(request, review)
 
 
 def show_publish(request: Request, operation: Operation, *, is_new: bool = False) -> HttpResponse:
@@ -116,13 +119,6 @@ def publish_url(operation: Operation) -> str:
     return f"{url}?{urlencode({'operation': operation.operation_key})}"
 
 
-def _review(request: Request, target: PublishTarget) -> HttpResponse:
-    review = review_publish(target, with_conversation=True)
-    if operation := publish_in_progress(review):
-        return show_publish(request, operation)
-    return _confirm(request, review)
-
-
 def _submit(request: Request, target: PublishTarget) -> HttpResponse:
     review = review_publish(target, with_conversation=False)
     posted_key = request.POST.get("operation_key", "")
@@ -131,7 +127,7 @@ def _submit(request: Request, target: PublishTarget) -> HttpResponse:
     if posted_key != review.operation_key:
         return _confirm(request, review, problem=OUT_OF_DATE, status=422)
     if not review.reading.is_live:
-        return _show_result(request, record_not_sent(review, actor=request.user), review)
+        return _show_not_sent(request, review)
     if has_changed(review, request.POST.get("shown", "")):
         return _confirm(request, review, problem=CHANGED, status=422)
     typed = request.POST.get("number", "")
@@ -143,17 +139,19 @@ def _submit(request: Request, target: PublishTarget) -> HttpResponse:
     return _show_result(request, operation)
 
 
-def _show_result(
-    request: Request, operation: Operation, review: PublishReview | None = None
-) -> HttpResponse:
+def _show_result(request: Request, operation: Operation) -> HttpResponse:
     """Show the operation; without htmx, redirect to its own URL."""
     if not request.htmx:
         return redirect(publish_url(operation))
-    if review is None:
-        # The page behind the dialog reloads the state of the version.
-        return trigger_client_event(
-            show_publish(request, operation, is_new=True), "version-published"
-        )
+    # The page behind the dialog reloads the state of the version.
+    return trigger_client_event(show_publish(request, operation, is_new=True), "version-published")
+
+
+def _show_not_sent(request: Request, review: PublishReview) -> HttpResponse:
+    """Record a publish that can't be checked first, and show the form to try again."""
+    operation = record_not_sent(review, actor=request.user)
+    if not request.htmx:
+        return redirect(publish_url(operation))
     next_key = publish_key(*review.target)
     return _confirm(request, replace(review, operation_key=next_key), failed=operation)
 
