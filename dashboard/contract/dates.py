@@ -17,7 +17,8 @@ DateText = Annotated[str, Field(min_length=1)]
 
 MARK_PREFIX = "accountlog_"
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base32, as TypeIDs write it
-_DIGITS = {letter: value for value, letter in enumerate(_ALPHABET)}
+_TO_BASE_32 = str.maketrans(_ALPHABET, "0123456789abcdefghijklmnopqrstuv")
+"""To the digits of base 32 as Python reads them."""
 _PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MAX_DATE_LENGTH = 64
@@ -73,11 +74,9 @@ def read_timestamp(number: float | None) -> datetime | None:
 
 
 def _time_of_uuid7(letters: str) -> datetime | None:
-    if len(letters) != 26 or letters[0] > "7" or not set(letters) <= _DIGITS.keys():
+    if len(letters) != 26 or letters[0] > "7" or not set(letters) <= set(_ALPHABET):
         return None
-    number = 0
-    for letter in letters:
-        number = number << 5 | _DIGITS[letter]
+    number = int(letters.translate(_TO_BASE_32), 32)
     is_version_7 = number >> 76 & 0xF == 0x7 and number >> 62 & 0b11 == 0b10
     try:
         return _EPOCH + timedelta(milliseconds=number >> 80) if is_version_7 else None

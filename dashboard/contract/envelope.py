@@ -59,16 +59,12 @@ def _read_one_by_one(items: list[Any], adapter: TypeAdapter[Any]) -> dict[str, l
         try:
             readable.append(adapter.validate_python(item, by_name=False))
         except ValidationError as failure:
-            unreadable.append(_unreadable(index, item, failure))
+            found = failure.errors(include_url=False, include_input=False)[0]
+            path, problem = problem_path(("items", index, *found["loc"])), found["msg"]
+            unreadable.append(UnreadableItem(index=index, path=path, problem=problem, raw=item))
     return {"items": readable, "unreadable": unreadable}
 
 
 def problem_path(location: tuple[int | str, ...]) -> str:
     """Return a validation error's location as a path, such as `items.3.status`."""
     return ".".join(str(part) for part in location) or "(the whole response)"
-
-
-def _unreadable(index: int, item: Any, failure: ValidationError) -> UnreadableItem:
-    problem = failure.errors(include_url=False, include_input=False)[0]
-    path = problem_path(("items", index, *problem["loc"]))
-    return UnreadableItem(index=index, path=path, problem=problem["msg"], raw=item)
