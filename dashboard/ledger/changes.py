@@ -1,10 +1,9 @@
 """Compare a response with the ledger: which objects changed, and which need a new last_seen_at."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from functools import cached_property
+from datetime import datetime, timedelta
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from django.db.models import QuerySet, Subquery
@@ -25,8 +24,6 @@ this much. Source: our choice."""
 LAST_SEEN_WRITE_INTERVAL_IN_FLIGHT = timedelta(seconds=1)
 """The same for versions in flight, which many users poll."""
 
-DATETIME_MIN = datetime.min.replace(tzinfo=UTC)
-DATETIME_MAX = datetime.max.replace(tzinfo=UTC)
 ModelT = TypeVar("ModelT", bound=WireModel)
 Known: TypeAlias = Any
 """A named row of some columns of the stored record."""
@@ -60,55 +57,47 @@ class ChangeSet(Generic[ModelT]):
 
     before: Mapping[str, Known]
     changed: Mapping[str, ModelT]
-
-    @cached_property
-    def unchanged_until(self) -> datetime:
-        """The time until which an unchanged response needs no write."""
-        if self.changed:
-            return DATETIME_MIN
-        return min(
-            (_next_last_seen_write(old) for old in self.before.values()), default=DATETIME_MAX
-        )
-
-    def newer(self, now: datetime) -> dict[str, ModelT]:
-        """Return changed objects, except those that a newer response has updated meanwhile."""
-        return {
-            key: one
-            for key, one in self.changed.items()
-            if key not in self.before or self.before[key].last_seen_at <= now
-        }
-
-    def stale(self, now: datetime) -> list[str]:
-        """Return the ids of unchanged objects whose `last_seen_at` must be updated."""
-        unchanged = ((key, old) for key, old in self.before.items() if key not in self.changed)
-        return [key for key, old in unchanged if now >= _next_last_seen_write(old)]
+    """New and changed objects, except those that a newer response has updated meanwhile."""
+    stale: Sequence[str]
+    """The ids of unchanged objects whose `last_seen_at` must be updated."""
 
 
-def compare_pages(pages: Iterable[PageItem]) -> ChangeSet[PageItem]:
+def compare_pages(pages: Iterable[PageItem], now: datetime) -> ChangeSet[PageItem]:
     """Compare pages with the stored ones; one query."""
     by_id = {page.page_id: page for page in pages}
     before = {row.page_id: row for row in _KNOWN_PAGES.rows([*by_id])}
     whole = {key: _merge_omitted_fields(one, before.get(key)) for key, one in by_id.items()}
-    changed = {
-        key: one
-        for key, one in whole.items()
-        # A record written by an older release may lack the search text.
-        if _has_changed(one, before.get(key)) or before[key].searched != page_search_text(one)
-    }
-    return ChangeSet(before, changed)
+    return _compare(whole, before, page_search_text, now)
 
 
-def compare_audiences(page_id: str, audiences: Iterable[Audience]) -> ChangeSet[Audience]:
+def compare_audiences(
+    page_id: str, audiences: Iterable[Audience], now: datetime
+) -> ChangeSet[Audience]:
     """Compare audiences of a page with the stored ones; one query."""
-    named = {audience.audience_id: audience for audience in audiences if audience.audience_id}
-    known = _KNOWN_AUDIENCES.rows(page_id)
-    before = {row.audience_id: row for row in known if row.audience_id in named}
-    changed = {
-        key: one
-        for key, one in named.items()
-        if _has_changed(one, before.get(key)) or before[key].searched != audience_search_text(one)
-    }
-    return ChangeSet(before, changed)
+    by_id = {audience.audience_id: audience for audience in audiences if audience.audience_id}
+    before = {row.audience_id: row for row in _KNOWN_AUDIENCES.rows(page_id)}
+    return _compare(by_id, before, audience_search_text, now)
+
+
+def _compare(
+    found: Mapping[str, ModelT],
+    before: Mapping[str, Known],
+    search_text: Callable[[ModelT], str],
+    now: datetime,
+) -> ChangeSet[ModelT]:
+    changed: dict[str, ModelT] = {}
+    stale = []
+    for key, one in found.items():
+        old = before.get(key)
+        if old is None:
+            changed[key] = one
+        # A record written by an older release may lack the search text.
+        elif body_digest(to_body(one)) != old.digest or old.searched != search_text(one):
+            if old.last_seen_at <= now:
+                changed[key] = one
+        elif now >= _next_last_seen_write(old):
+            stale.append(key)
+    return ChangeSet(before, changed, stale)
 
 
 def to_body(model: WireModel) -> str:
@@ -119,10 +108,6 @@ def to_body(model: WireModel) -> str:
 def body_digest(body: str) -> str:
     """Return a hash of a body, to detect changes."""
     return hashlib.blake2b(body.encode(), digest_size=16).hexdigest()
-
-
-def _has_changed(model: WireModel, before: Known | None) -> bool:
-    return before is None or body_digest(to_body(model)) != before.digest
 
 
 def _next_last_seen_write(known: Known) -> datetime:

@@ -3,6 +3,8 @@
 A list of 50 costs at most four queries: load the stored rows, write the changed ones, update
 `last_seen_at`, and the list's total (pages) or the versions (audiences). One more updates the flags
 of new pages, or of a page whose audiences changed; one more follows if versions were replaced.
+
+`read_at` is the time of the request: a slow response does not overwrite what was read since.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -48,11 +50,7 @@ RecordT = TypeVar("RecordT", bound=ObservedRecord)
 
 
 def record_pages(response: ListEnvelope[Any], *, read_at: datetime | None = None) -> None:
-    """Record one page of the list of pages, and its total count.
-
-    `read_at` is the time of the request, here as below: a slow response does not overwrite what
-    was read since.
-    """
+    """Record one page of the list of pages, and its total count."""
     now = read_at or timezone.now()
     before = _record_pages(response.items, now)
     if any(known.total_count == response.total_count for known in before.values()):
@@ -75,13 +73,11 @@ def record_audiences(
 ) -> None:
     """Record the audiences of a page, and their versions."""
     now = read_at or timezone.now()
-    changes = compare_audiences(page_id, audiences)
-    if now < changes.unchanged_until:
-        return
-    if changed := changes.newer(now):
-        _save_audiences(page_id, changed, changes.before, now)
-    if stale := changes.stale(now):
-        seen_again = AudienceRecord.objects.filter(page_id=page_id, audience_id__in=stale)
+    changes = compare_audiences(page_id, audiences, now)
+    if changes.changed:
+        _save_audiences(page_id, changes.changed, changes.before, now)
+    if changes.stale:
+        seen_again = AudienceRecord.objects.filter(page_id=page_id, audience_id__in=changes.stale)
         seen_again.update(last_seen_at=now)
 
 
@@ -95,18 +91,14 @@ def _save_audiences(
         [_audience_record(page_id, audience, now) for audience in changed.values()],
         unique=["page_id", "audience_id"],
     )
-    _record_versions(
-        page_id,
-        (
-            version
-            for audience in changed.values()
-            for version in (audience.latest_version, audience.published_version)
-            if version
-        ),
-        now,
-    )
-    _update_last_seen(page_id, {key: (one, before.get(key)) for key, one in changed.items()})
+    versions = [version for audience in changed.values() for version in _versions_of(audience)]
+    _record_versions(page_id, versions, now)
+    _update_last_seen(page_id, changed, before)
     update_page_flags([page_id])
+
+
+def _versions_of(audience: Audience) -> list[AudienceVersion]:
+    return [one for one in (audience.latest_version, audience.published_version) if one]
 
 
 @transaction.atomic(savepoint=False)
@@ -114,7 +106,26 @@ def record_version(page_id: str, version: AudienceVersion) -> None:
     """Record one version, such as the response to a publish, and update its audience."""
     now = timezone.now()
     _record_versions(page_id, [version], now)
-    _update_latest_version(page_id, version, now)
+    record = AudienceRecord.objects.filter(
+        page_id=page_id, audience_id=version.audience_id, latest_version_id=version.version_id
+    ).first()
+    if record is None:
+        return
+    body = to_body(record.audience.model_copy(update={"latest_version": version}))
+    digest = body_digest(body)
+    if digest == record.digest:
+        return
+    # Not if a read has updated it meanwhile: that has more than this version.
+    unchanged = AudienceRecord.objects.filter(pk=record.pk, digest=record.digest)
+    if unchanged.update(
+        body=body,
+        digest=digest,
+        latest_status=version.status[:MAX_WORD_CHARACTERS],
+        in_progress_since=in_progress_since(version),
+        last_seen_at=now,
+        changed_at=now,
+    ):
+        update_page_flags([page_id])
 
 
 def record_subscription(
@@ -143,75 +154,45 @@ def record_subscription(
         subscription_id=subscription.subscription_id,
         defaults=seen | {"first_seen_at": now, "changed_at": now, "added_by": added_by},
     )
-    if not created:
-        if record.digest != seen["digest"]:
-            seen["changed_at"] = now
-        as_known = SubscriptionRecord.objects.filter(pk=record.pk)
-        as_known.filter(last_seen_at__lte=now).update(**seen)
-        return as_known.first() or record
-    return record
+    if created:
+        return record
+    if record.digest != seen["digest"]:
+        seen["changed_at"] = now
+    as_known = SubscriptionRecord.objects.filter(pk=record.pk)
+    as_known.filter(last_seen_at__lte=now).update(**seen)
+    return as_known.first() or record
 
 
-def _update_latest_version(page_id: str, version: AudienceVersion, now: datetime) -> None:
-    """Update the audience whose latest version this is; nothing else was read."""
-    record = AudienceRecord.objects.filter(
-        page_id=page_id, audience_id=version.audience_id, latest_version_id=version.version_id
-    ).first()
-    if record is None:
-        return
-    body = to_body(record.audience.model_copy(update={"latest_version": version}))
-    digest = body_digest(body)
-    if digest == record.digest:
-        return
-    # Not if a read has updated it meanwhile: that has more than this version.
-    unchanged = AudienceRecord.objects.filter(pk=record.pk, digest=record.digest)
-    status = version.status[:MAX_WORD_CHARACTERS]
-    seen = {
-        "latest_status": status,
-        "in_progress_since": in_progress_since(version),
-        "last_seen_at": now,
-        "changed_at": now,
-    }
-    if unchanged.update(body=body, digest=digest, **seen):
-        update_page_flags([page_id])
-
-
-def _record_pages(pages: Sequence[PageItem], now: datetime) -> Mapping[str, Known]:
+def _record_pages(pages: Iterable[PageItem], now: datetime) -> Mapping[str, Known]:
     """Record pages; return the stored ones as they were before."""
-    changes = compare_pages(pages)
-    if now < changes.unchanged_until:
-        return changes.before
-    if changed := changes.newer(now):
-        _save_pages(changed, changes.before, now)
-    if stale := changes.stale(now):
-        PageRecord.objects.filter(page_id__in=stale).update(last_seen_at=now)
+    changes = compare_pages(pages, now)
+    if changes.changed:
+        with transaction.atomic(savepoint=False):  # as in `_save_audiences`
+            _upsert(
+                [_page_record(page, now) for page in changes.changed.values()],
+                unique=["page_id"],
+                preserve=FLAG_COLUMNS,
+            )
+            if new := changes.changed.keys() - changes.before.keys():
+                update_page_flags(new)
+    if changes.stale:
+        PageRecord.objects.filter(page_id__in=changes.stale).update(last_seen_at=now)
     return changes.before
 
 
-@transaction.atomic(savepoint=False)  # as `_save_audiences` is
-def _save_pages(
-    changed: Mapping[str, PageItem], before: Mapping[str, Known], now: datetime
+def _update_last_seen(
+    page_id: str, changed: Mapping[str, Audience], before: Mapping[str, Known]
 ) -> None:
-    _upsert(
-        [_page_record(page, now) for page in changed.values()],
-        unique=["page_id"],
-        preserve=FLAG_COLUMNS,
-    )
-    if new := changed.keys() - before.keys():
-        update_page_flags(new)
-
-
-def _update_last_seen(page_id: str, changed: Mapping[str, tuple[Audience, Known | None]]) -> None:
     """Update `last_seen_at` of versions that an audience no longer has.
 
     Reading an unchanged audience updates the audience only. Most reads drop no version, and the
     dropped ones mostly share one `last_seen_at`: one query for each such time.
     """
     dropped: dict[datetime, list[str]] = {}
-    for audience, before in changed.values():
-        now = {v.version_id for v in (audience.latest_version, audience.published_version) if v}
-        if before and (gone := {before.latest_version_id, before.live_version_id} - now - {""}):
-            dropped.setdefault(before.last_seen_at, []).extend(gone)
+    for key, audience in changed.items():
+        old, now = before.get(key), {version.version_id for version in _versions_of(audience)}
+        if old and (gone := {old.latest_version_id, old.live_version_id} - now - {""}):
+            dropped.setdefault(old.last_seen_at, []).extend(gone)
     for last_seen_at, version_ids in dropped.items():
         VersionRecord.objects.filter(
             page_id=page_id,
@@ -223,8 +204,6 @@ def _update_last_seen(page_id: str, changed: Mapping[str, tuple[Audience, Known 
 
 def _upsert(records: Sequence[RecordT], *, unique: list[str], preserve: Iterable[str] = ()) -> None:
     """Insert or update records; existing ones keep `first_seen_at` and the `preserve` columns."""
-    if not records:
-        return
     model = type(records[0])
     preserved = {"id", "first_seen_at", *unique, *preserve}
     model._default_manager.bulk_create(
@@ -288,13 +267,12 @@ def _record_versions(page_id: str, versions: Iterable[AudienceVersion], now: dat
         )
         for version in versions
     }
-    if rows:
-        VersionRecord.objects.bulk_create(
-            rows.values(),
-            update_conflicts=True,
-            unique_fields=["page_id", "audience_id", "version_id"],
-            update_fields=["version_number", "status", "body", "last_seen_at"],
-        )
+    VersionRecord.objects.bulk_create(
+        rows.values(),
+        update_conflicts=True,
+        unique_fields=["page_id", "audience_id", "version_id"],
+        update_fields=["version_number", "status", "body", "last_seen_at"],
+    )
 
 
 def _observed(model: WireModel, now: datetime) -> dict[str, Any]:

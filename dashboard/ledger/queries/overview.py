@@ -25,7 +25,7 @@ from django.utils import timezone
 
 from dashboard.compiled_query import ROW_COUNT
 from dashboard.contract.webhooks import SubscriptionPatch
-from dashboard.ledger.changes import DATETIME_MIN, PAGES_LIST
+from dashboard.ledger.changes import PAGES_LIST
 from dashboard.ledger.models import (
     Attempt,
     AudienceRecord,
@@ -213,7 +213,7 @@ def has_subscriptions() -> bool:
     return SubscriptionRecord.objects.exists()
 
 
-def _published_by(viewer: User, version: str, *, since: datetime = DATETIME_MIN) -> Exact:
+def _published_by(viewer: User, version: str, *, since: datetime | None = None) -> Exact:
     """Match audiences whose last accepted publish of this version was the viewer's."""
     accepted = Operation.objects.filter(
         kind=OperationKind.PUBLISH_VERSION,
@@ -221,8 +221,9 @@ def _published_by(viewer: User, version: str, *, since: datetime = DATETIME_MIN)
         audience_id=OuterRef("audience_id"),
         version_id=OuterRef(version),
         outcome=Outcome.ACCEPTED,
-        requested_at__gt=since,
     )
+    if since:
+        accepted = accepted.filter(requested_at__gt=since)
     last = Subquery(
         accepted.order_by("-requested_at").values("actor")[:1], output_field=BigIntegerField()
     )
