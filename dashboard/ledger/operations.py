@@ -19,7 +19,6 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from dashboard.compiled_query import CompiledQuery
 from dashboard.ledger.models import Attempt, Installation, Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome, actor_name
 
@@ -30,18 +29,6 @@ MAX_RESPONSE_CHARACTERS = 20_000
 
 MARGIN = timedelta(seconds=20)
 """Beyond the time limit of a call, to record that it was sent, and its outcome."""
-
-_PUBLISHES_BEFORE = CompiledQuery(
-    lambda page_id, audience_id, version_id: Operation.objects.filter(
-        kind=OperationKind.PUBLISH_VERSION,
-        page_id=page_id,
-        audience_id=audience_id,
-        version_id=version_id,
-    ).values_list("outcome", "operation_key", named=True)
-)
-_INSTALLATION = CompiledQuery(
-    lambda: Installation.objects.filter(pk=1).values_list("nonce", named=True)
-)
 
 
 @dataclass(frozen=True)
@@ -83,14 +70,19 @@ def publish_key(page_id: str, audience_id: str, version_id: str) -> str:
     and a reload share one key, an unknown outcome keeps its key, and publishing again after a
     response gets a new one.
     """
-    before = _PUBLISHES_BEFORE.rows(page_id, audience_id, version_id)
-    for publish in before:
-        if publish.outcome in OPEN:
-            return str(publish.operation_key)
-    installation = _INSTALLATION.first()
+    publishes = Operation.objects.filter(
+        kind=OperationKind.PUBLISH_VERSION,
+        page_id=page_id,
+        audience_id=audience_id,
+        version_id=version_id,
+    )
+    before = list(publishes.values_list("operation_key", "outcome"))
+    for key, outcome in before:
+        if outcome in OPEN:
+            return key
+    nonce = Installation.objects.values_list("nonce", flat=True).get(pk=1)
     intent = repr((page_id, audience_id, version_id, len(before)))
-    secret = salted_hmac("operation key", intent, secret=installation.nonce, algorithm="sha256")
-    digits = secret.hexdigest()
+    digits = salted_hmac("operation key", intent, secret=nonce, algorithm="sha256").hexdigest()
     return "pr-" + "-".join(digits[start : start + 4] for start in range(0, 20, 4))
 
 
@@ -105,13 +97,7 @@ def combined_outcome(attempts: Collection[str]) -> Outcome:
     An accepted one decides. While any is in flight or unknown, a rejection of another proves
     nothing: the unknown one may have been executed.
     """
-    order = (
-        Outcome.ACCEPTED,
-        Outcome.SENDING,
-        Outcome.UNKNOWN,
-        Outcome.REJECTED,
-        Outcome.NOT_SENT,
-    )
+    order = (Outcome.ACCEPTED, *OPEN, Outcome.REJECTED, Outcome.NOT_SENT)
     return next(outcome for outcome in order if outcome in attempts)
 
 
@@ -130,7 +116,7 @@ def begin(
     OperationKeyConflictError if the key belongs to another request. Also marks interrupted
     attempts as unknown.
     """
-    mark_interrupted_unknown(limit=attempt_time_limit())
+    mark_interrupted_unknown()
     now = timezone.now()
     try:
         with transaction.atomic():
@@ -167,15 +153,13 @@ def is_same_request(
 
 def begin_retry(operation: Operation, *, actor: User) -> Attempt | None:
     """Record another attempt with the same key; return None unless the outcome is unknown."""
-    now = timezone.now()
     with transaction.atomic():
         # The update locks the row until the attempt is inserted: of two users one gets through.
-        claimed = Operation.objects.filter(pk=operation.pk, outcome=Outcome.UNKNOWN).update(
-            outcome=Outcome.SENDING
-        )
-        if not claimed:
+        unknown = Operation.objects.filter(pk=operation.pk, outcome=Outcome.UNKNOWN)
+        if not unknown.update(outcome=Outcome.SENDING):
             return None
-        return _create_attempt(operation, operation.attempts.count() + 1, actor, now)
+        number = operation.attempts.count() + 1
+        return _create_attempt(operation, number, actor, timezone.now())
 
 
 def end(attempt: Attempt, result: AttemptResult) -> Operation:
@@ -247,14 +231,14 @@ def show_interrupted(operation: Operation, attempts: Sequence[Attempt]) -> None:
             attempt.outcome = Outcome.UNKNOWN
 
 
-def mark_interrupted_unknown(*, limit: timedelta) -> int:
+def mark_interrupted_unknown() -> int:
     """Mark operations as unknown that are in flight longer than a call can take; return how many.
 
     A process killed while it waits for the response leaves such attempts. A response that arrives
-    all the same, in a process that was only suspended, still counts.
+    all the same, in a process that was only suspended, still counts. Writes: not for a GET.
     """
-    before = timezone.now() - limit
-    stale = Attempt.objects.filter(outcome=Outcome.SENDING, sent_at__lt=before)
+    since = timezone.now() - attempt_time_limit()
+    stale = Attempt.objects.filter(outcome=Outcome.SENDING, sent_at__lt=since)
     stuck = list(stale.values_list("operation_id", flat=True))
     if not stuck:
         return 0
@@ -264,8 +248,8 @@ def mark_interrupted_unknown(*, limit: timedelta) -> int:
         sending = [found.pk for found in locked if found.outcome == Outcome.SENDING]
         stale.update(outcome=Outcome.UNKNOWN)
         in_flight = Attempt.objects.filter(outcome=Outcome.SENDING).values("operation_id")
-        interrupted = Operation.objects.filter(pk__in=sending).exclude(pk__in=in_flight)
-        return interrupted.update(outcome=Outcome.UNKNOWN)
+        lost = Operation.objects.filter(pk__in=sending).exclude(pk__in=in_flight)
+        return lost.update(outcome=Outcome.UNKNOWN)
 
 
 def _create_attempt(operation: Operation, number: int, actor: User, now: datetime) -> Attempt:

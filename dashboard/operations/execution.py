@@ -17,9 +17,7 @@ from dashboard.ledger.models import Attempt, Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import (
     AttemptResult,
-    attempt_time_limit,
     end,
-    mark_interrupted_unknown,
 )
 from dashboard.ledger.queries.operations import operation_by_key
 from dashboard.observability.metrics import count_attempt
@@ -145,8 +143,3 @@ def attempt_result_for(error: APIError) -> AttemptResult:
     if isinstance(error, StatusError | InvalidResponseError):
         return AttemptResult(outcome, str(error), error.status_code, error.body)
     return AttemptResult(outcome, str(error))
-
-
-def expire_stale_attempts() -> None:
-    """Mark attempts of killed processes as unknown. Writes: not for a GET."""
-    mark_interrupted_unknown(limit=attempt_time_limit())

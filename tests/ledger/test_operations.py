@@ -164,7 +164,7 @@ def test_a_refusal_of_the_repeat_does_not_settle_what_was_lost(
 def test_an_answer_that_comes_late_counts(paula: User) -> None:
     operation, attempt = begin_attempt(paula)
     backdate(attempt)
-    mark_interrupted_unknown(limit=LIMIT)
+    mark_interrupted_unknown()
     assert current_outcome(operation) == Outcome.UNKNOWN
     end(attempt, AttemptResult(Outcome.ACCEPTED))
     assert current_outcome(operation) == Outcome.ACCEPTED
@@ -173,7 +173,7 @@ def test_an_answer_that_comes_late_counts(paula: User) -> None:
 def test_a_late_refusal_waits_for_the_repeat_that_is_under_way(paula: User) -> None:
     operation, attempt = begin_attempt(paula)
     backdate(attempt)
-    mark_interrupted_unknown(limit=LIMIT)
+    mark_interrupted_unknown()
     repeat = begin_second_attempt(operation, paula)
     end(attempt, AttemptResult(Outcome.REJECTED))
     assert current_outcome(operation) == Outcome.SENDING
@@ -183,7 +183,7 @@ def test_a_late_refusal_waits_for_the_repeat_that_is_under_way(paula: User) -> N
 
 def test_what_was_just_sent_is_not_given_up(paula: User) -> None:
     operation, _ = begin_attempt(paula)
-    assert mark_interrupted_unknown(limit=LIMIT) == 0
+    assert mark_interrupted_unknown() == 0
     assert current_outcome(operation) == Outcome.SENDING
 
 
@@ -192,7 +192,7 @@ def test_a_repeat_under_way_is_not_given_up_with_the_first(paula: User) -> None:
     end(attempt, AttemptResult(Outcome.UNKNOWN))
     begin_second_attempt(operation, paula)
     backdate(attempt)
-    assert mark_interrupted_unknown(limit=LIMIT) == 0
+    assert mark_interrupted_unknown() == 0
     assert current_outcome(operation) == Outcome.SENDING
 
 

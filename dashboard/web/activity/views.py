@@ -14,9 +14,9 @@ from django_htmx.http import replace_url
 from dashboard.accounts.permissions import CREATE_PAGE, PUBLISH, UPDATE_SUBSCRIPTION, demand, may
 from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.operations import mark_interrupted_unknown
 from dashboard.ledger.queries.operations import list_actor_names, operation_by_key, operations_after
 from dashboard.operations.checking import check_outcome
-from dashboard.operations.execution import expire_stale_attempts
 from dashboard.operations.publish import has_changed, submit_problem
 from dashboard.operations.resending import resend, resend_update, review_again
 from dashboard.web.activity.filters import read_filters
@@ -125,7 +125,7 @@ def operation_detail(request: Request, operation_key: str) -> HttpResponse:
 @require_POST
 def operation_check(request: Request, operation_key: str) -> HttpResponse:
     """Check the outcome of an operation by reading its target again."""
-    expire_stale_attempts()
+    mark_interrupted_unknown()
     operation = _operation(operation_key, for_request=request)
     if operation.is_open:
         operation = check_outcome(operation)
@@ -135,7 +135,7 @@ def operation_check(request: Request, operation_key: str) -> HttpResponse:
 @require_POST
 def operation_retry(request: Request, operation_key: str) -> HttpResponse:
     """Retry an operation of unknown outcome, with the same key and body."""
-    expire_stale_attempts()
+    mark_interrupted_unknown()
     operation = _operation(operation_key, for_request=request)
     if not record_of(operation).may_retry:
         return _redirect_back(request, operation)

@@ -7,9 +7,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 
+from dashboard.ledger.operations import mark_interrupted_unknown
 from dashboard.ledger.pruning import prunable, prune
 from dashboard.ledger.receiver import delete_old_deliveries
-from dashboard.operations.execution import expire_stale_attempts
 
 SHORTEST_DAYS = 30
 """The overview counts operations of 14 days, and drafts and open forms may be as old."""
@@ -37,7 +37,7 @@ class Command(BaseCommand):
         """Prune, or count what would be deleted."""
         before = timezone.now() - timedelta(days=older_than)
         if not dry_run:
-            expire_stale_attempts()
+            mark_interrupted_unknown()
             delete_old_deliveries()
         found = prunable(before) if dry_run else prune(before)
         verb = "Would delete" if dry_run else "Deleted"

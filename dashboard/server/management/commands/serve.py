@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from dashboard.accounts.overview import unreadable_second_factors
+from dashboard.ledger.operations import mark_interrupted_unknown
 from dashboard.ledger.receiver import delete_old_deliveries
-from dashboard.operations.execution import expire_stale_attempts
 from dashboard.server.checks import deployment_warnings, environment_warnings, start_errors
 from dashboard.server.gunicorn import serve
 from dashboard.server.options import count, host, port
@@ -36,7 +36,7 @@ class Command(BaseCommand):
             raise CommandError(" ".join(errors))
         for warning in (*environment_warnings(), *deployment_warnings()):
             _logger.warning("%s", warning)
-        expire_stale_attempts()
+        mark_interrupted_unknown()
         delete_old_deliveries()
         if unreadable := unreadable_second_factors():
             _logger.warning(

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from dashboard.ledger.operations import attempt_time_limit, mark_interrupted_unknown
+from dashboard.ledger.operations import mark_interrupted_unknown
 from dashboard.service.crawling import Crawl, RateLimiter, crawl, suppress_call_reports
 
 
@@ -24,7 +24,7 @@ class Command(BaseCommand):
 
     def handle(self, *, rate: float, verbosity: int, **options: Any) -> None:
         """Crawl; raises CommandError, so that the exit code is 1, if something was not read."""
-        mark_interrupted_unknown(limit=attempt_time_limit())
+        mark_interrupted_unknown()
         try:
             with suppress_call_reports():
                 done = _crawl(rate, is_quiet=verbosity == 0)
