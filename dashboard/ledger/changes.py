@@ -29,11 +29,14 @@ Known: TypeAlias = Any
 """A named row of some columns of the stored record."""
 
 
+def pages_total() -> "QuerySet[ListTotal, int]":
+    """Return the service's last total of its list of pages: one row or none."""
+    return ListTotal.objects.filter(list_name=PAGES_LIST).values_list("total_count", flat=True)
+
+
 def _known_pages(page_ids: list[str]) -> "QuerySet[PageRecord, Any]":
-    total = ListTotal.objects.filter(list_name=PAGES_LIST)
-    known = PageRecord.objects.filter(page_id__in=page_ids).annotate(
-        total_count=Subquery(total.values("total_count")),
-    )
+    known = PageRecord.objects.filter(page_id__in=page_ids)
+    known = known.annotate(total_count=Subquery(pages_total()))
     more = ("page_type", "status", "searched", "total_count")
     return known.values_list("page_id", *_COMPARED_COLUMNS, *more, named=True)
 

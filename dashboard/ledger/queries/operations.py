@@ -134,14 +134,10 @@ def later_update_bodies(operation: Operation) -> list[Any]:
     return list(later.values_list("body_sent", flat=True))
 
 
-def open_operations() -> QuerySet[Operation]:
-    """Return operations in flight or of unknown outcome, newest first."""
-    return Operation.objects.filter(outcome__in=OPEN)
-
-
 def count_open() -> dict[str, int]:
     """Count the operations in flight and those of unknown outcome."""
-    counted = open_operations().order_by().values_list("outcome").annotate(Count("pk"))
+    found = Operation.objects.filter(outcome__in=OPEN).order_by()
+    counted = found.values_list("outcome").annotate(Count("pk"))
     counts = {outcome.value: 0 for outcome in OPEN} | dict(counted)
     lost = Operation.objects.filter(interrupted()).count() if counts[Outcome.SENDING] else 0
     counts[Outcome.SENDING.value] -= lost

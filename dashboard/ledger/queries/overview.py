@@ -25,15 +25,8 @@ from django.utils import timezone
 
 from dashboard.compiled_query import ROW_COUNT
 from dashboard.contract.webhooks import SubscriptionPatch
-from dashboard.ledger.changes import PAGES_LIST
-from dashboard.ledger.models import (
-    Attempt,
-    AudienceRecord,
-    ListTotal,
-    Operation,
-    PageRecord,
-    SubscriptionRecord,
-)
+from dashboard.ledger.changes import pages_total
+from dashboard.ledger.models import Attempt, AudienceRecord, Operation, PageRecord
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import interrupted
 
@@ -97,20 +90,20 @@ class Attention:
 
 def count_pages(since: datetime) -> PageCounts:
     """Count the known pages, and those new or changed since then."""
-    first_seen, changed = _change_counts(since)
+    is_new = Q(first_seen_at__gt=since)
     rows = (
         PageRecord.objects.order_by()
         .values("status")
         .annotate(
             known=Count("pk"),
             audiences=Sum("audiences_count"),
-            first_seen=first_seen,
-            changed=changed,
+            first_seen=Count("pk", filter=is_new),
+            changed=Count("pk", filter=Q(changed_at__gt=since) & ~is_new),
         )
     )
-    total = ListTotal.objects.filter(list_name=PAGES_LIST).values_list("total_count", flat=True)
     sums = {name: sum(row[name] for row in rows) for name in ("audiences", "first_seen", "changed")}
-    return PageCounts({row["status"]: row["known"] for row in rows}, total.first(), **sums)
+    by_status = {row["status"]: row["known"] for row in rows}
+    return PageCounts(by_status, pages_total().first(), **sums)
 
 
 def count_audiences(since: datetime, viewer: User) -> AudienceCounts:
@@ -128,8 +121,11 @@ def count_audiences(since: datetime, viewer: User) -> AudienceCounts:
         "changed": Q(changed_at__gt=since) & ~is_new & not_own,
         "went_live": Q(live_since__gt=since) & ~Q(_published_by(viewer, "live_version_id")),
     }
-    counts = {name: _count_of(AudienceRecord.objects.filter(so)) for name, so in counted.items()}
-    row = AudienceRecord.objects.order_by("pk").annotate(**counts).values(*counts).first()
+    every = AudienceRecord.objects.order_by()
+    counts = {
+        name: Subquery(every.filter(so).values(count=ROW_COUNT)) for name, so in counted.items()
+    }
+    row = every.order_by("pk").annotate(**counts).values(*counts).first()
     return AudienceCounts(**(row or dict.fromkeys(counted, 0)))
 
 
@@ -208,11 +204,6 @@ def operations_needing_attention(now: datetime) -> Attention:
     return Attention(shown, shown[0].of if shown else 0)
 
 
-def has_subscriptions() -> bool:
-    """Return whether any subscription was added."""
-    return SubscriptionRecord.objects.exists()
-
-
 def _published_by(viewer: User, version: str, *, since: datetime | None = None) -> Exact:
     """Match audiences whose last accepted publish of this version was the viewer's."""
     accepted = Operation.objects.filter(
@@ -229,15 +220,3 @@ def _published_by(viewer: User, version: str, *, since: datetime | None = None) 
     )
     # Without a publish the actor is null, which equals nothing.
     return Exact(Coalesce(last, 0), viewer.pk)
-
-
-def _count_of(found: QuerySet[AudienceRecord]) -> Subquery:
-    """Return the count as a subquery."""
-    return Subquery(found.order_by().values(count=ROW_COUNT))
-
-
-def _change_counts(since: datetime) -> tuple[Count, Count]:
-    """Return the counts of rows first seen since then, and of rows changed since."""
-    first_seen = Q(first_seen_at__gt=since)
-    changed = Q(changed_at__gt=since) & ~first_seen
-    return Count("pk", filter=first_seen), Count("pk", filter=changed)

@@ -1,6 +1,7 @@
 """Queries of pages as last seen."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache, reduce
@@ -8,22 +9,14 @@ from operator import or_
 from time import time
 from typing import Any
 
-from django.db.models import (
-    Count,
-    F,
-    Q,
-    QuerySet,
-    Subquery,
-    TextField,
-    Value,
-)
+from django.db.models import Count, F, Q, QuerySet, Subquery, TextField, Value
 from django.db.models.expressions import Combinable, OrderBy
 from django.db.models.functions import Coalesce, NullIf
 
 from dashboard.compiled_query import CompiledQuery
 from dashboard.folding import fold
-from dashboard.ledger.changes import PAGES_LIST
-from dashboard.ledger.models import ListTotal, PageRecord
+from dashboard.ledger.changes import pages_total
+from dashboard.ledger.models import PageRecord
 from dashboard.ledger.page_flags import AUDIENCE_FLAGS, flag_column
 
 _TYPE_GIVEN, _STATUS_GIVEN = NullIf("page_type", Value("")), NullIf("status", Value(""))
@@ -44,10 +37,6 @@ DEFAULT_PAGE_SORT = "-updated"
 UNINDEXED_SORTS = ("-audiences", "audiences", "type", "-type", "status", "-status")
 FEW_FACTOR = 5
 """Matches count as few below this many times the rows to read."""
-_STATUS, _TYPE = F("status"), F("page_type")
-_EMPTY = Value("", TextField())
-_STATUS_UNINDEXED, _TYPE_UNINDEXED = Coalesce("status", _EMPTY), Coalesce("page_type", _EMPTY)
-"""The same as expressions that no index serves."""
 EXPORT_BATCH = 500
 """Rows fetched at a time for an export."""
 TALLY_CACHE_S = 60
@@ -89,29 +78,25 @@ class Tally:
 
     def by_status(self, types: Collection[str]) -> dict[str, int]:
         """Count pages of these types, or of any, by status."""
-        return self._sums(lambda key: key[0], types=types)
+        return self._sums(0, (), types)
 
     def by_type(self, statuses: Collection[str]) -> dict[str, int]:
         """Count pages of these statuses, or of any, by type."""
-        return self._sums(lambda key: key[1], statuses=statuses)
+        return self._sums(1, statuses, ())
 
     def total(self, statuses: Collection[str] = (), types: Collection[str] = ()) -> int:
         """Count pages of these statuses and types, or of any."""
-        return sum(self._sums(lambda _: "all", statuses=statuses, types=types).values())
+        return sum(self._sums(0, statuses, types).values())
 
     def _sums(
-        self,
-        group: Callable[[tuple[str, str]], str],
-        *,
-        statuses: Collection[str] = (),
-        types: Collection[str] = (),
+        self, place: int, statuses: Collection[str], types: Collection[str]
     ) -> dict[str, int]:
-        sums: dict[str, int] = {}
+        sums: Counter[str] = Counter()
+        of_statuses, of_types = _values(statuses), _values(types)
         for key, count in self.counts.items():
-            if _is_among(key[0], statuses) and _is_among(key[1], types):
-                name = group(key) or NOT_GIVEN
-                sums[name] = sums.get(name, 0) + count
-        return sums
+            if (not statuses or key[0] in of_statuses) and (not types or key[1] in of_types):
+                sums[key[place] or NOT_GIVEN] += count
+        return dict(sums)
 
 
 def page_last_known(page_id: str) -> PageRecord | None:
@@ -182,11 +167,8 @@ def iterate_page_bodies(
 
 def tally_pages(*, words: str = "", flags: Sequence[str] = ()) -> Tally:
     """Count the pages that `find_pages` returns by status and type; one query."""
-    if words or flags:
-        counted = _MATCHING_COUNTS.rows(fold(words).split(), flags=tuple(flags))
-    else:
-        counted = _ALL_COUNTS.rows()
-    return Tally({(row.state, row.kind): row.count for row in counted})
+    rows = _COUNTS.rows(fold(words).split(), flags=tuple(flags))
+    return Tally({(row.state, row.kind): row.count for row in rows})
 
 
 def _matching(
@@ -195,14 +177,18 @@ def _matching(
     types: Sequence[str],
     flags: Sequence[str],
     *,
-    are_many: bool = False,
+    without_index: bool = False,
 ) -> QuerySet[PageRecord]:
     """Return the matching pages; words are folded, statuses and types as stored.
 
-    If they `are_many`, no index of the filters is used, but that of the order, of which few rows
-    are read. SQLite would otherwise find all rows by status and then sort them.
+    Each has `state` and `kind`, its status and type as aliases: with `without_index` as expressions
+    that no index serves.
     """
-    state, kind = (_STATUS_UNINDEXED, _TYPE_UNINDEXED) if are_many else (_STATUS, _TYPE)
+    state: Combinable = F("status")
+    kind: Combinable = F("page_type")
+    if without_index:
+        empty = Value("", TextField())
+        state, kind = Coalesce(state, empty), Coalesce(kind, empty)
     found = PageRecord.objects.alias(state=state, kind=kind)
     for word in words:
         found = found.filter(searched__contains=word)
@@ -226,8 +212,9 @@ def _bodies(
     window: tuple[int, int],
 ) -> "QuerySet[PageRecord, Any]":
     # Only keys are sorted: the bodies of other rows are not read. A few matches are found first by
-    # a covering index; many are found soon enough in the order of the list.
-    found = _matching(words, statuses, types, flags, are_many=are_many)
+    # a covering index. Many are found soon enough in the order of the list, by its index: SQLite
+    # would otherwise find all rows by status and then sort them.
+    found = _matching(words, statuses, types, flags, without_index=are_many)
     if not are_many:
         found = PageRecord.objects.filter(pk__in=found.values("pk"))
     order = PAGE_SORTS.get(sort, PAGE_SORTS[DEFAULT_PAGE_SORT])
@@ -239,20 +226,16 @@ def _bodies(
 _BODIES = CompiledQuery(_bodies)
 
 
-def _count_by_type(
-    pages: QuerySet[PageRecord], state: Combinable = _STATUS, kind: Combinable = _TYPE
-) -> QuerySet[PageRecord, Any]:
-    by_kind = pages.order_by().values(state=state, kind=kind).annotate(count=Count("*"))
-    return by_kind.values_list("state", "kind", "count", named=True)
+def _counts(words: Sequence[str], *, flags: Sequence[str]) -> "QuerySet[PageRecord, Any]":
+    # Narrowed ones are grouped by expressions: by plain columns, SQLite would read rows at random,
+    # in index order.
+    are_narrowed = bool(words or flags)
+    pages = _matching(words, (), (), flags, without_index=are_narrowed).order_by()
+    counted = pages.values(state=F("state"), kind=F("kind")).annotate(count=Count("*"))
+    return counted.values_list("state", "kind", "count", named=True)
 
 
-def _count_matching(words: Sequence[str], *, flags: Sequence[str]) -> "QuerySet[PageRecord, Any]":
-    # Grouped by expressions: by plain columns, SQLite would read rows at random, in index order.
-    return _count_by_type(_matching(words, (), (), flags), _STATUS_UNINDEXED, _TYPE_UNINDEXED)
-
-
-_ALL_COUNTS = CompiledQuery(lambda: _count_by_type(PageRecord.objects.all()))
-_MATCHING_COUNTS = CompiledQuery(_count_matching)
+_COUNTS = CompiledQuery(_counts)
 
 
 def count_flags(found: QuerySet[PageRecord]) -> dict[str, int]:
@@ -265,8 +248,7 @@ def count_flags(found: QuerySet[PageRecord]) -> dict[str, int]:
 
 def pages_coverage() -> Coverage:
     """Return how many of the service's pages are known; queries as in `count_all_pages`."""
-    _, coverage = count_all_pages()
-    return coverage
+    return count_all_pages()[1]
 
 
 def count_all_pages() -> tuple[Tally, Coverage]:
@@ -276,9 +258,7 @@ def count_all_pages() -> tuple[Tally, Coverage]:
     """
     latest = _LATEST_SEEN.first()
     if latest is None:
-        return Tally({}), Coverage(
-            0, _list_total().values_list("total_count", flat=True).first(), None
-        )
+        return Tally({}), Coverage(0, pages_total().first(), None)
     tally = tally_as_of(latest.last_seen_at, int(time() // TALLY_CACHE_S))
     return tally, Coverage(tally.total(), latest.total, latest.last_seen_at)
 
@@ -294,14 +274,14 @@ def tally_as_of(_last_seen_at: datetime, _period: int) -> Tally:
     return tally_pages()
 
 
-def _latest_seen() -> "QuerySet[PageRecord, Any]":
-    """Return the latest `last_seen_at` of a page, and the list's total."""
-    total = Subquery(_list_total().values("total_count"))
-    seen_last = PageRecord.objects.order_by("-last_seen_at").annotate(total=total)
-    return seen_last.values_list("last_seen_at", "total", named=True)[:1]
-
-
-_LATEST_SEEN = CompiledQuery(_latest_seen)
+_LATEST_SEEN = CompiledQuery(
+    lambda: (
+        PageRecord.objects.order_by("-last_seen_at")
+        .annotate(total=Subquery(pages_total()))
+        .values_list("last_seen_at", "total", named=True)[:1]
+    )
+)
+"""The latest `last_seen_at` of a page, and the list's total."""
 
 
 def page_names(page_ids: list[str]) -> dict[str, str]:
@@ -313,14 +293,6 @@ def list_brands() -> list[str]:
     """Return the brand ids of pages, the most used first."""
     rows = PageRecord.objects.values_list("brand_id").annotate(uses=Count("pk"))
     return [brand for brand, _ in rows.order_by("-uses", "brand_id")[:20]]
-
-
-def _list_total() -> QuerySet[ListTotal]:
-    return ListTotal.objects.filter(list_name=PAGES_LIST)
-
-
-def _is_among(value: str, chosen: Collection[str]) -> bool:
-    return not chosen or value in _values(chosen)
 
 
 def _values(chosen: Collection[str]) -> list[str]:

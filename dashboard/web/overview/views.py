@@ -10,6 +10,7 @@ from django.views.decorators.http import require_GET
 from django_htmx.http import HTMX_STOP_POLLING
 
 from dashboard.accounts.permissions import may
+from dashboard.ledger.models import SubscriptionRecord
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.queries import overview as queries
 from dashboard.ledger.queries.operations import find_operations
@@ -70,7 +71,7 @@ def _counts(since: datetime, viewer: User) -> dict[str, Any]:
         "audiences": queries.count_audiences(since, viewer),
         "went_live": list(queries.went_live(since, viewer)),
         "outcomes": queries.count_outcomes(since, viewer),
-        "has_subscriptions": queries.has_subscriptions(),
+        "has_subscriptions": SubscriptionRecord.objects.exists(),
     }
 
 
