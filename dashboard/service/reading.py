@@ -72,20 +72,17 @@ def read_pages(*, cursor: str | None = None, limit: int | None = None) -> ListEn
 
 def read_page(page_id: str) -> ReadResult[PageItem]:
     """Read one page, or return its last known state."""
-
     read_at = timezone.now()
-
-    def fetch() -> PageItem:
+    try:
         page = publishing_client().pages.get(page_id)
-        with tolerate_write_errors():
-            recording.record_page(page, read_at=read_at)
-        return page
-
-    def load() -> tuple[PageItem, datetime] | None:
-        record = page_last_known(page_id)
-        return (record.page, record.last_seen_at) if record else None
-
-    return _read(fetch, load)
+    except APIError as error:
+        record = None if isinstance(error, NotFoundError) else page_last_known(page_id)
+        if record is None:
+            raise
+        return ReadResult(record.page, record.last_seen_at, error)
+    with tolerate_write_errors():
+        recording.record_page(page, read_at=read_at)
+    return ReadResult(page, timezone.now())
 
 
 def read_audiences(
@@ -99,23 +96,18 @@ def read_audiences(
     `listing` returns the service's response if it was already requested, at `read_at`.
     """
     read_at = read_at or timezone.now()
-
-    def fetch() -> ListEnvelope[Audience]:
+    try:
         found = listing() if listing else publishing_client().audiences.list(page_id)
-        with tolerate_write_errors():
-            recording.record_audiences(page_id, found.items, read_at=read_at)
-        return found
-
-    def load() -> tuple[ListEnvelope[Audience], datetime] | None:
-        records = list(audiences_last_known(page_id))
+    except APIError as error:
+        records = [] if isinstance(error, NotFoundError) else list(audiences_last_known(page_id))
         if not records:
-            return None
-        seen = ListEnvelope[Audience](
-            has_more=False, items=[r.audience for r in records], total_count=len(records)
-        )
-        return seen, max(record.last_seen_at for record in records)
-
-    return _read(fetch, load)
+            raise
+        items = [record.audience for record in records]
+        seen = ListEnvelope[Audience](has_more=False, items=items, total_count=len(items))
+        return ReadResult(seen, max(record.last_seen_at for record in records), error)
+    with tolerate_write_errors():
+        recording.record_audiences(page_id, found.items, read_at=read_at)
+    return ReadResult(found, timezone.now())
 
 
 def read_audience(page_id: str, audience_id: str) -> ReadResult[AudienceLookup]:
@@ -129,12 +121,16 @@ def read_audience(page_id: str, audience_id: str) -> ReadResult[AudienceLookup]:
     for audience in reading.value.items:
         if audience.audience_id == audience_id:
             return ReadResult(AudienceLookup(audience), reading.as_of, reading.error)
-    unreadable = _unreadable_audience(reading.value, audience_id)
+    unreadable = None
+    for item in reading.value.unreadable:
+        if isinstance(item.raw, dict) and item.raw.get("audienceId") == audience_id:
+            unreadable = item
+            break
     record = audience_last_known(page_id, audience_id)
     if record is None and unreadable:
         raise InvalidResponseError(unreadable.problem, path=unreadable.path, status_code=200)
     if record is None:
-        raise not_found_error("audience")
+        raise NotFoundError(status_code=404, message="Audience not found.", body="")
     found = AudienceLookup(record.audience, listed=bool(unreadable), unreadable=unreadable)
     return ReadResult(found, record.last_seen_at, reading.error)
 
@@ -154,35 +150,7 @@ def read_people(
     return people.list(cursor=cursor, limit=limit)
 
 
-def not_found_error(what: str) -> NotFoundError:
-    """Return the error for an object that neither the service's list nor the ledger has."""
-    return NotFoundError(
-        status_code=404,
-        message=f"{what.capitalize()} not found.",
-        body="",
-    )
-
-
 def page_name(page_id: str) -> str:
     """Return a page's name as last seen, or its id."""
     record = page_last_known(page_id)
     return record.name if record else page_id
-
-
-def _unreadable_audience(found: ListEnvelope[Audience], audience_id: str) -> UnreadableItem | None:
-    for item in found.unreadable:
-        if isinstance(item.raw, dict) and item.raw.get("audienceId") == audience_id:
-            return item
-    return None
-
-
-def _read(fetch: Callable[[], T], load: Callable[[], tuple[T, datetime] | None]) -> ReadResult[T]:
-    try:
-        return ReadResult(fetch(), timezone.now())
-    except NotFoundError:
-        raise
-    except APIError as error:
-        last_known = load()
-        if last_known is None:
-            raise
-        return ReadResult(*last_known, error=error)

@@ -19,6 +19,7 @@ from dashboard.client import (
 )
 from dashboard.contract.webhooks import SubscriptionPatch, WebhookSubscription
 from dashboard.ledger import recording
+from dashboard.ledger.changes import to_body
 from dashboard.ledger.models import SubscriptionRecord
 from dashboard.ledger.queries.subscriptions import subscription_last_known
 from dashboard.observability.request_context import tolerate_write_errors
@@ -44,8 +45,9 @@ def update_subscription(subscription_id: str, patch: SubscriptionPatch) -> Webho
     found = publishing_client().webhook_subscriptions.update(subscription_id, patch)
     if found.subscription_id != subscription_id:
         problem = f"the response is for another subscription, {found.subscription_id}"
-        body = found.model_dump_json(by_alias=True, exclude_unset=True)
-        raise InvalidResponseError(problem, path="subscriptionId", status_code=200, body=body)
+        raise InvalidResponseError(
+            problem, path="subscriptionId", status_code=200, body=to_body(found)
+        )
     return found
 
 
@@ -68,14 +70,10 @@ def refresh_subscription(record: SubscriptionRecord) -> ReadResult[SubscriptionR
     with tolerate_write_errors():
         known = recording.record_subscription(found, read_at=read_at)
         return ReadResult(known, timezone.now())
-    return ReadResult(_unsaved(record, found), timezone.now())
-
-
-def _unsaved(record: SubscriptionRecord, found: WebhookSubscription) -> SubscriptionRecord:
-    """Update the record in memory, as the ledger can't be written."""
-    record.body = found.model_dump_json(by_alias=True, exclude_unset=True)
-    record.url, record.active, record.last_seen_at = found.url, found.active, timezone.now()
-    return record
+    # The ledger can't be written: update the record in memory.
+    record.body, record.last_seen_at = to_body(found), timezone.now()
+    record.url, record.active = found.url, found.active
+    return ReadResult(record, timezone.now())
 
 
 def parse_subscription(record: SubscriptionRecord) -> WebhookSubscription | None:
