@@ -52,19 +52,17 @@ class CircuitState:
         return replace(state, retry_at=now + pause)
 
 
-def waiting_times_s(began: Iterable[float], *, last_response_at: float, now: float) -> list[float]:
-    """Return how long each call in flight has waited since the last response to any call.
+def is_hanging(
+    began: Iterable[float], *, last_response_at: float, now: float, time_limit_s: float
+) -> bool:
+    """Return whether enough calls in flight have waited too long since the last response to any.
 
     All in seconds on one clock. If this process itself is slow, calls wait long although the
     service responds.
     """
-    return [now - max(since, last_response_at) for since in began]
-
-
-def is_hanging(waiting_times_s: list[float], *, time_limit_s: float) -> bool:
-    """Return whether enough calls in flight have waited too long."""
     limit = min(SLOW_CALL_S, time_limit_s / 2)
-    return sum(silent > limit for silent in waiting_times_s) >= FAILURE_THRESHOLD
+    waiting = sum(now - max(since, last_response_at) > limit for since in began)
+    return waiting >= FAILURE_THRESHOLD
 
 
 READS = (
@@ -94,9 +92,14 @@ def guard_call(call: Call) -> Iterator[None]:
     if not call.is_read:
         yield
         return
-    state = _load_state(call.operation)
+    state = _parse_state(cache.get(_key(call.operation)))
     if reason := _rejection_reason(call.operation, state):
-        _report_held_back(call.operation)
+        count_held_back(call.operation)
+        _logger.warning(
+            "Call rejected by the circuit breaker: %s",
+            call.operation,
+            extra={"facts": {"operation": call.operation}},
+        )
         raise ConnectError(f"Request not sent: {reason}")
     try:
         with _in_flight(call.operation):
@@ -120,29 +123,27 @@ def open_circuits() -> list[str]:
 
 def _rejection_reason(operation: str, state: CircuitState) -> str:
     """Return the reason to reject a call, as the end of a sentence, or ""."""
-    now = time.time()
-    if state.is_open:
-        remaining_s = state.remaining_s(now)
-        if remaining_s or not _claims_half_open_probe(operation):
-            when = f"in {remaining_s:.0f} s" if remaining_s >= 1 else "in a moment"
-            times = f"{state.failures} times in a row"
-            return f"the service didn't respond {times}. Next attempt {when}."
-    elif is_hanging(_waiting_times_s(operation), time_limit_s=settings.SERVICE_TIMEOUT_S):
-        return "others are still waiting for a response."
-    return ""
-
-
-def _report_held_back(operation: str) -> None:
-    count_held_back(operation)
-    _logger.warning(
-        "Call rejected by the circuit breaker: %s",
-        operation,
-        extra={"facts": {"operation": operation}},
-    )
+    if not state.is_open:
+        with _lock:
+            began = list(_started_at[operation])
+        hangs = is_hanging(
+            began,
+            last_response_at=_last_response_at.get(operation, 0.0),
+            now=time.monotonic(),
+            time_limit_s=settings.SERVICE_TIMEOUT_S,
+        )
+        return "others are still waiting for a response." if hangs else ""
+    remaining_s = state.remaining_s(time.time())
+    # The claim expires, because a killed process never reports the result of its probe.
+    probe_s = settings.SERVICE_TIMEOUT_S + 5
+    if not remaining_s and cache.add(_probe_key(operation), 1, timeout=probe_s):
+        return ""
+    when = f"in {remaining_s:.0f} s" if remaining_s >= 1 else "in a moment"
+    return f"the service didn't respond {state.failures} times in a row. Next attempt {when}."
 
 
 def _record_failure(operation: str) -> None:
-    state = _load_state(operation).after_failure(time.time())
+    state = _parse_state(cache.get(_key(operation))).after_failure(time.time())
     cache.set(_key(operation), (state.failures, state.retry_at), timeout=CACHE_S)
     cache.delete(_probe_key(operation))
 
@@ -154,29 +155,12 @@ def _record_success(operation: str, before: CircuitState) -> None:
         cache.delete_many([_key(operation), _probe_key(operation)])
 
 
-def _claims_half_open_probe(operation: str) -> bool:
-    # Expires, because a killed process never reports the result of its probe.
-    return bool(cache.add(_probe_key(operation), 1, timeout=settings.SERVICE_TIMEOUT_S + 5))
-
-
-def _load_state(operation: str) -> CircuitState:
-    return _parse_state(cache.get(_key(operation)))
-
-
 def _parse_state(value: Any) -> CircuitState:
     """Return the state cached as plain values; the initial one if it can't be read."""
     match value:
         case (int(failures), int() | float() as retry_at):
             return CircuitState(failures, retry_at)
     return CircuitState()
-
-
-def _waiting_times_s(operation: str) -> list[float]:
-    with _lock:
-        began = list(_started_at[operation])
-    return waiting_times_s(
-        began, last_response_at=_last_response_at.get(operation, 0.0), now=time.monotonic()
-    )
 
 
 @contextmanager

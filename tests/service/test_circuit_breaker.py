@@ -17,7 +17,6 @@ from dashboard.service.circuit_breaker import (
     CircuitState,
     guard_call,
     is_hanging,
-    waiting_times_s,
 )
 from dashboard.service.health import health_now
 from tests.support import wire
@@ -56,11 +55,17 @@ def test_a_circuit_may_be_probed_when_its_pause_is_over() -> None:
 def test_calls_that_wait_long_are_silence_enough(
     waiting_s: list[float], limit_s: float, hangs: bool
 ) -> None:
-    assert is_hanging(waiting_s, time_limit_s=limit_s) is hangs
+    began = [-seconds for seconds in waiting_s]
+    hanging = is_hanging(began, last_response_at=-100, now=0, time_limit_s=limit_s)
+    assert hanging is hangs
 
 
-def test_a_response_to_any_call_ends_the_silence_for_all() -> None:
-    assert waiting_times_s([1, 2, 9], last_response_at=7, now=10) == [3, 3, 1]
+@pytest.mark.parametrize(("last_response_at", "hangs"), [(3, True), (7, False)])
+def test_a_response_to_any_call_ends_the_silence_for_all(
+    last_response_at: float, hangs: bool
+) -> None:
+    calls = {"last_response_at": last_response_at, "now": 10, "time_limit_s": 30}
+    assert is_hanging([1, 2, 4], **calls) is hangs
 
 
 def test_the_fourth_read_of_a_silent_service_fails_at_once(
