@@ -23,6 +23,7 @@ MAX_THREADS = 16
 """Shared by all requests of a process; further calls are queued."""
 MAX_QUEUED_CALLS = 48
 """If the queue is full, the request's own thread makes the call when it needs the result."""
+_places = BoundedSemaphore(MAX_THREADS + MAX_QUEUED_CALLS)
 
 
 class Result(Protocol[T_co]):
@@ -40,30 +41,25 @@ def run_concurrently(call: Callable[[], T]) -> Result[T]:
     """
     if settings.SERVICE_TRANSPORT:
         return lambda timeout=None: call()
-    return _pool().result_of(_with_deadline(bind_request_context(call)))
+    in_time = partial(_call_in_time, bind_request_context(call), time.monotonic())
+    if not _places.acquire(blocking=False):
+        return partial(_call_now, in_time)
+    future = _threads().submit(_closing_connections, in_time)
+    future.add_done_callback(lambda _: _places.release())
+    return future.result
 
 
 def shut_down() -> None:
     """Wait for all calls in flight."""
-    if _pool.cache_info().currsize:
-        _pool().threads.shutdown()
-        _pool.cache_clear()
+    if _threads.cache_info().currsize:
+        _threads().shutdown()
+        _threads.cache_clear()
 
 
-class _Pool:
-    """Threads that make calls, with a bounded queue."""
-
-    def __init__(self) -> None:
-        self.threads = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="call")
-        self._places = BoundedSemaphore(MAX_THREADS + MAX_QUEUED_CALLS)
-
-    def result_of(self, call: Callable[[], T]) -> Result[T]:
-        """Submit a call to the threads; if the queue is full, let the caller make it."""
-        if not self._places.acquire(blocking=False):
-            return partial(_call_now, call)
-        future = self.threads.submit(_closing_connections, call)
-        future.add_done_callback(lambda _: self._places.release())
-        return future.result
+@lru_cache(maxsize=1)
+def _threads() -> ThreadPoolExecutor:
+    # Made on first use: each worker needs its own threads after the fork.
+    return ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="call")
 
 
 def _call_now(call: Callable[[], T], timeout: float | None = None) -> T:
@@ -72,24 +68,13 @@ def _call_now(call: Callable[[], T], timeout: float | None = None) -> T:
     return call()
 
 
-def _with_deadline(call: Callable[[], T]) -> Callable[[], T]:
-    """Return the call with a time limit that counts from now, not from when it starts."""
-    submitted_at = time.monotonic()
-
-    def in_time() -> T:
-        if time.monotonic() - submitted_at >= settings.SERVICE_TIMEOUT_S:
-            limit = f"{settings.SERVICE_TIMEOUT_S:g} s"
-            raise ConnectError(f"Request not sent: it waited {limit} in the queue.")
-        with deadline_counted_from(submitted_at):
-            return call()
-
-    return in_time
-
-
-@lru_cache(maxsize=1)
-def _pool() -> _Pool:
-    # Made on first use: each worker needs its own threads after the fork.
-    return _Pool()
+def _call_in_time(call: Callable[[], T], submitted_at: float) -> T:
+    """Make a call with a time limit that counts from `submitted_at`, not from when it starts."""
+    if time.monotonic() - submitted_at >= settings.SERVICE_TIMEOUT_S:
+        limit = f"{settings.SERVICE_TIMEOUT_S:g} s"
+        raise ConnectError(f"Request not sent: it waited {limit} in the queue.")
+    with deadline_counted_from(submitted_at):
+        return call()
 
 
 def _closing_connections(call: Callable[[], T]) -> T:
