@@ -65,10 +65,6 @@ def _guard(call: Call) -> Iterator[None]:
         yield
 
 
-def _headers() -> dict[str, str]:
-    return request_id_headers() | trace_headers()
-
-
 def _on_call(report: CallReport) -> None:
     if (reports := _reports.get()) is not None:
         reports.append(report)
@@ -92,6 +88,6 @@ def _create_client(
         timeout_s=timeout_s,
         transport=transport,
         on_call=_on_call,
-        extra_headers=_headers,
+        extra_headers=lambda: request_id_headers() | trace_headers(),
         guard=_guard,
     )

@@ -2,9 +2,8 @@
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
-from functools import cache
 from typing import Any
 
 from django.db import DatabaseError
@@ -28,25 +27,26 @@ UNKNOWN = "Unknown name"
 COUNT = "Contradictory counts"
 DUPLICATE = "Duplicate ID"
 
+MAX_DEVIATIONS_PER_REQUEST = 100
+"""Further ones are dropped."""
+
 _INDEX = re.compile(r"(?<=\.)\d+(?=\.|$)")
+_logger = logging.getLogger("dashboard.watch")
 
 
 def find_deviations(report: CallReport) -> list[ContractDeviation]:
     """Return the deviations in one call."""
-    found = dict.fromkeys(_call_deviations(report))
+    found: list[Finding] = []
+    if isinstance(report.error, InvalidResponseError):
+        found.append((UNREADABLE, report.error.path, report.error.problem))
+    if isinstance(report.response, ListEnvelope):
+        found += _list_deviations(report.response)
+    elif report.response is not None:
+        found += _item_deviations([report.response], "")
     return [
         ContractDeviation(report.operation, kind, _INDEX.sub("*", place), message, report.path)
-        for kind, place, message in found
+        for kind, place, message in dict.fromkeys(found)
     ]
-
-
-def _call_deviations(report: CallReport) -> Iterator[Finding]:
-    if isinstance(report.error, InvalidResponseError):
-        yield UNREADABLE, report.error.path, report.error.problem
-    if isinstance(report.response, ListEnvelope):
-        yield from _list_deviations(report.response)
-    elif report.response is not None:
-        yield from _item_deviations([report.response], "")
 
 
 def _list_deviations(response: ListEnvelope[Any]) -> Iterator[Finding]:
@@ -78,38 +78,28 @@ def _item_deviations(items: Sequence[Any], place: str) -> Iterator[Finding]:
     """Yield the unknown names in items of one type, each once."""
     match items:
         case [PageItem(), *_]:
-            yield from _unknown_names({one.status for one in items}, PageStatus, f"{place}status")
-            yield from _unknown_names(
-                {one.page_type for one in items}, PageType, f"{place}pageType"
-            )
+            yield from _unknown_names((one.status for one in items), PageStatus, f"{place}status")
+            types = (one.page_type for one in items)
+            yield from _unknown_names(types, PageType, f"{place}pageType")
         case [AudienceVersion(), *_]:
-            yield from _unknown_names(
-                {one.status for one in items}, VersionStatus, f"{place}status"
-            )
+            statuses = (one.status for one in items)
+            yield from _unknown_names(statuses, VersionStatus, f"{place}status")
         case [Audience(), *_]:
             latest = [one.latest_version for one in items if one.latest_version]
             yield from _item_deviations(latest, f"{place}latestVersion.")
             published = [one.published_version for one in items if one.published_version]
             yield from _item_deviations(published, f"{place}publishedVersion.")
         case [WebhookSubscription(), *_]:
-            events = {event for one in items for event in one.events or ()}
+            events = (event for one in items for event in one.events or ())
             yield from _unknown_names(events, EventName, f"{place}events.*")
 
 
-def _unknown_names(values: Set[str | None], names: type[StrEnum], place: str) -> Iterator[Finding]:
-    for value in sorted(each for each in values - _names(names) if each is not None):
+def _unknown_names(
+    values: Iterable[str | None], names: type[StrEnum], place: str
+) -> Iterator[Finding]:
+    unknown = {value for value in values if value is not None}.difference(names)
+    for value in sorted(unknown):
         yield UNKNOWN, place, f"“{value[:60]}”"
-
-
-@cache
-def _names(of: type[StrEnum]) -> frozenset[str]:
-    return frozenset(of)
-
-
-MAX_DEVIATIONS_PER_REQUEST = 100
-"""Further ones are dropped."""
-
-_logger = logging.getLogger("dashboard.watch")
 
 
 def collect_deviations(report: CallReport) -> None:

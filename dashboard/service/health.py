@@ -48,14 +48,6 @@ class MinuteBucket(NamedTuple):
         """The number of calls."""
         return self.answered + self.failed
 
-    @classmethod
-    def from_cache(cls, value: Any) -> "MinuteBucket | None":
-        """Return a cached minute; None if it can't be read."""
-        match value:
-            case (int(), int(), int(), str(state), tuple()) if state in _STATES:
-                return cls(*value)
-        return None
-
     def with_call(self, call: CallRecord) -> "MinuteBucket":
         """Return the minute with one more call."""
         if call.state != _ANSWERING:
@@ -198,11 +190,14 @@ def _with_calls(
     return tallies
 
 
-def _from_cache(value: Any) -> dict[int, MinuteBucket]:
-    if not isinstance(value, dict):
-        return {}
-    read = {minute: MinuteBucket.from_cache(packed) for minute, packed in value.items()}
-    return {minute: tally for minute, tally in read.items() if tally}
+def _from_cache(cached: Any) -> dict[int, MinuteBucket]:
+    """Return the minutes of one hour that can be read."""
+    minutes = {}
+    for minute, packed in cached.items() if isinstance(cached, dict) else ():
+        match packed:
+            case (int(), int(), int(), str(state), tuple()) if state in _STATES:
+                minutes[minute] = MinuteBucket(*packed)
+    return minutes
 
 
 def _key(moment: datetime) -> str:
