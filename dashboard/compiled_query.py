@@ -5,6 +5,7 @@ placeholders, and then executed with the actual arguments. It saves 6 to 13 ms o
 rows. Nothing that depends on the time or the request may be part of the compiled query.
 """
 
+import itertools
 import re
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,12 +30,6 @@ _FIRST_NUMBER = -2_147_483_000
 """Placeholders of numbers begin here: no key is as low, and every column of numbers takes them."""
 
 
-class _Placeholder(str):
-    """Takes the place of a text. No two are equal: of equal ones in a list Django keeps one."""
-
-    __slots__ = ()
-
-
 @dataclass(frozen=True)
 class _Compiled:
     """The SQL of a query, with a name for each parameter, and how its rows are read."""
@@ -42,9 +37,7 @@ class _Compiled:
     sql: str
     """With `%(name)s` for a parameter: for `%s` Django would search all of it each time."""
     arguments: Mapping[str, int]
-    """The argument that a parameter takes, by its position among all texts and numbers."""
-    patterns: Mapping[str, int]
-    """Likewise, for parameters that are a LIKE pattern around the argument."""
+    """The place of a parameter's value among those of `_values_of` the arguments."""
     constants: Mapping[str, Any]
     """The other parameters."""
     read: Callable[[Iterable[Any]], list[Any]]
@@ -70,16 +63,10 @@ class CompiledQuery:
         except EmptyResultSet:
             # Nothing is among an empty list.
             return []
-        values = [
-            value for one in arguments for value in ([one] if isinstance(one, str | int) else one)
-        ]
-        parameters = {
-            **compiled.constants,
-            **{name: values[place] for name, place in compiled.arguments.items()},
-            **{name: _like_pattern(values[place]) for name, place in compiled.patterns.items()},
-        }
+        values = _values_of(arguments)
+        given = {name: values[place] for name, place in compiled.arguments.items()}
         with connection.cursor() as cursor:
-            cursor.execute(compiled.sql, parameters)
+            cursor.execute(compiled.sql, {**compiled.constants, **given})
             return compiled.read(cursor.fetchall())
 
     def first(self, *arguments: Argument, **constants: Any) -> Any:
@@ -87,18 +74,17 @@ class CompiledQuery:
         return next(iter(self.rows(*arguments, **constants)), None)
 
     def _compile(self, shape: tuple[type | int, ...], **constants: Any) -> _Compiled:
-        places: dict[str | int, int] = {}
+        count = itertools.count()
 
         def placeholder(kind: type) -> Any:
-            place = len(places)
-            made = _FIRST_NUMBER + place if kind is int else _Placeholder(f"placeholder {place}")
-            places[made] = place
-            return made
+            # No two are equal: of equal ones in a list Django keeps one.
+            return _FIRST_NUMBER + next(count) if kind is int else f"placeholder {next(count)}"
 
         placeholders = [
             placeholder(one) if isinstance(one, type) else [placeholder(str) for _ in range(one)]
             for one in shape
         ]
+        places = {value: place for place, value in enumerate(_values_of(placeholders))}
         query = self._build(*placeholders, **constants).query
         compiler = query.get_compiler(connection=connection)
         sql, parameters = compiler.as_sql()
@@ -113,21 +99,19 @@ class CompiledQuery:
         arguments = {
             name: places[value]
             for name, value in named.items()
-            if isinstance(value, _Placeholder | int) and value in places
+            if isinstance(value, str | int) and value in places
         }
-        likes = {_like_pattern(one): place for one, place in places.items() if isinstance(one, str)}
-        patterns = {name: likes[value] for name, value in named.items() if value in likes}
-        rest = {
-            name: value
-            for name, value in named.items()
-            if name not in arguments and name not in patterns
-        }
-        return _Compiled(_with_names(sql, named), arguments, patterns, rest, read)
+        others = {name: value for name, value in named.items() if name not in arguments}
+        return _Compiled(_with_names(sql, named), arguments, others, read)
 
 
-def _like_pattern(text: Any) -> str:
-    """Return the LIKE pattern of texts that contain this one, as Django writes it."""
-    return f"%{connection.ops.prep_for_like_query(text)}%"
+def _values_of(arguments: Iterable[Argument]) -> list[Any]:
+    """Return all texts and numbers, then the LIKE pattern of texts that contain each."""
+    values: list[Any] = []
+    for one in arguments:
+        values += [one] if isinstance(one, str | int) else one
+    # As Django writes the pattern.
+    return values + [f"%{connection.ops.prep_for_like_query(value)}%" for value in values]
 
 
 def _with_names(sql: str, names: Iterable[str]) -> str:
