@@ -1,5 +1,6 @@
 """Queries of operations."""
 
+from collections import Counter
 from datetime import datetime
 from typing import Any
 
@@ -136,12 +137,18 @@ def later_update_bodies(operation: Operation) -> list[Any]:
 
 def count_open() -> dict[str, int]:
     """Count the operations in flight and those of unknown outcome."""
-    found = Operation.objects.filter(outcome__in=OPEN).order_by()
-    counted = found.values_list("outcome").annotate(Count("pk"))
-    counts = {outcome.value: 0 for outcome in OPEN} | dict(counted)
-    lost = Operation.objects.filter(interrupted()).count() if counts[Outcome.SENDING] else 0
-    counts[Outcome.SENDING.value] -= lost
-    counts[Outcome.UNKNOWN.value] += lost
+    counts = count_by_outcome(Operation.objects.filter(outcome__in=OPEN))
+    return {outcome.value: counts[outcome.value] for outcome in OPEN}
+
+
+def count_by_outcome(operations: QuerySet[Operation]) -> Counter[str]:
+    """Count operations by outcome, interrupted ones as unknown; two queries at most."""
+    found = operations.order_by().values_list("outcome").annotate(Count("pk"))
+    counts = Counter(dict(found))
+    if counts[Outcome.SENDING.value]:
+        lost = operations.filter(interrupted()).count()
+        counts[Outcome.SENDING.value] -= lost
+        counts[Outcome.UNKNOWN.value] += lost
     return counts
 
 

@@ -29,6 +29,7 @@ from dashboard.ledger.changes import pages_total
 from dashboard.ledger.models import Attempt, AudienceRecord, Operation, PageRecord
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import interrupted
+from dashboard.ledger.queries.operations import count_by_outcome
 
 MAX_ATTENTION = 20
 MAX_WENT_LIVE = 5
@@ -139,14 +140,10 @@ def went_live(since: datetime, viewer: User) -> QuerySet[AudienceRecord]:
     return of_others.defer("body")[:MAX_WENT_LIVE]
 
 
-def count_outcomes(since: datetime, viewer: User) -> dict[str, int]:
+def count_outcomes(since: datetime, viewer: User) -> Counter[str]:
     """Count the operations that others than the viewer requested since then, by outcome."""
-    requested = Operation.objects.filter(requested_at__gt=since).exclude(actor=viewer).order_by()
-    counts = dict(requested.values_list("outcome").annotate(Count("pk")))
-    if counts.get(Outcome.SENDING) and (lost := requested.filter(interrupted()).count()):
-        counts[Outcome.SENDING] -= lost
-        counts[Outcome.UNKNOWN] = counts.get(Outcome.UNKNOWN, 0) + lost
-    return counts
+    requested = Operation.objects.filter(requested_at__gt=since).exclude(actor=viewer)
+    return count_by_outcome(requested)
 
 
 def count_operations_by_day(since: datetime) -> list[DayCount]:
