@@ -72,13 +72,3 @@ def _record(
         for each in fresh
     ]
     DeviationRecord.objects.bulk_create(new, ignore_conflicts=True)
-
-
-def list_deviations() -> QuerySet[DeviationRecord]:
-    """Return all deviations, the latest first."""
-    return DeviationRecord.objects.all()
-
-
-def delete_deviations() -> None:
-    """Reset the counts, after the service was fixed."""
-    DeviationRecord.objects.all().delete()

@@ -28,12 +28,12 @@ def is_receiver_secret(secret: str) -> bool:
 
 def switch_receiver(*, is_on: bool, by: str) -> Receiver:
     """Switch the receiver on or off; its URL stays the same."""
-    return _change(get_receiver(), by=by, is_on=is_on)
+    return _change(by=by, is_on=is_on)
 
 
 def replace_secret(*, by: str) -> Receiver:
     """Give the receiver a new URL; deliveries to the old one are refused from now on."""
-    return _change(get_receiver(), by=by, secret=new_secret())
+    return _change(by=by, secret=new_secret())
 
 
 def record_delivery(delivery: Delivery) -> Delivery:
@@ -77,7 +77,8 @@ def _recent() -> QuerySet[Delivery]:
     return Delivery.objects.filter(received_at__gte=timezone.now() - DELIVERY_LIFETIME)
 
 
-def _change(found: Receiver, *, by: str, **fields: object) -> Receiver:
+def _change(*, by: str, **fields: object) -> Receiver:
+    found = get_receiver()
     for name, value in fields.items():
         setattr(found, name, value)
     found.changed_at, found.changed_by = timezone.now(), by

@@ -11,13 +11,8 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST
 
 from dashboard.accounts.permissions import UPDATE_SUBSCRIPTION, requires
-from dashboard.ledger.deviations import (
-    BROWSER,
-    ContractDeviation,
-    delete_deviations,
-    list_deviations,
-    record_browser_report,
-)
+from dashboard.ledger.deviations import BROWSER, ContractDeviation, record_browser_report
+from dashboard.ledger.models import DeviationRecord
 from dashboard.rate_limits import seconds_to_wait
 from dashboard.web.ui.htmx import Request, render_partial
 from dashboard.web.ui.request_body import BodyTooLargeError, IncompleteBodyError, read_body
@@ -34,11 +29,12 @@ _DIRECTIVE = re.compile(r"[a-z-]{1,40}")
 @requires(UPDATE_SUBSCRIPTION, refusal=FOR_ADMINISTRATORS)
 def service_watch(request: Request) -> HttpResponse:
     """List the deviations, most recent first; a POST deletes them."""
+    deviations = DeviationRecord.objects.all()
     if request.method == "POST":
-        delete_deviations()
+        deviations.delete()
         messages.success(request, "Counts reset.")
         return redirect("service-watch")
-    return render_partial(request, "service/watch.html", {"deviations": list_deviations()})
+    return render_partial(request, "service/watch.html", {"deviations": deviations})
 
 
 @csrf_exempt
