@@ -20,9 +20,12 @@ from dashboard.accounts.second_factor.policy import (
 )
 from dashboard.accounts.sessions import stay_signed_in
 from dashboard.accounts.single_sign_on.policy import is_configured
-from dashboard.ledger.models import SignInEvent
 from dashboard.ledger.models.operations import actor_name
-from dashboard.ledger.sign_in import get_sign_in_policy, require_second_factor_for_publishers
+from dashboard.ledger.sign_in import (
+    get_sign_in_policy,
+    list_sign_in_events,
+    require_second_factor_for_publishers,
+)
 
 MAX_EVENTS = 50
 SWITCH_MESSAGES = {
@@ -47,7 +50,7 @@ def sign_in_policy_page(request: AuthenticatedRequest) -> HttpResponse:
         "policy": get_sign_in_policy(),
         "users": list_sign_in_summaries(),
         "unreadable": unreadable_second_factors(),
-        "events": SignInEvent.objects.all()[:MAX_EVENTS],
+        "events": list_sign_in_events()[:MAX_EVENTS],
         "organisation": settings.OIDC_NAME if is_configured() else "",
     }
     return render(request, "accounts/policy.html", context)

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from dashboard.ledger.models import SignInEvent, SignInPolicy
@@ -44,6 +45,11 @@ def record_sign_in_event(
         user=user,
         username=user.get_username() if user else "",
     )
+
+
+def list_sign_in_events() -> QuerySet[SignInEvent]:
+    """Return all events, newest first."""
+    return SignInEvent.objects.all()
 
 
 def last_sign_out_id(user: User) -> int:

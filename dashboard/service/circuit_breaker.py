@@ -92,27 +92,30 @@ def guard_call(call: Call) -> Iterator[None]:
     if not call.is_read:
         yield
         return
-    state = _parse_state(cache.get(_key(call.operation)))
-    if reason := _rejection_reason(call.operation, state):
-        count_held_back(call.operation)
+    operation = call.operation
+    state = _parse_state(cache.get(_key(operation)))
+    if reason := _rejection_reason(operation, state):
+        count_held_back(operation)
         _logger.warning(
             "Call rejected by the circuit breaker: %s",
-            call.operation,
-            extra={"facts": {"operation": call.operation}},
+            operation,
+            extra={"facts": {"operation": operation}},
         )
         raise ConnectError(f"Request not sent: {reason}")
     try:
-        with _in_flight(call.operation):
+        with _in_flight(operation):
             yield
     except InvalidURLError:
         raise  # Nothing was sent, so this is no failure of the service.
     except NoResponseError:
-        _record_failure(call.operation)
+        failed = _parse_state(cache.get(_key(operation))).after_failure(time.time())
+        cache.set(_key(operation), (failed.failures, failed.retry_at), timeout=CACHE_S)
+        cache.delete(_probe_key(operation))
         raise
     except APIError:
-        _record_success(call.operation, state)
+        _record_success(operation, state)
         raise
-    _record_success(call.operation, state)
+    _record_success(operation, state)
 
 
 def open_circuits() -> list[str]:
@@ -140,12 +143,6 @@ def _rejection_reason(operation: str, state: CircuitState) -> str:
         return ""
     when = f"in {remaining_s:.0f} s" if remaining_s >= 1 else "in a moment"
     return f"the service didn't respond {state.failures} times in a row. Next attempt {when}."
-
-
-def _record_failure(operation: str) -> None:
-    state = _parse_state(cache.get(_key(operation))).after_failure(time.time())
-    cache.set(_key(operation), (state.failures, state.retry_at), timeout=CACHE_S)
-    cache.delete(_probe_key(operation))
 
 
 def _record_success(operation: str, before: CircuitState) -> None:

@@ -10,7 +10,6 @@ from django.views.decorators.http import require_GET
 from django_htmx.http import HTMX_STOP_POLLING
 
 from dashboard.accounts.permissions import may
-from dashboard.ledger.models import SubscriptionRecord
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.queries import overview as queries
 from dashboard.ledger.queries.operations import find_operations
@@ -71,7 +70,7 @@ def _counts(since: datetime, viewer: User) -> dict[str, Any]:
         "audiences": queries.count_audiences(since, viewer),
         "went_live": list(queries.went_live(since, viewer)),
         "outcomes": queries.count_outcomes(since, viewer),
-        "has_subscriptions": SubscriptionRecord.objects.exists(),
+        "has_subscriptions": queries.has_subscriptions(),
     }
 
 
