@@ -37,18 +37,18 @@ def pages_total() -> "QuerySet[ListTotal, int]":
 def _known_pages(page_ids: list[str]) -> "QuerySet[PageRecord, Any]":
     known = PageRecord.objects.filter(page_id__in=page_ids)
     known = known.annotate(total_count=Subquery(pages_total()))
-    more = ("page_type", "status", "searched", "total_count")
-    return known.values_list("page_id", *_COMPARED_COLUMNS, *more, named=True)
+    columns = ("page_id", "page_type", "status", "total_count")
+    return known.values_list(*columns, *_COMPARED_COLUMNS, named=True)
 
 
 def _known_audiences(page_id: str) -> "QuerySet[AudienceRecord, Any]":
     # All audiences of the page: the list has all of them, and matching each id takes longer.
     known = AudienceRecord.objects.filter(page_id=page_id)
-    more = ("latest_version_id", "live_version_id", "latest_status", "searched")
-    return known.values_list("audience_id", *_COMPARED_COLUMNS, *more, named=True)
+    columns = ("audience_id", "latest_version_id", "live_version_id", "latest_status")
+    return known.values_list(*columns, *_COMPARED_COLUMNS, named=True)
 
 
-_COMPARED_COLUMNS = ("digest", "last_seen_at")
+_COMPARED_COLUMNS = ("digest", "last_seen_at", "searched")
 """The columns that show whether an object changed, without its long body."""
 _KNOWN_PAGES = CompiledQuery(_known_pages)
 _KNOWN_AUDIENCES = CompiledQuery(_known_audiences)

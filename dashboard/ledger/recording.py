@@ -87,10 +87,8 @@ def record_audiences(
 def _save_audiences(
     page_id: str, changed: Mapping[str, Audience], before: Mapping[str, Known], now: datetime
 ) -> None:
-    _upsert(
-        [_audience_record(page_id, audience, now) for audience in changed.values()],
-        unique=["page_id", "audience_id"],
-    )
+    records = [_audience_record(page_id, audience, now) for audience in changed.values()]
+    _upsert(records, unique=["page_id", "audience_id"])
     versions = [version for audience in changed.values() for version in _versions_of(audience)]
     _record_versions(page_id, versions, now)
     _update_last_seen(page_id, changed, before)
@@ -168,11 +166,8 @@ def _record_pages(pages: Iterable[PageItem], now: datetime) -> Mapping[str, Know
     changes = compare_pages(pages, now)
     if changes.changed:
         with transaction.atomic(savepoint=False):  # as in `_save_audiences`
-            _upsert(
-                [_page_record(page, now) for page in changes.changed.values()],
-                unique=["page_id"],
-                preserve=FLAG_COLUMNS,
-            )
+            records = [_page_record(page, now) for page in changes.changed.values()]
+            _upsert(records, unique=["page_id"])
             if new := changes.changed.keys() - changes.before.keys():
                 update_page_flags(new)
     if changes.stale:
@@ -202,10 +197,10 @@ def _update_last_seen(
         ).update(last_seen_at=last_seen_at)
 
 
-def _upsert(records: Sequence[RecordT], *, unique: list[str], preserve: Iterable[str] = ()) -> None:
-    """Insert or update records; existing ones keep `first_seen_at` and the `preserve` columns."""
+def _upsert(records: Sequence[RecordT], *, unique: list[str]) -> None:
+    """Insert or update records; existing ones keep `first_seen_at` and a page's flags."""
     model = type(records[0])
-    preserved = {"id", "first_seen_at", *unique, *preserve}
+    preserved = {"id", "first_seen_at", *unique, *FLAG_COLUMNS}
     model._default_manager.bulk_create(
         records,
         update_conflicts=True,
