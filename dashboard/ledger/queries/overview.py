@@ -26,7 +26,13 @@ from django.utils import timezone
 from dashboard.compiled_query import ROW_COUNT
 from dashboard.contract.webhooks import SubscriptionPatch
 from dashboard.ledger.changes import pages_total
-from dashboard.ledger.models import Attempt, AudienceRecord, Operation, PageRecord
+from dashboard.ledger.models import (
+    Attempt,
+    AudienceRecord,
+    Operation,
+    PageRecord,
+    SubscriptionRecord,
+)
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import interrupted
 from dashboard.ledger.queries.operations import count_by_outcome
@@ -199,6 +205,11 @@ def operations_needing_attention(now: datetime) -> Attention:
         if operation.outcome == Outcome.SENDING:  # only interrupted ones match
             operation.outcome = Outcome.UNKNOWN
     return Attention(shown, shown[0].of if shown else 0)
+
+
+def has_subscriptions() -> bool:
+    """Return whether any subscription was added."""
+    return SubscriptionRecord.objects.exists()
 
 
 def _published_by(viewer: User, version: str, *, since: datetime | None = None) -> Exact:

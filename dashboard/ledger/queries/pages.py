@@ -149,18 +149,12 @@ def list_page_bodies(
 
 
 def iterate_page_bodies(
-    *,
-    words: str = "",
-    statuses: Sequence[str] = (),
-    types: Sequence[str] = (),
-    flags: Sequence[str] = (),
-    sort: str,
+    found: QuerySet[PageRecord], *, sort: str
 ) -> Iterator[tuple[str, datetime]]:
-    """Yield body and `last_seen_at` of every page that `find_pages` returns, in batches.
+    """Yield body and `last_seen_at` of every page found, in batches.
 
     `sort` is one of PAGE_SORTS, or else the default applies.
     """
-    found = find_pages(words=words, statuses=statuses, types=types, flags=flags)
     ordered = found.order_by(*PAGE_SORTS.get(sort, PAGE_SORTS[DEFAULT_PAGE_SORT]))
     return ordered.values_list("body", "last_seen_at").iterator(chunk_size=EXPORT_BATCH)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from dashboard.contract.pages import PageItem
-from dashboard.ledger.queries.pages import iterate_page_bodies, pages_coverage
+from dashboard.ledger.queries.pages import find_pages, iterate_page_bodies, pages_coverage
 from dashboard.web.pages.listing import PageQuery
 from dashboard.web.ui.csv import date_cell
 
@@ -29,14 +29,10 @@ Cells = tuple[object, ...]
 def rows(query: PageQuery) -> Iterator[Cells]:
     """Yield a row for each matching page, then the number of pages never seen, if any."""
     coverage = pages_coverage()
-    records = iterate_page_bodies(
-        words=query.words,
-        statuses=query.statuses,
-        types=query.types,
-        flags=query.flags,
-        sort=query.sort,
+    found = find_pages(
+        words=query.words, statuses=query.statuses, types=query.types, flags=query.flags
     )
-    for body, last_seen_at in records:
+    for body, last_seen_at in iterate_page_bodies(found, sort=query.sort):
         seen = last_seen_at.isoformat(timespec="seconds")
         yield (*_cells(PageItem.model_validate_json(body)), seen)
     if coverage.missing:
