@@ -18,13 +18,10 @@ def seconds_to_wait(what: str, *, at_most: int) -> int:
     process counts for itself.
     """
     minute, passed_s = divmod(int(time.time()), MINUTE_S)
-    return MINUTE_S - passed_s if _count(f"{what}:{minute}") > at_most else 0
-
-
-def _count(key: str) -> int:
+    key = f"{what}:{minute}"
     for counts in (cache, _of_process):
         counts.add(key, 0, timeout=2 * MINUTE_S)
         # ValueError: the count could not be stored, or was dropped between the two.
         with suppress(ValueError):
-            return counts.incr(key)
+            return MINUTE_S - passed_s if counts.incr(key) > at_most else 0
     return 0
