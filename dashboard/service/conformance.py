@@ -27,6 +27,7 @@ UNKNOWN = "Unknown name"
 COUNT = "Contradictory counts"
 DUPLICATE = "Duplicate ID"
 
+ID_FIELDS: dict[type, str] = {PageItem: "page_id", Audience: "audience_id", Person: "person_id"}
 MAX_DEVIATIONS_PER_REQUEST = 100
 """Further ones are dropped."""
 
@@ -57,21 +58,11 @@ def _list_deviations(response: ListEnvelope[Any]) -> Iterator[Finding]:
         yield COUNT, "totalCount", "less than the number of items returned"
     if response.has_more and not received:
         yield COUNT, "hasMore", "true, but no items were returned"
-    ids = [each for each in _ids(response.items) if each]
+    items = [item for item in response.items if type(item) in ID_FIELDS]
+    ids = [found for item in items if (found := getattr(item, ID_FIELDS[type(item)]))]
     if len(set(ids)) < len(ids):
         yield DUPLICATE, "items", "two items in a list have the same ID"
     yield from _item_deviations(response.items, "items.*.")
-
-
-def _ids(items: Sequence[Any]) -> list[str | None]:
-    match items:
-        case [PageItem(), *_]:
-            return [page.page_id for page in items]
-        case [Audience(), *_]:
-            return [audience.audience_id for audience in items]
-        case [Person(), *_]:
-            return [person.person_id for person in items]
-    return []
 
 
 def _item_deviations(items: Sequence[Any], place: str) -> Iterator[Finding]:
