@@ -23,20 +23,10 @@ def save_preferences(user: User, **choices: str | bool) -> Preferences:
 
 
 @transaction.atomic
-def pin(user: User, what: Pin) -> Preferences:
-    """Pin a page or an audience, at the top."""
+def pin(user: User, what: Pin, *, is_pinned: bool = True) -> Preferences:
+    """Pin a page or an audience, at the top, or remove its pin."""
     preferences, _ = Preferences.objects.select_for_update().get_or_create(user=user)
-    return _save_pins(preferences, [what, *(one for one in preferences.pins if one != what)])
-
-
-@transaction.atomic
-def unpin(user: User, what: Pin) -> Preferences:
-    """Remove a pin, if it exists."""
-    preferences, _ = Preferences.objects.select_for_update().get_or_create(user=user)
-    return _save_pins(preferences, [one for one in preferences.pins if one != what])
-
-
-def _save_pins(preferences: Preferences, pins: list[Pin]) -> Preferences:
-    preferences.pinned = [list(one) for one in pins[:MAX_PINS]]
+    others = [list(one) for one in preferences.pins if one != what]
+    preferences.pinned = [list(what), *others][:MAX_PINS] if is_pinned else others
     preferences.save(update_fields=["pinned"])
     return preferences

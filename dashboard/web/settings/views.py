@@ -61,8 +61,7 @@ def pin(request: Request) -> HttpResponse:
     target = (request.POST.get("page_id", ""), request.POST.get("audience_id", ""))
     if not target[0] or "\0" in "".join(target):
         return HttpResponseBadRequest("A pin needs a page ID.", content_type="text/plain")
-    change = ledger.pin if request.POST.get("pinned") else ledger.unpin
-    saved = change(request.user, target)
+    saved = ledger.pin(request.user, target, is_pinned=bool(request.POST.get("pinned")))
     if request.htmx.target != "pin":
         return _redirect_back(request)
     context = {"preferences": saved, "pinned": visit_hits(saved.pins), "target": target}
