@@ -15,11 +15,11 @@ from django.utils import timezone
 from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.operations.publish import LIST_LAG
+from dashboard.operations.publish_review import MAX_PUBLISHES
 from tests.support import wire
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, text
 from tests.support.publishing_service import (
-from dashboard.operations.publish_review import MAX_PUBLISHES
     PublishingService,
     Way,
     accepts,
