@@ -20,7 +20,6 @@ from dashboard.observability.request_context import (
 )
 from dashboard.observability.tracing import (
     describe_request_span,
-    drop_request_span,
     end_request_span,
     start_request_span,
 )
@@ -37,7 +36,8 @@ def access_log_middleware(
     """Give each request an id, and log its response."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        notes = RequestNotes(valid_request_id(_sent_id(request)))
+        header = settings.REQUEST_ID_HEADER
+        notes = RequestNotes(valid_request_id(request.headers.get(header) if header else None))
         # Django logs 4xx and 5xx responses after this middleware, with the request.
         request.notes = notes  # type: ignore[attr-defined]  # ours
         start = time.monotonic()
@@ -56,11 +56,6 @@ def access_log_middleware(
     return middleware
 
 
-def _sent_id(request: HttpRequest) -> str | None:
-    name = settings.REQUEST_ID_HEADER
-    return request.headers.get(name) if name else None
-
-
 def _log_request(
     request: HttpRequest, response: HttpResponse, notes: RequestNotes, took_s: float
 ) -> None:
@@ -69,7 +64,8 @@ def _log_request(
     # Without the query string: it may hold the name of a person.
     path = redact_secret(escape_uri_path(request.path))
     if view in PROBE_VIEWS:
-        drop_request_span(notes)
+        # A span that never ends is never exported.
+        notes.span = None
     describe_request_span(request, notes, view=view, path=path, status=response.status_code)
     facts = {
         "method": request.method,

@@ -5,21 +5,42 @@ search words into spans, and make a span of each retry. `spans` is imported late
 collector, tracing costs nothing.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 
-from dashboard.client import Call, CallReport
+from dashboard.client import Call, CallReport, StatusError
+from dashboard.observability.metrics import call_outcome
 from dashboard.observability.request_context import RequestNotes, current_notes
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
+METHODS = {"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"}
+"""Any other method is _OTHER. Source: OpenTelemetry's semantic conventions."""
+
 _call_span: ContextVar["Span | None"] = ContextVar("span_of_call", default=None)
+
+
+@dataclass
+class SpanClosingStream:
+    """The content of a streaming response; closing it ends the span."""
+
+    pieces: Iterable[bytes]
+    span: "Span"
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield the pieces."""
+        return iter(self.pieces)
+
+    def close(self) -> None:
+        """End the span: called when the response is sent, or the client has disconnected."""
+        self.span.end()
 
 
 def start_request_span(request: HttpRequest, notes: RequestNotes) -> None:
@@ -33,31 +54,37 @@ def start_request_span(request: HttpRequest, notes: RequestNotes) -> None:
 def describe_request_span(
     request: HttpRequest, notes: RequestNotes, *, view: str, path: str, status: int
 ) -> None:
-    """Set the attributes of a request's span from its response."""
-    if notes.span:
-        from dashboard.observability import spans
-
-        spans.describe_request(notes.span, request, notes, view=view, path=path, status=status)
+    """Set the attributes of a request's span from its response: the same facts as in the log."""
+    if not notes.span:
+        return
+    method = request.method if request.method in METHODS else None
+    route = f"/{request.resolver_match.route}" if request.resolver_match else ""
+    attributes: dict[str, str | int] = {
+        "http.request.method": method or "_OTHER",
+        "http.route": route,
+        "http.response.status_code": status,
+        "url.path": path,
+        "url.scheme": request.scheme or "",
+        "user.name": notes.person,
+        "pressroom.operation_key": notes.operation_key,
+        "pressroom.request_id": notes.request_id,
+        "pressroom.view": view,
+    }
+    notes.span.update_name(f"{method or 'HTTP'} {route}".rstrip())
+    notes.span.set_attributes({name: value for name, value in attributes.items() if value})
+    if status >= 500:
+        _fail(notes.span, str(status))
 
 
 def end_request_span(response: HttpResponse, notes: RequestNotes) -> None:
     """End a request's span: now, or when a streaming response is sent."""
-    if not notes.span:
-        return
-    if not response.streaming:
+    if notes.span and response.streaming:
+        rest = cast("StreamingHttpResponse", response)
+        rest.streaming_content = SpanClosingStream(
+            cast("Iterator[bytes]", rest.streaming_content), notes.span
+        )
+    elif notes.span:
         notes.span.end()
-        return
-    from dashboard.observability import spans
-
-    rest = cast("StreamingHttpResponse", response)
-    rest.streaming_content = spans.SpanClosingStream(
-        cast("Iterator[bytes]", rest.streaming_content), notes.span
-    )
-
-
-def drop_request_span(notes: RequestNotes) -> None:
-    """Do not export the span of a request: one that never ends is never exported."""
-    notes.span = None
 
 
 @contextmanager
@@ -80,10 +107,24 @@ def call_span(call: Call) -> Iterator[None]:
 
 def describe_call_span(report: CallReport) -> None:
     """Set the attributes of a call's span from its report."""
-    if span := _call_span.get():
-        from dashboard.observability import spans
+    if not (span := _call_span.get()):
+        return
+    span.set_attribute("pressroom.outcome", call_outcome(report.error))
+    span.set_attribute("pressroom.attempts", report.attempts)
+    if report.status_code is not None:
+        span.set_attribute("http.response.status_code", report.status_code)
+    if isinstance(report.error, StatusError):
+        _fail(span, str(report.error.status_code))
+    elif report.error:
+        _fail(span, type(report.error).__name__)
 
-        spans.describe_call(span, report)
+
+def _fail(span: "Span", kind: str) -> None:
+    from opentelemetry.trace import StatusCode
+
+    # Without the message: it may quote data.
+    span.set_attribute("error.type", kind)
+    span.set_status(StatusCode.ERROR)
 
 
 def trace_headers() -> dict[str, str]:
