@@ -124,16 +124,12 @@ def set_request_user(name: str) -> None:
         notes.person = name
 
 
-def set_request_operation(operation: "Operation") -> None:
-    """Set the operation that this request carries out."""
-    if notes := _current.get():
-        notes.operation_key = operation.operation_key
-
-
 def set_unsettled_operation(operation: "Operation | None") -> None:
     """Set the operation that was sent and has no recorded outcome yet, or None."""
     if notes := _current.get():
         notes.sent = operation
+        if operation:
+            notes.operation_key = operation.operation_key
 
 
 def request_id_headers() -> dict[str, str]:
@@ -168,5 +164,5 @@ def tolerate_write_errors() -> Iterator[None]:
 
 def is_unrecorded() -> bool:
     """Return whether this request failed to record a response."""
-    notes = current_notes()
+    notes = _current.get()
     return bool(notes and notes.is_unrecorded)

@@ -22,7 +22,6 @@ from dashboard.ledger.operations import (
 from dashboard.ledger.queries.operations import operation_by_key
 from dashboard.observability.metrics import count_attempt
 from dashboard.observability.request_context import (
-    set_request_operation,
     set_unsettled_operation,
     tolerate_write_errors,
 )
@@ -60,7 +59,6 @@ def send(operation: Operation, attempt: Attempt) -> ExecutionResult:
     Any exception but an APIError leaves the attempt open, to be settled later, as after a killed
     process.
     """
-    set_request_operation(operation)
     set_unsettled_operation(operation)
     with capture_call_reports() as reports:
         try:
