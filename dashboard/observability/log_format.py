@@ -44,14 +44,19 @@ class TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return the line, with control characters escaped, so that none can forge another line."""
         fields = _fields(record)
-        about = " ".join(
-            fields[name] for name in ("request_id", "person", "operation_key") if name in fields
-        )
         head = f"{fields['at']} {fields['level']} {fields['logger']}"
-        line = f"{head} [{about}]: " if about else f"{head}: "
-        line += fields["message"]
+        about = [
+            fields[name] for name in ("request_id", "person", "operation_key") if name in fields
+        ]
+        if about:
+            head += f" [{' '.join(about)}]"
+        lines = [f"{head}: {fields['message']}"]
+        for each in fields.get("exceptions", []):
+            lines.append(f"  {each['kind']}: {each.get('message', '(message not logged)')}")
+            lines += [f"    {frame}" for frame in each["traceback"]]
         return "\n".join(
-            map(_escape_control, (line, *_exception_lines(fields.get("exceptions", []))))
+            _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), line)
+            for line in lines
         )
 
 
@@ -63,7 +68,9 @@ def _fields(record: logging.LogRecord) -> dict[str, Any]:
         # Lines of Django and gunicorn contain the path of a request.
         "message": redact_secret(record.getMessage()),
     }
-    if notes := current_notes() or _context_of(record):
+    # Outside of the request, Django's records have it.
+    sent_with: RequestNotes | None = getattr(getattr(record, "request", None), "notes", None)
+    if notes := current_notes() or sent_with:
         about = {
             "request_id": notes.request_id,
             "person": notes.person,
@@ -74,12 +81,6 @@ def _fields(record: logging.LogRecord) -> dict[str, Any]:
     if record.exc_info and record.exc_info[1]:
         fields["exceptions"] = [_exception(each) for each in _chain(record.exc_info[1])]
     return fields
-
-
-def _context_of(record: logging.LogRecord) -> RequestNotes | None:
-    """Return the notes of the request that a record carries, as Django's records do."""
-    notes: RequestNotes | None = getattr(getattr(record, "request", None), "notes", None)
-    return notes
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
@@ -97,13 +98,3 @@ def _exception(error: BaseException) -> dict[str, Any]:
     kind = f"{type(error).__module__}.{type(error).__qualname__}".removeprefix("builtins.")
     places = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
     return {"kind": kind, **message, "traceback": places}
-
-
-def _exception_lines(exceptions: list[dict[str, Any]]) -> Iterator[str]:
-    for each in exceptions:
-        yield f"  {each['kind']}: {each.get('message', '(message not logged)')}"
-        yield from (f"    {frame}" for frame in each["traceback"])
-
-
-def _escape_control(text: str) -> str:
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
