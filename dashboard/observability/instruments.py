@@ -5,7 +5,7 @@ so with several processes that must happen in a worker, after the fork.
 """
 
 import os
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -21,27 +21,21 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self.requests = self._counter("requests", "Requests served", "method", "view", "status")
-        self.request_seconds = self._seconds("request_seconds", "Time to the response", "view")
-        self.calls = self._counter(
+        counter = partial(Counter, namespace="pressroom", registry=self.registry)
+        seconds = partial(Histogram, namespace="pressroom", buckets=SECONDS, registry=self.registry)
+        self.requests = counter("requests", "Requests served", ["method", "view", "status"])
+        self.request_seconds = seconds("request_seconds", "Time to the response", ["view"])
+        self.calls = counter(
             "service_calls",
             "Calls of the service, including retries, and calls rejected by the circuit breaker",
-            "operation",
-            "outcome",
+            ["operation", "outcome"],
         )
-        self.call_seconds = self._seconds(
-            "service_call_seconds", "Time to the service's response", "operation"
+        self.call_seconds = seconds(
+            "service_call_seconds", "Time to the service's response", ["operation"]
         )
-        self.attempts = self._counter(
-            "operations", "Finished attempts of operations", "kind", "outcome"
+        self.attempts = counter(
+            "operations", "Finished attempts of operations", ["kind", "outcome"]
         )
-
-    def _counter(self, name: str, message: str, *labels: str) -> Counter:
-        return Counter(f"pressroom_{name}", message, labels, registry=self.registry)
-
-    def _seconds(self, name: str, message: str, label: str) -> Histogram:
-        name = f"pressroom_{name}"
-        return Histogram(name, message, [label], buckets=SECONDS, registry=self.registry)
 
 
 @lru_cache(maxsize=1)

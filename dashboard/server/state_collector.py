@@ -22,8 +22,17 @@ class StateCollector(Collector):
         """Yield open operations, open circuits and the health of the service."""
         # Without a database, only the open operations are missing.
         with suppress(Error):
-            yield _open_operations_gauge()
-        yield _held_back_gauge()
+            message = "Operations without an outcome yet"
+            gauge = GaugeMetricFamily("pressroom_operations_open", message, labels=["outcome"])
+            for outcome, count in count_open().items():
+                gauge.add_metric([outcome], count)
+            yield gauge
+        message = "Whether the circuit of an operation is open, after calls without a response"
+        gauge = GaugeMetricFamily("pressroom_service_held_back", message, labels=["operation"])
+        broken = open_circuits()
+        for operation in READS:
+            gauge.add_metric([operation], operation in broken)
+        yield gauge
         health = health_now()
         if health.is_responding is not None:
             message = "Whether the last call of the service got a response"
@@ -34,21 +43,3 @@ class StateCollector(Collector):
             yield GaugeMetricFamily(
                 "pressroom_service_key_refused", message, value=health.is_key_rejected
             )
-
-
-def _open_operations_gauge() -> GaugeMetricFamily:
-    """Raises django.db.Error without a database."""
-    message = "Operations without an outcome yet"
-    gauge = GaugeMetricFamily("pressroom_operations_open", message, labels=["outcome"])
-    for outcome, count in count_open().items():
-        gauge.add_metric([outcome], count)
-    return gauge
-
-
-def _held_back_gauge() -> GaugeMetricFamily:
-    message = "Whether the circuit of an operation is open, after calls without a response"
-    gauge = GaugeMetricFamily("pressroom_service_held_back", message, labels=["operation"])
-    broken = open_circuits()
-    for operation in READS:
-        gauge.add_metric([operation], operation in broken)
-    return gauge
