@@ -28,6 +28,7 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 
 from dashboard.accounts.overview import factors_of
+from dashboard.accounts.permissions import AuthenticatedRequest
 from dashboard.accounts.second_factor.forms import (
     AppForm,
     CodeAgainForm,
@@ -108,47 +109,62 @@ class PasskeyAgain(ThrottledMixin, ReauthenticateWebAuthnView):  # type: ignore[
         return response
 
 
+class RecordedMixin:
+    """Mixin: record a change of the user's own factors, and show a message."""
+
+    request: AuthenticatedRequest
+    event_kind: SignInEventKind
+    success_message: str
+    shows_factor = False
+    """Whether the change proves that the user has the factor."""
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Change the factors, mark the session if the factor was shown, and record the change."""
+        response: HttpResponse = super().form_valid(form)  # type: ignore[misc]
+        user = self.request.user
+        if self.shows_factor:
+            record_second_factor(self.request, user)
+        record_sign_in_event(self.event_kind, by=actor_name(user), user=user)
+        messages.success(self.request, self.success_message)
+        return response
+
+
 @method_decorator(never_cache, name="dispatch")
-class SetUpApp(ActivateTOTPView):  # type: ignore[misc]  # it has no types
+class SetUpApp(RecordedMixin, ActivateTOTPView):  # type: ignore[misc]  # it has no types
     """Set up an app: show the secret, and verify the first code."""
 
     form_class = AppForm
     template_name = "accounts/authenticator_app.html"
+    event_kind = SignInEventKind.APP_ADDED
+    success_message = "Authenticator app set up."
+    shows_factor = True
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """Save the app, mark the session, and mark the first code as used."""
-        response: HttpResponse = super().form_valid(form)
+        """Save the app, and mark the first code as used."""
+        response = super().form_valid(form)
         app = Authenticator.objects.get(user=self.request.user, type=Authenticator.Type.TOTP)
         spend_code(app, form.cleaned_data["code"])
-        return _finish(
-            self.request,
-            SignInEventKind.APP_ADDED,
-            "Authenticator app set up.",
-            response,
-            shown=True,
-        )
+        return response
 
 
-class RemoveApp(DeactivateTOTPView):  # type: ignore[misc]  # it has no types
+class RemoveApp(RecordedMixin, DeactivateTOTPView):  # type: ignore[misc]  # it has no types
     """Remove the app after confirmation."""
 
     template_name = "accounts/remove_second_factor.html"
     success_url = reverse_lazy("settings")
     extra_context = {"factor_name": "the authenticator app"}
-
-    def form_valid(self, form: Any) -> HttpResponse:
-        """Remove the factor and record it."""
-        response: HttpResponse = super().form_valid(form)
-        return _finish(
-            self.request, SignInEventKind.APP_REMOVED, "Authenticator app removed.", response
-        )
+    event_kind = SignInEventKind.APP_REMOVED
+    success_message = "Authenticator app removed."
 
 
-class AddPasskey(AddWebAuthnView):  # type: ignore[misc]  # it has no types
+class AddPasskey(RecordedMixin, AddWebAuthnView):  # type: ignore[misc]  # it has no types
     """Let the browser create a passkey, and store its public key and name."""
 
     form_class = PasskeyForm
     template_name = "accounts/passkey.html"
+    event_kind = SignInEventKind.PASSKEY_ADDED
+    success_message = "Passkey added."
+    shows_factor = True
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Add the passkey request for the browser."""
@@ -159,29 +175,19 @@ class AddPasskey(AddWebAuthnView):  # type: ignore[misc]  # it has no types
         context["passkey"] = json.dumps(options, cls=DjangoJSONEncoder)
         return context
 
-    def form_valid(self, form: Any) -> HttpResponse:
-        """Save the passkey and mark the session."""
-        response: HttpResponse = super().form_valid(form)
-        return _finish(
-            self.request, SignInEventKind.PASSKEY_ADDED, "Passkey added.", response, shown=True
-        )
 
-
-class RemovePasskey(RemoveWebAuthnView):  # type: ignore[misc]  # it has no types
+class RemovePasskey(RecordedMixin, RemoveWebAuthnView):  # type: ignore[misc]  # it has no types
     """Remove a passkey after confirmation."""
 
     template_name = "accounts/remove_second_factor.html"
     success_url = reverse_lazy("settings")
+    event_kind = SignInEventKind.PASSKEY_REMOVED
+    success_message = "Passkey removed."
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Add the passkey's name."""
         context: dict[str, Any] = super().get_context_data(**kwargs)
         return {**context, "factor_name": f"the passkey “{self.object.wrap().name}”"}
-
-    def form_valid(self, form: Any) -> HttpResponse:
-        """Remove the factor and record it."""
-        response: HttpResponse = super().form_valid(form)
-        return _finish(self.request, SignInEventKind.PASSKEY_REMOVED, "Passkey removed.", response)
 
 
 @method_decorator(never_cache, name="dispatch")
@@ -192,7 +198,7 @@ class RecoveryCodes(ViewRecoveryCodesView):  # type: ignore[misc]  # it has no t
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Show the codes, or redirect to new ones if they can't be decrypted."""
-        if _remaining_codes(request) is None:
+        if factors_of(self.request.user).codes_left is None:
             return redirect("mfa_generate_recovery_codes")
         response: HttpResponse = super().get(request, *args, **kwargs)
         return response
@@ -204,40 +210,14 @@ class RecoveryCodes(ViewRecoveryCodesView):  # type: ignore[misc]  # it has no t
         return {**context, "text": text, "file": f"data:text/plain;charset=utf-8,{quote(text)}"}
 
 
-class NewRecoveryCodes(GenerateRecoveryCodesView):  # type: ignore[misc]  # it has no types
+class NewRecoveryCodes(RecordedMixin, GenerateRecoveryCodesView):  # type: ignore[misc]  # it has no types
     """Replace the recovery codes after confirmation."""
 
     template_name = "accounts/new_codes.html"
+    event_kind = SignInEventKind.CODES_RENEWED
+    success_message = "Your old recovery codes no longer work."
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Count the unused codes. The library's count fails if they can't be decrypted."""
         context: dict[str, Any] = super(GenerateRecoveryCodesView, self).get_context_data(**kwargs)
-        return {**context, "unused_code_count": _remaining_codes(self.request)}
-
-    def form_valid(self, form: Any) -> HttpResponse:
-        """Create new codes and record it."""
-        response: HttpResponse = super().form_valid(form)
-        message = "Your old recovery codes no longer work."
-        return _finish(self.request, SignInEventKind.CODES_RENEWED, message, response)
-
-
-def _remaining_codes(request: HttpRequest) -> int | None:
-    user: User = request.user  # type: ignore[assignment]  # login required
-    return factors_of(user).codes_left
-
-
-def _finish(
-    request: HttpRequest,
-    kind: SignInEventKind,
-    message: str,
-    response: HttpResponse,
-    *,
-    shown: bool = False,
-) -> HttpResponse:
-    """Record the event and add a message."""
-    user: User = request.user  # type: ignore[assignment]  # login required
-    if shown:
-        record_second_factor(request, user)
-    record_sign_in_event(kind, by=actor_name(user), user=user)
-    messages.success(request, message)
-    return response
+        return {**context, "unused_code_count": factors_of(self.request.user).codes_left}
