@@ -1,12 +1,11 @@
 """Summaries of sign-in methods: a user's own for the settings, all users' for administrators."""
 
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount
 from django.contrib.auth.models import User
-from django.db.models import Exists, OuterRef, Prefetch
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from dashboard.accounts.second_factor.encryption import DecryptionError, decrypt
 from dashboard.accounts.single_sign_on.policy import ProviderConnection, connection_of
@@ -18,21 +17,11 @@ ENCRYPTED_FIELDS = {Type.TOTP: "secret", Type.RECOVERY_CODES: "seed"}
 
 
 @dataclass(frozen=True)
-class Passkey:
-    """A passkey of a user."""
-
-    id: int
-    name: str
-    added_at: datetime
-    used_at: datetime | None
-
-
-@dataclass(frozen=True)
 class Factors:
     """The factors of a user besides the password, or instead of it."""
 
     app: Authenticator | None = None
-    passkeys: list[Passkey] = field(default_factory=list)
+    passkeys: list[Authenticator] = field(default_factory=list)
     codes_left: int | None = None
     """Number of unused recovery codes; None if they can't be decrypted any more."""
     connection: ProviderConnection | None = None
@@ -44,48 +33,34 @@ class Factors:
         return bool(self.app or self.passkeys)
 
 
-@dataclass(frozen=True)
-class UserSignInSummary:
-    """The sign-in methods of one user, for administrators."""
-
-    user: User
-    groups: list[str]
-    has_app: bool
-    passkeys: int
-    by_organisation: bool
-
-    @property
-    def has_factor(self) -> bool:
-        """Whether the user has a factor to reset."""
-        return self.has_app or self.passkeys > 0
-
-
 def factors_of(user: User) -> Factors:
     """Return a user's factors, passkeys oldest first."""
     held = list(Authenticator.objects.filter(user=user).order_by("created_at", "pk"))
+    codes = next((each for each in held if each.type == Type.RECOVERY_CODES), None)
+    codes_left: int | None = 0
+    if codes:
+        codes_left = len(codes.wrap().get_unused_codes()) if _is_readable(codes) else None
     return Factors(
         app=next((each for each in held if each.type == Type.TOTP), None),
-        passkeys=[_passkey(each) for each in held if each.type == Type.WEBAUTHN],
-        codes_left=next(
-            (_codes_left(each) for each in held if each.type == Type.RECOVERY_CODES), 0
-        ),
+        passkeys=[each for each in held if each.type == Type.WEBAUTHN],
+        codes_left=codes_left,
         connection=connection_of(user),
     )
 
 
-def list_sign_in_summaries() -> list[UserSignInSummary]:
-    """Return the active users by name."""
-    accounts = SocialAccount.objects.filter(user=OuterRef("pk"))
-    people = (
+def list_sign_in_summaries() -> QuerySet[User]:
+    """Return the active users by name, with `by_organisation`, `has_app` and `passkeys` (count)."""
+    held = Authenticator.objects.filter(user=OuterRef("pk"))
+    return (
         User.objects.filter(is_active=True)
-        .annotate(by_organisation=Exists(accounts))
-        .prefetch_related(
-            "groups",
-            Prefetch("authenticator_set", queryset=Authenticator.objects.only("user", "type")),
+        .annotate(
+            by_organisation=Exists(SocialAccount.objects.filter(user=OuterRef("pk"))),
+            has_app=Exists(held.filter(type=Type.TOTP)),
+            passkeys=Count("authenticator", filter=Q(authenticator__type=Type.WEBAUTHN)),
         )
+        .prefetch_related("groups")
         .order_by("username")
     )
-    return [_sign_in_of(user) for user in people]
 
 
 def unreadable_second_factors() -> list[str]:
@@ -96,31 +71,10 @@ def unreadable_second_factors() -> list[str]:
     )
 
 
-def _sign_in_of(user: User) -> UserSignInSummary:
-    types = [each.type for each in user.authenticator_set.all()]  # type: ignore[attr-defined]
-    return UserSignInSummary(
-        user=user,
-        groups=sorted(group.name for group in user.groups.all()),
-        has_app=Type.TOTP in types,
-        passkeys=types.count(Type.WEBAUTHN),
-        by_organisation=user.by_organisation,  # type: ignore[attr-defined]  # annotated
-    )
-
-
-def _passkey(held: Authenticator) -> Passkey:
-    return Passkey(held.pk, held.wrap().name, held.created_at, held.last_used_at)
-
-
 def _is_readable(held: Authenticator) -> bool:
+    """Whether a configured SECRET_KEY can decrypt an app or recovery codes."""
     try:
         decrypt(held.data[ENCRYPTED_FIELDS[held.type]])
     except DecryptionError:
         return False
     return True
-
-
-def _codes_left(held: Authenticator) -> int | None:
-    try:
-        return len(held.wrap().get_unused_codes())
-    except DecryptionError:
-        return None
