@@ -31,14 +31,10 @@ class DashboardUserAdmin(UserAdmin):  # type: ignore[type-arg]  # generic in the
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
         """Make the superuser fields read-only for other staff."""
         locked = super().get_readonly_fields(request, obj)
-        return locked if _is_superuser(request) else (*locked, *SUPERUSER_FIELDS)
+        return locked if request.user.is_superuser else (*locked, *SUPERUSER_FIELDS)
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
         """Forbid other staff to change a superuser, including the password."""
-        if obj and obj.is_superuser and not _is_superuser(request):
+        if obj and obj.is_superuser and not request.user.is_superuser:
             return False
         return super().has_change_permission(request, obj)
-
-
-def _is_superuser(request: HttpRequest) -> bool:
-    return bool(request.user.is_authenticated and request.user.is_superuser)

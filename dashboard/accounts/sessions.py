@@ -61,7 +61,9 @@ def session_expiry_middleware(
         if began is not None:
             now, seen = time.time(), request.session.get(SEEN, began)
             is_persistent = not request.session.get_expire_at_browser_close()
-            if is_expired(began, seen, now, is_persistent=is_persistent) or _is_signed_out(request):
+            last_sign_out = getattr(request.user, "last_sign_out", None) or 0
+            is_signed_out = request.session.get(SIGNED_OUT, 0) < last_sign_out
+            if is_signed_out or is_expired(began, seen, now, is_persistent=is_persistent):
                 logout(request)
                 return get_response(request)
             if not is_persistent and now - seen > MIN_WRITE_INTERVAL_S:
@@ -71,11 +73,6 @@ def session_expiry_middleware(
         return get_response(request)
 
     return middleware
-
-
-def _is_signed_out(request: HttpRequest) -> bool:
-    last = getattr(request.user, "last_sign_out", None) or 0
-    return bool(request.session.get(SIGNED_OUT, 0) < last)
 
 
 def robots_header_middleware(
@@ -100,13 +97,9 @@ def client_address(request: HttpRequest) -> str:
     address: str = request.META.get("REMOTE_ADDR", "")
     if settings.BEHIND_PROXY:
         address = request.headers.get("X-Forwarded-For", "").split(",")[-1].strip() or address
-    return _ip_address(address)
-
-
-def _ip_address(text: str) -> str:
-    """Strip the port, brackets and zone that some proxies add."""
-    found = _WITH_PORT.fullmatch(text)
-    bare = next(filter(None, found.groups()), "") if found else text
+    # Some proxies add a port, brackets or a zone.
+    found = _WITH_PORT.fullmatch(address)
+    bare = next(filter(None, found.groups()), "") if found else address
     try:
         return str(ip_address(bare.partition("%")[0]))
     except ValueError:

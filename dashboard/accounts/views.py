@@ -21,7 +21,7 @@ from django.urls import reverse_lazy
 from django.utils import timezone
 
 from dashboard.accounts.forms import LoginForm, PasswordForm
-from dashboard.accounts.second_factor.policy import count_wrong_try, is_locked_out, remaining_pause
+from dashboard.accounts.second_factor.policy import count_wrong_try, remaining_pause
 from dashboard.accounts.single_sign_on.policy import is_configured
 
 
@@ -75,8 +75,9 @@ class ThrottledMixin:
         user = self.throttled_user()
         if rest := remaining_pause(user):
             return paused(request, rest)
-        if is_locked_out(request, user):
-            return locked(request, None, {"username": user.get_username()})
+        credentials = {"username": user.get_username()}
+        if not AxesProxyHandler.is_allowed(request, credentials):
+            return locked(request, None, credentials)
         response: HttpResponse = super().post(request, *args, **kwargs)  # type: ignore[misc]
         return response
 

@@ -30,18 +30,8 @@ def decrypt(encrypted: str) -> str:
         raise DecryptionError from None
 
 
-def reencrypt(encrypted: str) -> str:
-    """Encrypt again with the present key. Raises DecryptionError."""
-    return encrypt(decrypt(encrypted))
-
-
 def _keys() -> MultiFernet:
     """Return all keys for decryption; the first encrypts."""
-    return MultiFernet(
-        [_key(each) for each in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)]
-    )
-
-
-def _key(secret: str) -> Fernet:
-    digest = salted_hmac(_SALT, "seal", secret=secret, algorithm="sha256").digest()
-    return Fernet(urlsafe_b64encode(digest))
+    secrets = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+    digests = [salted_hmac(_SALT, "seal", secret=each, algorithm="sha256") for each in secrets]
+    return MultiFernet([Fernet(urlsafe_b64encode(each.digest())) for each in digests])

@@ -6,11 +6,9 @@ factor, to distinguish it from older sessions and other ways of signing in.
 
 import time
 from datetime import timedelta
-from typing import Any
 
 from allauth.mfa.models import Authenticator
-from axes.handlers.proxy import AxesProxyHandler
-from django.contrib.auth.models import AnonymousUser, User
+from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_login_failed
 from django.db import transaction
 from django.http import HttpRequest
@@ -59,7 +57,8 @@ def has_shown_second_factor(request: HttpRequest) -> bool:
     user_id, origin = request.session.get(_MARK, (None, ""))
     if user_id is None or user_id != request.user.pk:
         return False
-    return origin == _ORGANISATION or has_second_factor(_person(request))
+    user: User = request.user  # type: ignore[assignment]  # only a login leaves the mark
+    return origin == _ORGANISATION or has_second_factor(user)
 
 
 def is_stale(request: HttpRequest) -> bool:
@@ -71,7 +70,10 @@ def is_stale(request: HttpRequest) -> bool:
 
 def lacks_second_factor(request: HttpRequest) -> bool:
     """Whether the rule requires a second factor that the session has not shown."""
-    return _is_rule_on(request.user) and not has_shown_second_factor(request)
+    is_on = getattr(request.user, "is_rule_on", None)
+    if is_on is None:
+        is_on = get_sign_in_policy().publishers_need_second_factor
+    return bool(is_on) and not has_shown_second_factor(request)
 
 
 def must_set_up_second_factor(request: HttpRequest) -> bool:
@@ -93,15 +95,11 @@ def remaining_pause(user: User) -> timedelta:
     return max(rest, timedelta())
 
 
-def is_locked_out(request: HttpRequest, user: User) -> bool:
-    """Whether too many tries for the user from this IP address were wrong."""
-    return not AxesProxyHandler.is_allowed(request, _credentials(user))
-
-
 def count_wrong_try(request: HttpRequest, user: User) -> None:
     """Count a wrong password or code, with the same limit as at the login."""
-    record_sign_in_event(SignInEventKind.WRONG, by=user.get_username(), user=user)
-    user_login_failed.send(__name__, credentials=_credentials(user), request=request)
+    name = user.get_username()
+    record_sign_in_event(SignInEventKind.WRONG, by=name, user=user)
+    user_login_failed.send(__name__, credentials={"username": name}, request=request)
 
 
 @transaction.atomic
@@ -125,16 +123,3 @@ def reset_second_factor(user: User, *, by: str) -> bool:
     if deleted:
         record_sign_in_event(SignInEventKind.RESET, by=by, user=user)
     return bool(deleted)
-
-
-def _is_rule_on(user: User | AnonymousUser) -> bool:
-    known = getattr(user, "is_rule_on", None)
-    return get_sign_in_policy().publishers_need_second_factor if known is None else bool(known)
-
-
-def _person(request: HttpRequest) -> User:
-    return request.user  # type: ignore[return-value]  # login required
-
-
-def _credentials(user: User) -> dict[str, Any]:
-    return {"username": user.get_username()}

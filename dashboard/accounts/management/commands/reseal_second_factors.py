@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from dashboard.accounts.overview import ENCRYPTED_FIELDS
-from dashboard.accounts.second_factor.encryption import DecryptionError, reencrypt
+from dashboard.accounts.second_factor.encryption import DecryptionError, decrypt, encrypt
 
 
 class Command(BaseCommand):
@@ -32,7 +32,7 @@ def _reencrypt(number: int) -> bool:
     held = Authenticator.objects.select_for_update().get(pk=number)
     name = ENCRYPTED_FIELDS[held.type]
     try:
-        held.data[name] = reencrypt(held.data[name])
+        held.data[name] = encrypt(decrypt(held.data[name]))
     except DecryptionError:
         return False
     held.save(update_fields=["data"])
