@@ -71,7 +71,12 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # it has no 
     ) -> HttpResponse:
         """Apply the provider's claims; redirect users who must set up a second factor."""
         if login := (signal_kwargs or {}).get("sociallogin"):
-            _apply_claims(request, user, login)
+            claims = login.account.extra_data
+            sync_groups(user, claims["groups"])
+            if claims["second_factor"]:
+                record_second_factor(request, user, by_organisation=True)
+            # End the session with the browser.
+            request.session.set_expiry(0)
         if must_set_up_second_factor(request):
             more["redirect_url"] = set_up_url()
         response: HttpResponse = super().post_login(
@@ -142,7 +147,23 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  
 
     def list_apps(self, request: HttpRequest, *args: Any, **kwargs: Any) -> list[SocialApp]:
         """Return the provider configured in the environment, none from the database."""
-        return [_organisation()] if is_configured() else []
+        if not is_configured():
+            return []
+        options = {
+            "server_url": settings.OIDC_ISSUER,
+            "scope": settings.OIDC_SCOPES,
+            "oauth_pkce_enabled": True,
+        }
+        app = SocialApp(
+            provider=OrganisationProvider.id,
+            # Users are identified by issuer and subject.
+            provider_id=settings.OIDC_ISSUER,
+            name=settings.OIDC_NAME,
+            client_id=settings.OIDC_CLIENT_ID,
+            secret=settings.OIDC_CLIENT_SECRET,
+            settings=options,
+        )
+        return [app]
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
         """Allow new accounts; `pre_social_login` has refused users without a group."""
@@ -175,44 +196,15 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  
         exception: Exception | None = None,
         **more: Any,
     ) -> None:
-        """Show our own message for an error of the provider or the connection."""
-        reason = _reason(request, exception)
+        """Show our own message for an error, and log its reason without personal data."""
+        code = request.GET.get("error", "")
+        if isinstance(exception, UnacceptableError):
+            reason = str(exception)
+        elif exception:
+            reason = "The provider did not confirm the sign-in"
+        elif code:
+            reason = f"The provider returned {code if ERROR_CODE.fullmatch(code) else 'an error'}"
+        else:
+            reason = "The sign-in was not started in this browser, or it expired"
         why = "The sign-in wasn’t completed."
         raise ImmediateHttpResponse(refuse(request, why, reason=reason, error=exception))
-
-
-def _organisation() -> SocialApp:
-    """Return the provider's settings. Users are identified by issuer and subject."""
-    return SocialApp(
-        provider=OrganisationProvider.id,
-        provider_id=settings.OIDC_ISSUER,
-        name=settings.OIDC_NAME,
-        client_id=settings.OIDC_CLIENT_ID,
-        secret=settings.OIDC_CLIENT_SECRET,
-        settings={
-            "server_url": settings.OIDC_ISSUER,
-            "scope": settings.OIDC_SCOPES,
-            "oauth_pkce_enabled": True,
-        },
-    )
-
-
-def _reason(request: HttpRequest, exception: Exception | None) -> str:
-    """Return the reason of a failure for the log, without personal data."""
-    if isinstance(exception, UnacceptableError):
-        return str(exception)
-    if exception:
-        return "The provider did not confirm the sign-in"
-    code = request.GET.get("error", "")
-    if code:
-        return f"The provider returned {code if ERROR_CODE.fullmatch(code) else 'an error'}"
-    return "The sign-in was not started in this browser, or it expired"
-
-
-def _apply_claims(request: HttpRequest, user: User, login: SocialLogin) -> None:
-    claims = login.account.extra_data
-    sync_groups(user, claims["groups"])
-    if claims["second_factor"]:
-        record_second_factor(request, user, by_organisation=True)
-    # End the session with the browser.
-    request.session.set_expiry(0)

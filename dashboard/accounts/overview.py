@@ -1,6 +1,7 @@
 """Summaries of sign-in methods: a user's own for the settings, all users' for administrators."""
 
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount
@@ -8,7 +9,11 @@ from django.contrib.auth.models import User
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from dashboard.accounts.second_factor.encryption import DecryptionError, decrypt
-from dashboard.accounts.single_sign_on.policy import ProviderConnection, connection_of
+from dashboard.accounts.single_sign_on.policy import (
+    is_configured,
+    organisation_name,
+    provider_account,
+)
 
 Type = Authenticator.Type
 
@@ -24,8 +29,12 @@ class Factors:
     passkeys: list[Authenticator] = field(default_factory=list)
     codes_left: int | None = None
     """Number of unused recovery codes; None if they can't be decrypted any more."""
-    connection: ProviderConnection | None = None
-    """Connection to the organization's provider; None if no provider is configured."""
+    organisation: str = ""
+    """The name of the organization's provider; "" if none is configured."""
+    connected_at: datetime | None = None
+    """None if the user's account is not connected to the provider."""
+    can_disconnect: bool = False
+    """Whether the user could still sign in without the provider."""
 
     @property
     def is_on(self) -> bool:
@@ -40,11 +49,14 @@ def factors_of(user: User) -> Factors:
     codes_left: int | None = 0
     if codes:
         codes_left = len(codes.wrap().get_unused_codes()) if _is_readable(codes) else None
+    account = provider_account(user) if is_configured() else None
     return Factors(
         app=next((each for each in held if each.type == Type.TOTP), None),
         passkeys=[each for each in held if each.type == Type.WEBAUTHN],
         codes_left=codes_left,
-        connection=connection_of(user),
+        organisation=organisation_name(),
+        connected_at=account.date_joined if account else None,
+        can_disconnect=account is not None and user.has_usable_password(),
     )
 
 

@@ -3,7 +3,6 @@
 from typing import Any
 
 from allauth.account.decorators import reauthentication_required
-from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
@@ -19,7 +18,7 @@ from dashboard.accounts.second_factor.policy import (
     set_up_url,
 )
 from dashboard.accounts.sessions import stay_signed_in
-from dashboard.accounts.single_sign_on.policy import is_configured
+from dashboard.accounts.single_sign_on.policy import organisation_name
 from dashboard.ledger.models.operations import actor_name
 from dashboard.ledger.sign_in import (
     get_sign_in_policy,
@@ -51,7 +50,7 @@ def sign_in_policy_page(request: AuthenticatedRequest) -> HttpResponse:
         "users": list_sign_in_summaries(),
         "unreadable": unreadable_second_factors(),
         "events": list_sign_in_events()[:MAX_EVENTS],
-        "organisation": settings.OIDC_NAME if is_configured() else "",
+        "organisation": organisation_name(),
     }
     return render(request, "accounts/policy.html", context)
 

@@ -9,7 +9,6 @@ from allauth.account.utils import perform_login
 from axes.handlers.proxy import AxesProxyHandler
 from axes.helpers import get_cool_off, get_failure_limit
 from axes.models import AccessAttempt
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView
 from django.contrib.messages.views import SuccessMessageMixin
@@ -22,7 +21,7 @@ from django.utils import timezone
 
 from dashboard.accounts.forms import LoginForm, PasswordForm
 from dashboard.accounts.second_factor.policy import count_wrong_try, remaining_pause
-from dashboard.accounts.single_sign_on.policy import is_configured
+from dashboard.accounts.single_sign_on.policy import organisation_name
 
 
 class Login(LoginView):
@@ -34,8 +33,7 @@ class Login(LoginView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Add the organization's provider, if configured."""
-        organisation = settings.OIDC_NAME if is_configured() else ""
-        return {**super().get_context_data(**kwargs), "organisation": organisation}
+        return {**super().get_context_data(**kwargs), "organisation": organisation_name()}
 
     def form_valid(self, form: Any) -> HttpResponse:
         """Continue with the second factor, or log in.

@@ -5,8 +5,6 @@ signed-in user of an account can connect it to the provider.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from allauth.socialaccount.models import SocialAccount, SocialLogin
@@ -26,18 +24,6 @@ ACR_OF_SECOND_FACTORS = {
 }
 """Authentication levels with a second factor.
 Sources: OpenID EAP ACR values 1.0, REFEDS MFA, PAPE 1.0."""
-
-
-@dataclass(frozen=True)
-class ProviderConnection:
-    """The connection of a user's account to the provider."""
-
-    name: str
-    """The provider's name."""
-    since: datetime | None
-    """None if not connected."""
-    can_end: bool
-    """Whether the user could still sign in without it."""
 
 
 def is_configured() -> bool:
@@ -70,15 +56,9 @@ def sync_groups(user: User, given: list[str]) -> None:
     user.groups.add(*Group.objects.filter(name__in=given))
 
 
-def connection_of(user: User) -> ProviderConnection | None:
-    """Return a user's connection to the provider, or None if no provider is configured."""
-    if not is_configured():
-        return None
-    account = provider_account(user)
-    since = account.date_joined if account else None
-    return ProviderConnection(
-        settings.OIDC_NAME, since, bool(account) and user.has_usable_password()
-    )
+def organisation_name() -> str:
+    """Return the provider's name, or "" if none is configured."""
+    return settings.OIDC_NAME if is_configured() else ""
 
 
 def provider_account(user: User) -> SocialAccount | None:

@@ -18,7 +18,6 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import logout
 from django.contrib.auth.decorators import login_not_required
-from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
@@ -53,12 +52,9 @@ def single_sign_on(request: HttpRequest) -> HttpResponse:
     if request.user.is_authenticated:
         return redirect(get_login_redirect_url(request))
     next_url = get_next_redirect_url(request)
-    try:
-        return redirect(_authorization_url(request, AuthProcess.LOGIN, next_url=next_url))
-    except (OAuth2Error, RequestException) as error:
-        log_refusal("The provider can't be reached", error)
-        message = f"Couldn’t reach {settings.OIDC_NAME}."
-        return render_refusal(request, message, status=502)
+    if provider_url := _authorization_url(request, AuthProcess.LOGIN, next_url=next_url):
+        return redirect(provider_url)
+    return render_refusal(request, f"Couldn’t reach {settings.OIDC_NAME}.", status=502)
 
 
 @require_GET
@@ -81,10 +77,8 @@ def organisation_connect(request: AuthenticatedRequest) -> HttpResponse:
     _require_provider()
     if provider_account(request.user):
         return redirect("settings")
-    try:
-        provider_url = _authorization_url(request, AuthProcess.CONNECT, user=request.user.pk)
-    except (OAuth2Error, RequestException) as error:
-        log_refusal("The provider can't be reached", error)
+    provider_url = _authorization_url(request, AuthProcess.CONNECT, user=request.user.pk)
+    if not provider_url:
         messages.error(request, f"Not connected: couldn’t reach {settings.OIDC_NAME}.")
         return redirect("settings")
     groups = sorted({ours for _, ours in settings.OIDC_GROUPS})
@@ -97,15 +91,16 @@ def organisation_connect(request: AuthenticatedRequest) -> HttpResponse:
 def organisation_disconnect(request: AuthenticatedRequest) -> HttpResponse:
     """Disconnect the account from the provider after confirmation."""
     _require_provider()
-    name, account = settings.OIDC_NAME, provider_account(request.user)
-    if account is None or not request.user.has_usable_password():
+    user, name = request.user, settings.OIDC_NAME
+    account = provider_account(user)
+    if account is None or not user.has_usable_password():
         messages.error(request, f"Not disconnected: {name} is your only way to sign in.")
         return redirect("settings")
     if request.method != "POST":
         return render(request, "accounts/disconnect.html", {"organisation": name})
     account.delete()
-    _record(request, SignInEventKind.DISCONNECTED)
-    stay_signed_in(request, request.user)
+    record_sign_in_event(SignInEventKind.DISCONNECTED, by=actor_name(user), user=user)
+    stay_signed_in(request, user)
     messages.success(request, f"Disconnected from {name}. Your other browsers are signed out.")
     return redirect("settings")
 
@@ -114,13 +109,14 @@ def connect_account(request: HttpRequest, login: SocialLogin) -> HttpResponse:
     """Connect the signed-in user's account to the provider's, or show why not."""
     if is_stale(request):
         logout(request)
-    if not request.user.is_authenticated:
+    user = request.user
+    if not user.is_authenticated:
         return refuse(request, "You were signed out.")
-    if why := connection_error(login, request.user):
+    if why := connection_error(login, user):
         return refuse(request, why)
-    login.connect(request, request.user)
-    sync_groups(request.user, login.account.extra_data["groups"])
-    _record(request, SignInEventKind.CONNECTED)
+    login.connect(request, user)
+    sync_groups(user, login.account.extra_data["groups"])
+    record_sign_in_event(SignInEventKind.CONNECTED, by=actor_name(user), user=user)
     messages.success(request, f"Connected. You can now sign in with {settings.OIDC_NAME}.")
     return redirect("settings")
 
@@ -156,23 +152,22 @@ def render_refusal(request: HttpRequest, why: str, *, status: int = 403) -> Http
     return render(request, "accounts/sign_in_failed.html", {"why": why}, status=status)
 
 
-def _authorization_url(request: HttpRequest, process: str, **state: Any) -> str:
+def _authorization_url(request: HttpRequest, process: str, **state: Any) -> str | None:
     """Return the provider's login URL, and store the state for its response.
 
-    Raises OAuth2Error and requests' errors if the provider can't be reached.
+    None if the provider can't be reached, which is logged.
     """
-    provider = get_adapter().get_provider(request, OrganisationProvider.id)
     nonce = secrets.token_urlsafe(16)
-    response = provider.redirect(
-        request, process, auth_params={"nonce": nonce}, nonce=nonce, **state
-    )
+    try:
+        provider = get_adapter().get_provider(request, OrganisationProvider.id)
+        response = provider.redirect(
+            request, process, auth_params={"nonce": nonce}, nonce=nonce, **state
+        )
+    except (OAuth2Error, RequestException) as error:
+        log_refusal("The provider can't be reached", error)
+        return None
     url: str = response.url
     return url
-
-
-def _record(request: HttpRequest, kind: SignInEventKind) -> None:
-    user: User = request.user  # type: ignore[assignment]  # login required
-    record_sign_in_event(kind, by=actor_name(user), user=user)
 
 
 def _require_provider() -> None:
