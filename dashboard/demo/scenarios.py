@@ -53,13 +53,8 @@ def _publishes(rng: Random, now: datetime) -> Iterator[PastOperation]:
         if not queued or queued < now - IN_USE:
             continue
         name = names.get((record.page_id, record.audience_id), "")
-        target = Target(
-            record.page_id,
-            record.audience_id,
-            record.version_id,
-            record.version_number,
-            target_name=name,
-        )
+        version_ids = (record.page_id, record.audience_id, record.version_id)
+        target = Target(*version_ids, record.version_number, target_name=name)
         if record.version_id == stuck_id:
             yield _lost_response(target, version, queued)
         elif rng.random() < 0.72:
@@ -75,8 +70,8 @@ def _publish(
         yield _failure(
             rng, OperationKind.PUBLISH_VERSION, earlier, target, error=rng.choice(_ERRORS)
         )
+    lost = _lost_response(target, version, queued)
     if rng.random() < 0.02:
-        lost = _lost_response(target, version, queued)
         yield replace(
             lost,
             checked_at=queued + timedelta(minutes=3),
@@ -84,12 +79,10 @@ def _publish(
             outcome=Outcome.ACCEPTED,
         )
     else:
-        answer = AttemptResult(
-            Outcome.ACCEPTED, status_code=200, response_body=_to_json(_as_queued(version))
-        )
-        yield replace(
-            _lost_response(target, version, queued), result=answer, took_s=rng.uniform(0.2, 1.1)
-        )
+        unset = ("published_at", "cancelled_at", "obsolete_at", "archived_at", "queue_duration_ms")
+        as_queued = dict.fromkeys(unset) | {"status": VersionStatus.QUEUED.value}
+        response = _accepted(200, version.model_copy(update=as_queued))
+        yield replace(lost, result=response, took_s=rng.uniform(0.2, 1.1))
     cancelled = read_date(version.cancelled_at)
     if cancelled and rng.random() < 0.3:
         later = cancelled + timedelta(seconds=rng.uniform(30, 900))
@@ -98,15 +91,12 @@ def _publish(
 
 def _lost_response(target: Target, version: AudienceVersion, queued: datetime) -> PastOperation:
     """Return a publish that was executed, but whose response was lost; a check can settle it."""
-    lost = attempt_result_for(
-        ResponseLostError(f"The service didn't respond within {TIME_LIMIT_S:g} s.")
-    )
+    message = f"The service didn't respond within {TIME_LIMIT_S:g} s."
+    lost = attempt_result_for(ResponseLostError(message))
     draft = {"status": VersionStatus.DRAFT.value, "queued_at": None, "published_at": None}
     before = compared_fields(version.model_copy(update=draft))
-    at = queued - SEND_DELAY
-    return PastOperation(
-        OperationKind.PUBLISH_VERSION, at, target, None, lost, TIME_LIMIT_S, before=before
-    )
+    kind, at = OperationKind.PUBLISH_VERSION, queued - SEND_DELAY
+    return PastOperation(kind, at, target, None, lost, TIME_LIMIT_S, before=before)
 
 
 def _failure(
@@ -142,9 +132,9 @@ def _pages_created(rng: Random, now: datetime) -> Iterator[PastOperation]:
                 "archived_at": None,
             }
         )
-        answer = AttemptResult(Outcome.ACCEPTED, status_code=201, response_body=_to_json(new))
+        response = _accepted(201, new)
         yield PastOperation(
-            OperationKind.CREATE_PAGE, at, target, body, answer, rng.uniform(0.4, 1.3)
+            OperationKind.CREATE_PAGE, at, target, body, response, rng.uniform(0.4, 1.3)
         )
 
 
@@ -155,7 +145,12 @@ def _subscriptions_changed(rng: Random, now: datetime) -> Iterator[PastOperation
         target = Target(subscription_id=record.subscription_id, target_name=record.label)
         at = now - timedelta(days=rng.uniform(2, 5))
         for active in (record.active, not record.active) * rng.randint(1, 3):
-            yield _switch(rng, record, target, at, active=active)
+            before = record.subscription.model_copy(update={"active": not active}).to_wire()
+            response = _accepted(200, record.subscription.model_copy(update={"active": active}))
+            kind, took_s = OperationKind.UPDATE_SUBSCRIPTION, rng.uniform(0.1, 0.5)
+            yield PastOperation(
+                kind, at, target, {"active": active}, response, took_s, before=before
+            )
             at -= timedelta(days=rng.uniform(0.01, 6))
         if number == 1:
             body = {"url": record.url.replace("https", "htps", 1)}
@@ -163,20 +158,6 @@ def _subscriptions_changed(rng: Random, now: datetime) -> Iterator[PastOperation
             yield _failure(
                 rng, OperationKind.UPDATE_SUBSCRIPTION, today, target, error=_NO_ADDRESS, body=body
             )
-
-
-def _switch(
-    rng: Random, record: SubscriptionRecord, target: Target, at: datetime, *, active: bool
-) -> PastOperation:
-    subscription = record.subscription
-    before = subscription.model_copy(update={"active": not active}).to_wire()
-    after = _to_json(subscription.model_copy(update={"active": active}))
-    answer = AttemptResult(Outcome.ACCEPTED, status_code=200, response_body=after)
-    took_s = rng.uniform(0.1, 0.5)
-    body = {"active": active}
-    return PastOperation(
-        OperationKind.UPDATE_SUBSCRIPTION, at, target, body, answer, took_s, before=before
-    )
 
 
 def _longest_queued_id() -> str:
@@ -187,13 +168,6 @@ def _longest_queued_id() -> str:
         if (version := record.audience.latest_version)
     ]
     return min((v.queued_at or "~", v.version_id) for v in waiting)[1] if waiting else ""
-
-
-def _as_queued(version: AudienceVersion) -> AudienceVersion:
-    """Return the version in the response of its publish."""
-    later = ("published_at", "cancelled_at", "obsolete_at", "archived_at", "queue_duration_ms")
-    queued = {"status": VersionStatus.QUEUED.value}
-    return version.model_copy(update=dict.fromkeys(later) | queued)
 
 
 def _request_of(page: PageItem) -> dict[str, Any]:
@@ -207,8 +181,9 @@ def _request_of(page: PageItem) -> dict[str, Any]:
     return {name: sent[name] for name in names if sent.get(name) is not None}
 
 
-def _to_json(thing: WireModel) -> str:
-    return thing.model_dump_json(by_alias=True, exclude_unset=True)
+def _accepted(status_code: int, body: WireModel) -> AttemptResult:
+    response = body.model_dump_json(by_alias=True, exclude_unset=True)
+    return AttemptResult(Outcome.ACCEPTED, status_code=status_code, response_body=response)
 
 
 def _problem(status: int, title: str, detail: str, **more: Any) -> dict[str, Any]:
@@ -216,42 +191,23 @@ def _problem(status: int, title: str, detail: str, **more: Any) -> dict[str, Any
     return {"status_code": status, "message": detail, "body": json.dumps(body)}
 
 
+def _invalid(path: str, message: str) -> InvalidRequestError:
+    errors = [{"path": path, "message": message}]
+    detail = "The request was not accepted."
+    return InvalidRequestError(**_problem(422, "Unprocessable Entity", detail, errors=errors))
+
+
 _CANCELLED = ConflictError(
-    **_problem(
-        409,
-        "Conflict",
-        "This version was canceled, so it can't be published.",
-    )
+    **_problem(409, "Conflict", "This version was canceled, so it can't be published.")
 )
-_NO_CONTEXT = InvalidRequestError(
-    **_problem(
-        422,
-        "Unprocessable Entity",
-        "The request was not accepted.",
-        errors=[{"path": "pageContext", "message": "must not be blank"}],
-    )
-)
-_NO_ADDRESS = InvalidRequestError(
-    **_problem(
-        422,
-        "Unprocessable Entity",
-        "The request was not accepted.",
-        errors=[{"path": "url", "message": "must be an absolute http or https URL with a host"}],
-    )
-)
+_NO_CONTEXT = _invalid("pageContext", "must not be blank")
+_NO_ADDRESS = _invalid("url", "must be an absolute http or https URL with a host")
+_BAD_KEY = "The x-api-key header is missing, or its key is unknown or revoked."
+_TOO_MANY = _problem(429, "Too Many Requests", "Too many requests: wait 20 seconds.")
 _ERRORS: tuple[APIError, ...] = (
     ConnectError("Couldn't reach the service: service.kestrel.example refused the connection."),
     ConnectError("Couldn't reach the service: unknown host service.kestrel.example."),
-    AuthenticationError(
-        **_problem(
-            401,
-            "Unauthorized",
-            "The x-api-key header is missing, or its key is unknown or revoked.",
-        )
-    ),
-    RateLimitedError(
-        **_problem(429, "Too Many Requests", "Too many requests: wait 20 seconds."),
-        retry_after_s=20.0,
-    ),
+    AuthenticationError(**_problem(401, "Unauthorized", _BAD_KEY)),
+    RateLimitedError(**_TOO_MANY, retry_after_s=20.0),
 )
 """Errors of publishes that were not executed."""
