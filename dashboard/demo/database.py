@@ -21,7 +21,10 @@ def prepared_database(prepare: Callable[[], None], *, fresh: bool) -> Iterator[N
     Several demos may serve the same data on different ports: the first prepares it, the others
     wait. Raises CommandError for `fresh` if another demo uses the data.
     """
-    with _lock_file().open("w") as file:
+    lock = Path(settings.STATIC_ROOT).parent / "demo.lock"
+    if connection.vendor == "sqlite":
+        lock = Path(f"{connection.settings_dict['NAME']}.lock")
+    with lock.open("w") as file:
         is_ours = locks.lock(file, locks.LOCK_EX | locks.LOCK_NB)
         if fresh and not is_ours:
             raise CommandError("Another demo is using this data: stop it before --fresh.")
@@ -45,16 +48,7 @@ def delete_database() -> None:
     if connection.vendor != "sqlite":
         raise CommandError("--fresh only works with SQLite: use an empty database instead.")
     connections.close_all()
+    name = connection.settings_dict["NAME"]
     for suffix in ("", "-wal", "-shm"):
-        Path(f"{_name()}{suffix}").unlink(missing_ok=True)
-    create_private(Path(_name()))
-
-
-def _lock_file() -> Path:
-    if connection.vendor == "sqlite":
-        return Path(f"{_name()}.lock")
-    return Path(settings.STATIC_ROOT).parent / "demo.lock"
-
-
-def _name() -> str:
-    return str(connection.settings_dict["NAME"])
+        Path(f"{name}{suffix}").unlink(missing_ok=True)
+    create_private(Path(name))

@@ -70,16 +70,14 @@ def fill(sample: SampleService, *, people: int, progress: ReportProgress) -> Non
 
 def make_accounts() -> dict[str, User]:
     """Create the missing accounts, and return all by name."""
-    return {name: _account(name, groups) for name, groups in GROUPS.items()}
-
-
-def _account(name: str, groups: tuple[str, ...]) -> User:
-    is_root = name == "demo"
-    account, is_new = User.objects.get_or_create(
-        username=name, defaults={"is_superuser": is_root, "is_staff": is_root}
-    )
-    if is_new:
-        account.set_password(name)
-        account.save()
-        account.groups.set(Group.objects.filter(name__in=groups))
-    return account
+    accounts = {}
+    for name, groups in GROUPS.items():
+        is_root = name == "demo"
+        accounts[name], is_new = User.objects.get_or_create(
+            username=name, defaults={"is_superuser": is_root, "is_staff": is_root}
+        )
+        if is_new:
+            accounts[name].set_password(name)
+            accounts[name].save()
+            accounts[name].groups.set(Group.objects.filter(name__in=groups))
+    return accounts

@@ -41,16 +41,15 @@ class Command(BaseCommand):
     requires_migrations_checks = False
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the port, the size of the sample and --fresh."""
         parser.add_argument("--port", type=port, default=8000)
-        parser.add_argument(
-            "--people", type=count, default=5_000, help="number of people to create"
-        )
+        people = "number of people to create"
+        parser.add_argument("--people", type=count, default=5_000, help=people)
         parser.add_argument("--fresh", action="store_true", help="start over with new data")
 
     def handle(self, *, port: int, people: int, fresh: bool, **options: Any) -> None:
         """Prepare what is missing, then serve until stopped."""
-        _require_embedded_api()
+        if not settings.EMBEDDED_API:
+            raise CommandError("SERVICE_URL is set, but the demo has its own service: unset it.")
         _require_free_port(port)
         sample = sample_service(timezone.now())
         address = f"http://{HOST}:{port}/"
@@ -93,11 +92,6 @@ def _bar() -> Progress:
     console = Console()
     quiet = not console.is_terminal
     return Progress(*columns, TimeRemainingColumn(), console=console, transient=True, disable=quiet)
-
-
-def _require_embedded_api() -> None:
-    if not settings.EMBEDDED_API:
-        raise CommandError("SERVICE_URL is set, but the demo has its own service: unset it.")
 
 
 def _require_free_port(port: int) -> None:
