@@ -18,11 +18,8 @@ def database_file_is_private(**kwargs: Any) -> list[checks.CheckMessage]:
     if connection.vendor != "sqlite":
         return []
     path = Path(connection.settings_dict["NAME"])
-    if not path.is_file():
-        return []
-    is_readable = path.stat().st_mode & stat.S_IROTH
-    is_reachable = path.parent.stat().st_mode & stat.S_IXOTH
-    if not (is_readable and is_reachable):
+    is_readable = path.is_file() and path.stat().st_mode & stat.S_IROTH
+    if not is_readable or not path.parent.stat().st_mode & stat.S_IXOTH:
         return []
     message = (
         f"Every account on this machine can read {path}: run `chmod o-rwx` on it and its folder."
@@ -33,18 +30,14 @@ def database_file_is_private(**kwargs: Any) -> list[checks.CheckMessage]:
 def start_errors() -> list[str]:
     """Return the errors that prevent a start, each in one sentence."""
     errors = [str(found.msg) for found in checks.run_checks() if found.is_serious()]
-    return [*errors, *_database_errors()]
-
-
-def _database_errors() -> list[str]:
     try:
-        pending = pending_migrations()
+        if pending := pending_migrations():
+            errors.append(f"Migrations are not applied ({pending}): run `manage.py migrate` first.")
     except Error as error:
         # Drivers write several lines.
-        return [f"DATABASE_URL: the database does not respond ({' '.join(str(error).split())})."]
-    if pending:
-        return [f"Migrations are not applied ({pending}): run `manage.py migrate` first."]
-    return []
+        message = " ".join(str(error).split())
+        errors.append(f"DATABASE_URL: the database does not respond ({message}).")
+    return errors
 
 
 def deployment_warnings() -> list[str]:

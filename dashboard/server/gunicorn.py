@@ -149,17 +149,11 @@ class Server(BaseApplication):  # type: ignore[misc]  # it has no types
 
 
 def serve(
-    host: str,
-    port: int,
-    processes: int,
-    threads: int,
-    *,
-    on_ready: Callable[[], None] = lambda: None,
+    host: str, port: int, processes: int, threads: int, *, on_ready: Callable[[], None]
 ) -> None:
     """Serve on `host`:`port` until stopped; call `on_ready` once the port is open.
 
-    SIGTERM and SIGINT let requests in progress end, for up to `graceful_timeout_s()`. Ends by
-    SystemExit if the port is taken.
+    SIGTERM and SIGINT let requests in progress end. Ends by SystemExit if the port is taken.
     """
 
     def when_ready(server: Any) -> None:
@@ -176,7 +170,11 @@ def serve(
             worker_class=Worker,
             workers=processes,
             threads=threads,
-            graceful_timeout=graceful_timeout_s(),
+            # A publish first reads, then sends, and each may take the whole of SERVICE_TIMEOUT_S.
+            # Cutting it short would leave its outcome unknown.
+            graceful_timeout=ceil(
+                settings.SERVICE_TIMEOUT_S + attempt_time_limit().total_seconds()
+            ),
             # Above the minute for which proxies keep a connection: one that is closed at the very
             # moment it is used again is a lost request.
             keepalive=75,
@@ -194,15 +192,6 @@ def serve(
             worker_exit=worker_exit,
             child_exit=child_exit,
         ).run()
-
-
-def graceful_timeout_s() -> int:
-    """Return how long requests in progress may take to end when the server is stopped.
-
-    A publish first reads, then sends, and each may take the whole of SERVICE_TIMEOUT_S. Cutting it
-    short would leave its outcome unknown.
-    """
-    return ceil(settings.SERVICE_TIMEOUT_S + attempt_time_limit().total_seconds())
 
 
 @contextmanager

@@ -2,7 +2,8 @@
 
 import re
 from argparse import ArgumentTypeError
-from ipaddress import AddressValueError, IPv6Address
+
+from django.utils.ipv6 import is_valid_ipv6_address
 
 LAST_PORT = 65_535
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
@@ -28,7 +29,7 @@ def port(text: str) -> int:
 def host(text: str) -> str:
     """Return a host name or address; an IPv6 address in brackets."""
     bare = text.removeprefix("[").removesuffix("]")
-    if _is_ipv6(bare):
+    if is_valid_ipv6_address(bare):
         return f"[{bare}]"
     if not NAME.fullmatch(text):
         raise ArgumentTypeError(f"{text!r} must be a host name or IP address, without a port")
@@ -40,11 +41,3 @@ def _whole(text: str) -> int:
         return int(text)
     except ValueError:
         raise ArgumentTypeError(f"{text!r} must be a whole number") from None
-
-
-def _is_ipv6(text: str) -> bool:
-    try:
-        IPv6Address(text)
-    except AddressValueError:
-        return False
-    return True

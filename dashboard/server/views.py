@@ -18,8 +18,7 @@ from dashboard.service.health import health_now, health_word
 PROBE = "readiness:probe"
 
 
-def database_is_reachable() -> bool:
-    """Return whether the database can be reached."""
+def _database_is_reachable() -> bool:
     try:
         connection.ensure_connection()
     except Error:
@@ -61,7 +60,7 @@ def ready(request: HttpRequest) -> JsonResponse:
     The service's state comes from earlier calls, and never makes the process unready: without the
     service, the dashboard shows the last known state.
     """
-    database, cache = database_is_reachable(), cache_is_working()
+    database, cache = _database_is_reachable(), cache_is_working()
     checks = {
         "database": database,
         "migrations": database and not pending_migrations(),

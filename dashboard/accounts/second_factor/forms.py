@@ -22,8 +22,6 @@ NO_MATCH = "Incorrect code. Codes change every 30 seconds; enter the current one
 NO_PASSKEY = "Passkey not recognized. Try again, or use a code."
 INVALID_PASSKEY_ERRORS = (AttributeError, LookupError, TypeError, ValueError, struct.error)
 """Raised by the library for invalid data; treated as a passkey that doesn't match."""
-KEY_CHANGED = "This server can’t read your second factor. Contact your administrator."
-USED = "Code already used. Wait for the next one."
 
 _logger = logging.getLogger(__name__)
 
@@ -60,7 +58,8 @@ class CodeFormMixin(forms.Form):
                 "Neither SECRET_KEY nor SECRET_KEY_FALLBACKS can decrypt the second factor of %s.",
                 self.user.get_username(),
             )
-            raise ValidationError(KEY_CHANGED, code="unreadable")
+            message = "This server can’t read your second factor. Contact your administrator."
+            raise ValidationError(message, code="unreadable")
         raise ValidationError(NO_MATCH, code="incorrect_code")
 
 
@@ -71,7 +70,7 @@ def _is_right(held: Authenticator, code: str) -> bool:
     if not validate_totp_code(decrypt(held.data["secret"]), code):
         return False
     if not spend_code(held, code):
-        raise ValidationError(USED, code="used_code")
+        raise ValidationError("Code already used. Wait for the next one.", code="used_code")
     return True
 
 
