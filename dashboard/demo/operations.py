@@ -54,24 +54,28 @@ def _rows(
     past: PastOperation, dice: Random, accounts: dict[str, User]
 ) -> tuple[Operation, Attempt]:
     name = dice.choices(list(COLLEAGUES), list(COLLEAGUES.values()))[0]
+    key = UUID(int=dice.getrandbits(128), version=4)
+    operation_key, body = str(key), past.body
+    if past.kind is OperationKind.PUBLISH_VERSION:
+        # As the dashboard's own.
+        operation_key = "pr-" + "-".join(key.hex[start : start + 4] for start in range(0, 20, 4))
+        body = {"operationKey": operation_key}
     ended = past.at + timedelta(seconds=past.took_s)
     outcome = past.outcome or past.result.outcome
     operation = Operation(
-        operation_key=_key(past.kind, dice),
+        operation_key=operation_key,
         kind=past.kind,
         outcome=outcome,
         actor=accounts.get(name),
         actor_name=name,
         requested_at=past.at,
         settled_at=None if outcome in OPEN else past.checked_at or ended,
-        body_sent=past.body,
+        body_sent=body,
         before=past.before,
         checked_at=past.checked_at,
         check_result=past.found,
         **asdict(past.target),
     )
-    if past.kind is OperationKind.PUBLISH_VERSION:
-        operation.body_sent = {"operationKey": operation.operation_key}
     attempt = Attempt(
         operation=operation,
         number=1,
@@ -84,12 +88,3 @@ def _rows(
         response_body=past.result.response_body[:MAX_RESPONSE_CHARACTERS],
     )
     return operation, attempt
-
-
-def _key(kind: OperationKind, dice: Random) -> str:
-    """Return a key like the dashboard's for operations of this kind."""
-    number = UUID(int=dice.getrandbits(128), version=4)
-    if kind is not OperationKind.PUBLISH_VERSION:
-        return str(number)
-    digits = number.hex
-    return "pr-" + "-".join(digits[start : start + 4] for start in range(0, 20, 4))
