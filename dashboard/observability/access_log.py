@@ -1,6 +1,8 @@
 """Log, count and trace each request."""
 
 import logging
+import re
+import secrets
 import time
 from collections.abc import Callable
 from typing import cast
@@ -16,7 +18,6 @@ from dashboard.observability.request_context import (
     RequestNotes,
     request_context,
     stream_in_context,
-    valid_request_id,
 )
 from dashboard.observability.tracing import (
     describe_request_span,
@@ -26,6 +27,7 @@ from dashboard.observability.tracing import (
 
 _logger = logging.getLogger("dashboard.requests")
 
+VALID_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 PROBE_VIEWS = {"health-live", "health-ready", "metrics"}
 """Polled every few seconds: logged at DEBUG only, and not traced."""
 
@@ -33,11 +35,12 @@ PROBE_VIEWS = {"health-live", "health-ready", "metrics"}
 def access_log_middleware(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Give each request an id, and log its response."""
+    """Give each request an id, its own if a trusted header has a valid one; log its response."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         header = settings.REQUEST_ID_HEADER
-        notes = RequestNotes(valid_request_id(request.headers.get(header) if header else None))
+        sent_id = request.headers.get(header, "") if header else ""
+        notes = RequestNotes(sent_id if VALID_ID.fullmatch(sent_id) else secrets.token_hex(8))
         # Django logs 4xx and 5xx responses after this middleware, with the request.
         request.notes = notes  # type: ignore[attr-defined]  # ours
         start = time.monotonic()

@@ -34,7 +34,6 @@ class JsonFormatter(logging.Formatter):
     """One JSON object per line: the message, its request and further facts."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
         return json.dumps(_fields(record), default=str)
 
 

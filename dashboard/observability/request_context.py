@@ -1,8 +1,6 @@
 """Facts of the current request, for the log, for the service and for error pages."""
 
 import logging
-import re
-import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -24,8 +22,6 @@ T = TypeVar("T")
 
 REQUEST_ID_HEADER = "X-Request-ID"
 """Sent to the service and to the browser. The spec has no such header: our choice."""
-
-_READABLE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 
 
 class CallRecord(NamedTuple):
@@ -136,11 +132,6 @@ def request_id_headers() -> dict[str, str]:
     """Return the header with the request's id; empty outside of a request."""
     request_id = current_request_id()
     return {REQUEST_ID_HEADER: request_id} if request_id else {}
-
-
-def valid_request_id(sent: str | None) -> str:
-    """Return the id from a trusted header, or a new one if that is missing or invalid."""
-    return sent if sent and _READABLE_ID.fullmatch(sent) else secrets.token_hex(8)
 
 
 _logger = logging.getLogger("dashboard.ledger")

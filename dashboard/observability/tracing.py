@@ -35,7 +35,6 @@ class SpanClosingStream:
     span: "Span"
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield the pieces."""
         return iter(self.pieces)
 
     def close(self) -> None:
