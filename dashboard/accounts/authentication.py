@@ -43,21 +43,18 @@ def _user_query(user_id: int) -> "QuerySet[User, Any]":
 _USER_QUERY = CompiledQuery(_user_query)
 
 
-def _user_of(row: Any) -> User:
-    user = User.from_db(connection.alias, _USER, [getattr(row, name) for name in _USER])
-    for name in _FLAGS:
-        setattr(user, name, getattr(row, name))
-    values = {field.attname: getattr(row, name) for name, field in _PREFERENCES.items()}
-    has_preferences = values[Preferences._meta.pk.attname] is not None
-    user.preferences = Preferences(**values) if has_preferences else Preferences()
-    return user
-
-
 class PreloadingModelBackend(ModelBackend):
     """Django's own backend, which loads a user with preferences and second factor."""
 
     def get_user(self, user_id: Any) -> User | None:
         """Return the user of a session, or None if they may no longer sign in."""
         row = _USER_QUERY.first(user_id)
-        user = _user_of(row) if row else None
-        return user if user and self.user_can_authenticate(user) else None
+        if not row:
+            return None
+        user = User.from_db(connection.alias, _USER, [getattr(row, name) for name in _USER])
+        for name in _FLAGS:
+            setattr(user, name, getattr(row, name))
+        values = {field.attname: getattr(row, name) for name, field in _PREFERENCES.items()}
+        has_preferences = values[Preferences._meta.pk.attname] is not None
+        user.preferences = Preferences(**values) if has_preferences else Preferences()
+        return user if self.user_can_authenticate(user) else None

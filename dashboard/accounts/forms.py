@@ -17,7 +17,6 @@ class LoginForm(AuthenticationForm):
     remember = forms.BooleanField(label="Keep me signed in for 12 hours", required=False)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Set labels and CSS classes."""
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
         self.fields["username"].label = "Username"
@@ -34,11 +33,11 @@ class PasswordForm(PasswordChangeForm):
     }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Set labels and CSS classes, and show the rules as text instead of Django's list."""
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
         self.fields["old_password"].label = "Current password"
         self.fields["new_password2"].label = "Confirm new password"
+        # The rules as text instead of Django's list.
         self.fields["new_password1"].help_text = " ".join(password_validators_help_texts())
         self.fields["new_password2"].help_text = ""
         for field in self.fields.values():

@@ -25,6 +25,7 @@ REFUSALS = {
     UPDATE_SUBSCRIPTION: "You need the Administrator role to edit webhooks.",
     MANAGE_PEOPLE: "You need the Administrator role to manage sign-in settings.",
 }
+"""The rule on second factors applies to users with any of these permissions."""
 
 View = Callable[..., HttpResponse]
 
@@ -60,6 +61,13 @@ def demand_second_factor(request: HttpRequest) -> None:
         raise SecondFactorNeededError(
             "Publishers and administrators must sign in with a second factor."
         )
+
+
+def must_set_up_second_factor(request: HttpRequest) -> bool:
+    """Whether the user must set up a second factor before using their permissions."""
+    if not request.user.is_authenticated or not lacks_second_factor(request):
+        return False
+    return request.user.is_staff or any(request.user.has_perm(each) for each in REFUSALS)
 
 
 def requires(

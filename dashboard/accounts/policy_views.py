@@ -27,10 +27,6 @@ from dashboard.ledger.sign_in import (
 )
 
 MAX_EVENTS = 50
-SWITCH_MESSAGES = {
-    True: "Second factor now required for publishers.",
-    False: "Second factor now optional.",
-}
 
 
 def requires_reauthentication(view: View) -> View:
@@ -78,7 +74,8 @@ def second_factor_reset(request: AuthenticatedRequest, user_id: int) -> HttpResp
 def _switch(request: AuthenticatedRequest) -> HttpResponse:
     on = request.POST.get("do") == "on"
     if require_second_factor_for_publishers(on=on, by=request.user):
-        messages.success(request, SWITCH_MESSAGES[on])
+        rule = "required for publishers" if on else "optional"
+        messages.success(request, f"Second factor now {rule}.")
     # The rule also applies to the user who switches it on.
     is_led_on = on and not has_shown_second_factor(request)
     return redirect(set_up_url() if is_led_on else "sign-in-policy")

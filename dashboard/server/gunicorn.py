@@ -137,7 +137,6 @@ class Server(BaseApplication):  # type: ignore[misc]  # it has no types
         super().__init__()
 
     def load_config(self) -> None:
-        """Apply our settings."""
         for name, value in self.options.items():
             self.cfg.set(name, value)
 

@@ -20,13 +20,6 @@ from dashboard.ledger.sign_in import get_sign_in_policy, nth_last_failure_at, re
 
 FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
 """Recovery codes only replace one of these, and do not count themselves."""
-CHANGES = (
-    "ledger.publish_version",
-    "ledger.create_page",
-    "ledger.update_subscription",
-    "auth.change_user",
-)
-"""The rule applies to users with any of these permissions."""
 MAX_WRONG_TRIES, COUNT_PERIOD = 30, timedelta(days=1)
 """Wrong codes for an account, and wrong passwords in its sessions, from any IP address. Trying
 requires the password or a session. A code has a million values, of which three are valid at a time;
@@ -74,13 +67,6 @@ def lacks_second_factor(request: HttpRequest) -> bool:
     if is_on is None:
         is_on = get_sign_in_policy().publishers_need_second_factor
     return bool(is_on) and not has_shown_second_factor(request)
-
-
-def must_set_up_second_factor(request: HttpRequest) -> bool:
-    """Whether the user must set up a second factor before using their permissions."""
-    if not request.user.is_authenticated or not lacks_second_factor(request):
-        return False
-    return request.user.is_staff or any(request.user.has_perm(right) for right in CHANGES)
 
 
 def set_up_url() -> str:

@@ -16,8 +16,8 @@ from dashboard.accounts.permissions import (
     PUBLISH,
     UPDATE_SUBSCRIPTION,
     may,
+    must_set_up_second_factor,
 )
-from dashboard.accounts.second_factor.policy import must_set_up_second_factor
 from dashboard.ledger.models import Preferences
 from dashboard.ledger.preferences import get_preferences
 from dashboard.observability.request_context import is_unrecorded

@@ -14,7 +14,6 @@ class Command(BaseCommand):
     help = "Remove a user's app, passkeys and recovery codes, so that the password alone signs in."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the name."""
         parser.add_argument("name", metavar="NAME", help="username")
 
     def handle(self, *, name: str, **options: Any) -> None:

@@ -23,7 +23,6 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add host, port, processes and threads."""
         default = "default: %(default)s"
         parser.add_argument("--host", type=host, default="127.0.0.1", help=default)
         parser.add_argument("--port", type=port, default=8000, help=default)
