@@ -51,24 +51,16 @@ class Bundle:
         return normpath(join(dirname(self.name), part))
 
 
-def _in_layer(text: str, match: re.Match[str]) -> str:
-    return f"@layer {match['layer']} {{\n{text}}}" if match["layer"] else text
-
-
-def _in_block(text: str, _match: re.Match[str]) -> str:
-    # A module is strict: what a block declares, functions too, is that block's own.
-    return f"{{\n{text}}}"
-
-
 SHEET = Bundle(
     "css/app.css",
     re.compile(r'@import "(?P<part>[^"]+)"(?: layer\((?P<layer>[\w-]+)\))?;'),
-    _in_layer,
+    lambda text, match: f"@layer {match['layer']} {{\n{text}}}" if match["layer"] else text,
 )
 SCRIPT = Bundle(
     "js/app.js",
     re.compile(r'^import "(?P<part>[^"]+)";$', re.MULTILINE),
-    _in_block,
+    # A module is strict: what a block declares, functions too, is that block's own.
+    lambda text, _match: f"{{\n{text}}}",
 )
 
 
