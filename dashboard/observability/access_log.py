@@ -4,7 +4,7 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import cast
 
 from django.conf import settings
@@ -16,14 +16,10 @@ from dashboard.observability.redaction import redact_secret
 from dashboard.observability.request_context import (
     REQUEST_ID_HEADER,
     RequestNotes,
+    StreamInContext,
     request_context,
-    stream_in_context,
 )
-from dashboard.observability.tracing import (
-    describe_request_span,
-    end_request_span,
-    start_request_span,
-)
+from dashboard.observability.tracing import describe_request_span, start_request_span
 
 _logger = logging.getLogger("dashboard.requests")
 
@@ -51,9 +47,10 @@ def access_log_middleware(
         response.headers[REQUEST_ID_HEADER] = notes.request_id
         if response.streaming:
             streaming = cast("StreamingHttpResponse", response)
-            pieces = cast("list[bytes]", streaming.streaming_content)
-            streaming.streaming_content = stream_in_context(pieces, notes)
-        end_request_span(response, notes)
+            pieces = cast("Iterable[bytes]", streaming.streaming_content)
+            streaming.streaming_content = StreamInContext(pieces, notes)
+        elif notes.span:
+            notes.span.end()
         return response
 
     return middleware

@@ -102,16 +102,27 @@ def bind_request_context(call: Callable[[], T]) -> Callable[[], T]:
     return bound
 
 
-def stream_in_context(pieces: Iterable[bytes], notes: RequestNotes) -> Iterator[bytes]:
-    """Yield the pieces of a streaming response, each made within its request's context."""
-    iterator = iter(pieces)
-    while True:
-        with request_context(notes):
-            try:
-                piece = next(iterator)
-            except StopIteration:
-                return
-        yield piece
+@dataclass
+class StreamInContext:
+    """The content of a streaming response, each piece made within its request's context."""
+
+    pieces: Iterable[bytes]
+    notes: RequestNotes
+
+    def __iter__(self) -> Iterator[bytes]:
+        iterator = iter(self.pieces)
+        while True:
+            with request_context(self.notes):
+                try:
+                    piece = next(iterator)
+                except StopIteration:
+                    return
+            yield piece
+
+    def close(self) -> None:
+        """End the span: called when the response is sent, or the client has disconnected."""
+        if self.notes.span:
+            self.notes.span.end()
 
 
 def set_request_user(name: str) -> None:

@@ -5,14 +5,13 @@ search words into spans, and make a span of each retry. `spans` is imported late
 collector, tracing costs nothing.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest
 
 from dashboard.client import Call, CallReport, StatusError
 from dashboard.observability.metrics import call_outcome
@@ -25,21 +24,6 @@ METHODS = {"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE"
 """Any other method is _OTHER. Source: OpenTelemetry's semantic conventions."""
 
 _call_span: ContextVar["Span | None"] = ContextVar("span_of_call", default=None)
-
-
-@dataclass
-class SpanClosingStream:
-    """The content of a streaming response; closing it ends the span."""
-
-    pieces: Iterable[bytes]
-    span: "Span"
-
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(self.pieces)
-
-    def close(self) -> None:
-        """End the span: called when the response is sent, or the client has disconnected."""
-        self.span.end()
 
 
 def start_request_span(request: HttpRequest, notes: RequestNotes) -> None:
@@ -73,17 +57,6 @@ def describe_request_span(
     notes.span.set_attributes({name: value for name, value in attributes.items() if value})
     if status >= 500:
         _fail(notes.span, str(status))
-
-
-def end_request_span(response: HttpResponse, notes: RequestNotes) -> None:
-    """End a request's span: now, or when a streaming response is sent."""
-    if notes.span and response.streaming:
-        rest = cast("StreamingHttpResponse", response)
-        rest.streaming_content = SpanClosingStream(
-            cast("Iterator[bytes]", rest.streaming_content), notes.span
-        )
-    elif notes.span:
-        notes.span.end()
 
 
 @contextmanager
