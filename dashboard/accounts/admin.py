@@ -11,10 +11,6 @@ from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import User
 from django.http import HttpRequest
 
-SUPERUSER_FIELDS = ("is_superuser", "user_permissions")
-"""Fields that only superusers may change."""
-
-
 admin.site.unregister(User)
 # Factors are reset under "Sign-in rules", which records it; the provider is configured by the
 # environment.
@@ -29,9 +25,11 @@ class DashboardUserAdmin(UserAdmin):  # type: ignore[type-arg]  # generic in the
     list_filter = ("groups", "is_active", "is_staff")
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
-        """Make the superuser fields read-only for other staff."""
+        """Forbid other staff to grant superuser rights or permissions."""
         locked = super().get_readonly_fields(request, obj)
-        return locked if request.user.is_superuser else (*locked, *SUPERUSER_FIELDS)
+        if request.user.is_superuser:
+            return locked
+        return (*locked, "is_superuser", "user_permissions")
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
         """Forbid other staff to change a superuser, including the password."""
