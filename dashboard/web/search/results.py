@@ -3,7 +3,7 @@
 All of it comes from the ledger but people, who are fetched from the service.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -23,6 +23,7 @@ from dashboard.ledger.models import (
 )
 from dashboard.ledger.queries import find
 from dashboard.ledger.queries.audiences import IN_FLIGHT
+from dashboard.ledger.queries.pages import page_names
 from dashboard.web.search.recent_visits import Visit
 from dashboard.web.ui.locale_format import number
 
@@ -111,7 +112,7 @@ def exact_hits(identifier: str) -> list[Hit]:
     """Return everything in the ledger with exactly this id."""
     matches = find.find_by_id(identifier)
     return [
-        *map(page_hit, matches.pages),
+        *map(_page_hit, matches.pages),
         *_audience_hits(matches.audiences),
         *_version_hits(matches.versions),
         *map(_subscription_hit, matches.subscriptions),
@@ -133,9 +134,8 @@ def search_groups(
         *_verb_actions(words, visits, rights.verbs),
         *islice(_actions(audiences.best, rights.verbs), MAX_ACTIONS),
     ]
-    page_hits = [page_hit(record, words) for record in pages.best]
+    page_hits = [_page_hit(record, words) for record in pages.best]
     groups = [
-        ResultGroup("Exact ID match", exact),
         ResultGroup("Go to", _destinations(words, rights)),
         _group("Audiences", _audience_hits(audiences.best), audiences.total, words),
         _group("Pages", page_hits, pages.total, words, url=reverse("page-list")),
@@ -144,10 +144,9 @@ def search_groups(
     ]
     seen = {hit.url for hit in exact}
     rest = [
-        replace(group, hits=[hit for hit in group.hits if hit.url not in seen])
-        for group in groups[1:]
+        replace(group, hits=[hit for hit in group.hits if hit.url not in seen]) for group in groups
     ]
-    return [group for group in (groups[0], *rest) if group.hits]
+    return [group for group in (ResultGroup("Exact ID match", exact), *rest) if group.hits]
 
 
 def all_hits(kind: str, words: str, start: int) -> ResultPage:
@@ -180,11 +179,10 @@ def _group(label: str, hits: list[Hit], total: int, words: str, *, url: str = ""
 
 def initial_groups(pins: list[Visit], visits: list[Visit], rights: Rights) -> list[ResultGroup]:
     """Return the groups shown before anything is typed."""
+    unpinned = [visit for visit in visits if visit not in pins]
     groups = [
         ResultGroup("Pinned", visit_hits(pins)),
-        ResultGroup(
-            "Recently visited", visit_hits([visit for visit in visits if visit not in pins])
-        ),
+        ResultGroup("Recently visited", visit_hits(unpinned)),
         ResultGroup("Go to", _destinations("", rights)),
     ]
     return [group for group in groups if group.hits]
@@ -192,108 +190,81 @@ def initial_groups(pins: list[Visit], visits: list[Visit], rights: Rights) -> li
 
 def person_group(people: ListEnvelope[Person], words: str) -> ResultGroup:
     """Return people, each linked to a search of the list: they have no pages of their own."""
-    hits = [_person_hit(person) for person in people.items]
-    return _group("People", hits, people.total_count, words, url=reverse("people-list"))
+    list_url = reverse("people-list")
+    hits = []
+    for person in people.items:
+        query = person.email or person.slug or person.name or person.phone_number or ""
+        url = f"{list_url}?{urlencode({'q': query})}"
+        hits.append(Hit("person", person.name or "No name", url, note=person.email or ""))
+    return _group("People", hits, people.total_count, words, url=list_url)
 
 
 def visit_hits(visits: list[Visit]) -> list[Hit]:
     """Return pages and audiences by their ids, in order; those not in the ledger are left out."""
-    page_ids = [page_id for page_id, audience_id in visits if not audience_id]
-    pages = find.pages_by_id(page_ids) if page_ids else {}
+    pages = find.pages_by_id([page_id for page_id, audience_id in visits if not audience_id])
     audiences = find.audiences_by_id([visit for visit in visits if visit[1]])
-    hits = {(page_id, ""): page_hit(record) for page_id, record in pages.items()}
+    hits = {(page_id, ""): _page_hit(record) for page_id, record in pages.items()}
     hits |= zip(audiences, _audience_hits([*audiences.values()]), strict=True)
     return [hits[visit] for visit in visits if visit in hits]
 
 
-def page_hit(record: PageRecord, words: str = "") -> Hit:
+def _page_hit(record: PageRecord, words: str = "") -> Hit:
     """Return a page, with its title or id as a note if that contains words the name lacks."""
     url = reverse("page-detail", args=[record.page_id])
     name = record.name or record.page_id
     missing = [word for word in fold(words).split() if word not in fold(name)]
-    notes = [
-        text
-        for text in (record.title, record.page_id)
-        if any(word in fold(text) for word in missing)
-    ]
-    return Hit("page", name, url, note=next(iter(notes), ""), status=record.status)
-
-
-def audience_hit(record: AudienceRecord, page: str) -> Hit:
-    """Return an audience, with its page's name as a note, and its live version or status."""
-    url = reverse("audience-detail", args=[record.page_id, record.audience_id])
-    is_live = bool(record.live_version_id)
-    return Hit(
-        "audience",
-        str(record),
-        url,
-        note=f"{page}, archived" if record.archived else page,
-        status="live" if is_live else record.latest_status,
-        label=f"Version {record.live_version_number} live" if is_live else "",
-    )
+    texts = (record.title, record.page_id)
+    note = next((text for text in texts if any(word in fold(text) for word in missing)), "")
+    return Hit("page", name, url, note=note, status=record.status)
 
 
 def _audience_hits(records: list[AudienceRecord]) -> list[Hit]:
-    """Return audiences with the names of their pages: their own are not unique."""
-    pages = _pages_of(records)
-    return [audience_hit(record, _page_name(record.page_id, pages)) for record in records]
-
-
-def _pages_of(records: Sequence[AudienceRecord | VersionRecord]) -> dict[str, PageRecord]:
-    return find.pages_by_id([record.page_id for record in records]) if records else {}
-
-
-def _page_name(page_id: str, pages: dict[str, PageRecord]) -> str:
-    return (pages[page_id].name if page_id in pages else "") or page_id
+    """Return audiences, each with its page's name, as its own is not unique, and its status."""
+    pages = page_names([record.page_id for record in records])
+    hits = []
+    for record in records:
+        page = pages.get(record.page_id) or record.page_id
+        is_live = bool(record.live_version_id)
+        hit = Hit(
+            "audience",
+            str(record),
+            reverse("audience-detail", args=[record.page_id, record.audience_id]),
+            note=f"{page}, archived" if record.archived else page,
+            status="live" if is_live else record.latest_status,
+            label=f"Version {record.live_version_number} live" if is_live else "",
+        )
+        hits.append(hit)
+    return hits
 
 
 def _version_hits(records: list[VersionRecord]) -> list[Hit]:
-    pages = _pages_of(records)
+    pages = page_names([record.page_id for record in records])
     audiences = find.audiences_by_id([(one.page_id, one.audience_id) for one in records])
-    return [_version_hit(record, pages, audiences) for record in records]
-
-
-def _version_hit(
-    record: VersionRecord,
-    pages: dict[str, PageRecord],
-    audiences: dict[Visit, AudienceRecord],
-) -> Hit:
-    url = reverse("version-list", args=[record.page_id, record.audience_id])
-    name = f"Version {record.version_number}"
-    audience = audiences.get((record.page_id, record.audience_id), record.audience_id)
-    return Hit(
-        "versions",
-        name,
-        f"{url}#v{record.version_number}",
-        note=f"{audience}, {_page_name(record.page_id, pages)}",
-        status=record.status,
-    )
+    hits = []
+    for record in records:
+        ids = (record.page_id, record.audience_id)
+        version = record.version_number
+        note = f"{audiences.get(ids, ids[1])}, {pages.get(ids[0]) or ids[0]}"
+        url = f"{reverse('version-list', args=ids)}#v{version}"
+        hits.append(Hit("versions", f"Version {version}", url, note=note, status=record.status))
+    return hits
 
 
 def _subscription_hit(record: SubscriptionRecord) -> Hit:
-    url = reverse("subscription-detail", args=[record.subscription_id])
-    return Hit("webhook", str(record), url)
+    return Hit(
+        "webhook", str(record), reverse("subscription-detail", args=[record.subscription_id])
+    )
 
 
 def _operation_hits(operations: list[Operation]) -> list[Hit]:
-    page_ids = [one.page_id for one in operations if one.audience_id]
-    pages = find.pages_by_id(page_ids) if page_ids else {}
-    return [
-        _operation_hit(one, _page_name(one.page_id, pages) if one.audience_id else "")
-        for one in operations
-    ]
-
-
-def _operation_hit(operation: Operation, page: str) -> Hit:
-    url = reverse("operation-detail", args=[operation.operation_key])
-    name = " ".join(filter(None, [operation.title, operation.target_name]))
-    return Hit("activity", name, url, note=page, status=operation.outcome)
-
-
-def _person_hit(person: Person) -> Hit:
-    query = person.email or person.slug or person.name or person.phone_number or ""
-    url = f"{reverse('people-list')}?{urlencode({'q': query})}"
-    return Hit("person", person.name or "No name", url, note=person.email or "")
+    pages = page_names([one.page_id for one in operations if one.audience_id])
+    hits = []
+    for one in operations:
+        name = " ".join(filter(None, [one.title, one.target_name]))
+        url = reverse("operation-detail", args=[one.operation_key])
+        page = (pages.get(one.page_id) or one.page_id) if one.audience_id else ""
+        hits.append(Hit("activity", name, url, note=page, status=one.outcome))
+    return hits
 
 
 def _destinations(words: str, rights: Rights) -> list[Hit]:
@@ -322,7 +293,9 @@ def _verb_actions(words: str, visits: list[Visit], verbs: tuple[str, ...]) -> li
     if not verbs:
         return []
     if not name:
-        return list(islice(_actions(_visited_audiences(visits), verbs), MAX_GROUP_HITS))
+        visited = find.audiences_by_id([visit for visit in visits if visit[1]])
+        in_order = [visited[visit] for visit in visits if visit in visited]
+        return list(islice(_actions(in_order, verbs), MAX_GROUP_HITS))
     audiences = find.search_audiences(name, MAX_VERB_CANDIDATES)
     group = _group("Audiences", [], audiences.total, name)
     actions = list(islice(_actions(audiences.best, verbs), MAX_GROUP_HITS + 1))
@@ -331,18 +304,12 @@ def _verb_actions(words: str, visits: list[Visit], verbs: tuple[str, ...]) -> li
     return [*actions[:MAX_GROUP_HITS], *more]
 
 
-def _visited_audiences(visits: list[Visit]) -> list[AudienceRecord]:
-    """Return the audiences among the visits, in order; one query at most."""
-    records = find.audiences_by_id([visit for visit in visits if visit[1]])
-    return [records[visit] for visit in visits if visit in records]
-
-
 def _actions(audiences: list[AudienceRecord], verbs: tuple[str, ...]) -> Iterable[Hit]:
     """Yield the commands for each audience's latest version.
 
     Archived audiences and pages get none: others may have the same name.
     """
-    pages = _pages_of(audiences)
+    pages = find.pages_by_id([record.page_id for record in audiences])
     for record in audiences:
         ids = (record.page_id, record.audience_id)
         page = pages.get(record.page_id)
@@ -350,7 +317,7 @@ def _actions(audiences: list[AudienceRecord], verbs: tuple[str, ...]) -> Iterabl
             continue
         if not record.latest_version_id or record.latest_version_id == record.live_version_id:
             continue
-        page_name = _page_name(record.page_id, pages)
+        page_name = (page.name if page else "") or record.page_id
         if "publish" in verbs and record.latest_status not in NOT_PUBLISHABLE:
             url = reverse("version-publish", args=[*ids, record.latest_version_id])
             name = f"Publish version {record.latest_version_number}: {record}, {page_name}…"
