@@ -39,37 +39,25 @@ def service_error(request: HttpRequest, error: APIError) -> HttpResponse:
 
 def key_conflict(request: HttpRequest) -> HttpResponse:
     """409: the form contains the key of another operation."""
-    return _render_failure(
-        request,
-        Failure(
-            409,
-            "alert",
-            "Operation key already used",
-            "Reload the form, then try again.",
-            "Nothing was sent: this form’s operation key was already used for another request.",
-        ),
-    )
+    title, what_to_do = "Operation key already used", "Reload the form, then try again."
+    detail = "Nothing was sent: this form’s operation key was already used for another request."
+    return _render_failure(request, Failure(409, "alert", title, what_to_do, detail))
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """404: no such URL."""
-    return _render_failure(
-        request,
-        Failure(404, "search", "Page not found", "Check the URL, or start from the overview."),
-    )
+    what_to_do = "Check the URL, or start from the overview."
+    return _render_failure(request, Failure(404, "search", "Page not found", what_to_do))
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     """403: the user lacks permission or a second factor."""
-    detail = str(exception) or "You don’t have permission to do this."
+    title, what_to_do, way = "Not allowed", "Ask an administrator for access.", ""
     if isinstance(exception, SecondFactorNeededError):
+        title, way = "Second factor required", "settings"
         what_to_do = "Nothing was changed. Set up a second factor, then try again."
-        return _render_failure(
-            request, Failure(403, "lock", "Second factor required", what_to_do, detail, "settings")
-        )
-    return _render_failure(
-        request, Failure(403, "lock", "Not allowed", "Ask an administrator for access.", detail)
-    )
+    detail = str(exception) or "You don’t have permission to do this."
+    return _render_failure(request, Failure(403, "lock", title, what_to_do, detail, way))
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -81,18 +69,11 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
         return defaults.bad_request(request, exception)
     fields = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
     size = settings.DATA_UPLOAD_MAX_MEMORY_SIZE / 2**20
-    is_new_page = request.path == reverse("page-create")
-    draft = " The draft may be missing your latest changes." if is_new_page else ""
-    return _render_failure(
-        request,
-        Failure(
-            413,
-            "alert",
-            "Form too large",
-            "Go back and shorten your input; it’s still there." + draft,
-            f"Nothing was sent. The limit is {number(fields)} fields and {number(size)} MB.",
-        ),
-    )
+    what_to_do = "Go back and shorten your input; it’s still there."
+    if request.path == reverse("page-create"):
+        what_to_do += " The draft may be missing your latest changes."
+    detail = f"Nothing was sent. The limit is {number(fields)} fields and {number(size)} MB."
+    return _render_failure(request, Failure(413, "alert", "Form too large", what_to_do, detail))
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
@@ -119,10 +100,9 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 def incomplete(request: HttpRequest, *, status: int = 408) -> HttpResponse:
     """408: the form came too slowly or the connection broke; 400: the body is too short."""
+    title = "The form arrived incomplete"
     what_to_do = "Nothing was changed. Check your connection, then try again."
-    return _render_failure(
-        request, Failure(status, "clock", "The form arrived incomplete", what_to_do)
-    )
+    return _render_failure(request, Failure(status, "clock", title, what_to_do))
 
 
 def _to_page(request: HttpRequest, address: str) -> HttpResponse:
@@ -136,16 +116,13 @@ def server_error(request: HttpRequest) -> HttpResponse:
     notes = current_notes()
     if notes and notes.sent:
         return _render_failure(request, _sent_and_not_recorded(notes.sent))
-    title, what_to_do = (
-        "Something went wrong on our end",
-        "The error was logged.",
-    )
     key = notes.operation_key if notes else ""
     if key:
         detail = "The operation and its outcome are recorded."
     else:
         is_change = request.method not in ("GET", "HEAD", "OPTIONS")
         detail = "Nothing was changed at the service." if is_change else ""
+    title, what_to_do = "Something went wrong on our end", "The error was logged."
     failure = Failure(500, "alert", title, what_to_do, detail, operation_key=key)
     return _render_failure(request, failure)
 
@@ -164,28 +141,20 @@ def _sent_and_not_recorded(operation: Operation) -> Failure:
     )
 
 
-def _section(path: str) -> str:
-    """Return the section of a path, or ""."""
-    return next((name for name, view in SECTIONS.items() if path.startswith(reverse(view))), "")
-
-
-def _form_url(request: HttpRequest) -> str:
-    """Return the URL of the submitted form's page, if the Referer is on this site."""
+def _render_failure(request: HttpRequest, failure: Failure) -> HttpResponse:
+    """Render a failure with links to the submitted form, if it is ours, and its section's list."""
+    template = "errors/message.html" if getattr(request, "htmx", None) else "errors/page.html"
     referer = request.headers.get("Referer", "")
     is_ours = url_has_allowed_host_and_scheme(
         referer, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
-    return referer if request.method == "POST" and is_ours else ""
-
-
-def _render_failure(request: HttpRequest, failure: Failure) -> HttpResponse:
-    template = "errors/message.html" if getattr(request, "htmx", None) else "errors/page.html"
-    here = _section(request.path)
+    path = request.path
+    here = next((name for name, view in SECTIONS.items() if path.startswith(reverse(view))), "")
     context = {
         "failure": failure,
         "here": here,
         "list_view": SECTIONS.get(here),
-        "form_url": _form_url(request),
+        "form_url": referer if request.method == "POST" and is_ours else "",
         "now": timezone.now(),
         "request_id": current_request_id(),
     }

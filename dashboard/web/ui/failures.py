@@ -29,53 +29,22 @@ class Failure:
 
 def explain(error: APIError) -> Failure:
     """Return the status, title and next step for a failed call."""
-    message = str(error)
+    what_to_do = "Nothing was changed. Try again in a moment."
     match error:
         case NotFoundError():
-            return Failure(
-                404,
-                "search",
-                "Not found",
-                "It may have been removed, or the link is incomplete.",
-                message,
-            )
+            status, icon, title = 404, "search", "Not found"
+            what_to_do = "It may have been removed, or the link is incomplete."
         case AuthenticationError():
-            return Failure(
-                502,
-                "key",
-                "API key rejected",
-                "Ask an administrator to check SERVICE_API_KEY.",
-                message,
-            )
+            status, icon, title = 502, "key", "API key rejected"
+            what_to_do = "Ask an administrator to check SERVICE_API_KEY."
         case RateLimitedError():
-            return Failure(
-                503,
-                "clock",
-                "Rate limit reached",
-                "Try again in a moment.",
-                message,
-            )
+            status, icon, title = 503, "clock", "Rate limit reached"
+            what_to_do = "Try again in a moment."
         case NoResponseError():
-            return Failure(
-                504,
-                "offline",
-                "Service unreachable",
-                "Nothing was changed. Try again in a moment.",
-                message,
-            )
+            status, icon, title = 504, "offline", "Service unreachable"
         case InvalidResponseError():
-            return Failure(
-                502,
-                "st-unread",
-                "Unreadable response",
-                "Nothing was changed. Contact the service team.",
-                message,
-            )
+            status, icon, title = 502, "st-unread", "Unreadable response"
+            what_to_do = "Nothing was changed. Contact the service team."
         case _:
-            return Failure(
-                502,
-                "alert",
-                "Service error",
-                "Nothing was changed. Try again in a moment.",
-                message,
-            )
+            status, icon, title = 502, "alert", "Service error"
+    return Failure(status, icon, title, what_to_do, detail=str(error))
