@@ -86,7 +86,6 @@ MIDDLEWARE = [
     "dashboard.web.shell.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "dashboard.web.shell.middleware.time_zone_middleware",
     "dashboard.web.shell.middleware.locale_middleware",
     "dashboard.web.search.recent_visits.recent_visits_middleware",
     "dashboard.web.shell.middleware.ServiceErrorMiddleware",

@@ -15,6 +15,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import resolve_url
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
+from django.utils.deprecation import MiddlewareMixin
 from django_htmx.http import HttpResponseClientRedirect
 
 from dashboard.accounts.second_factor.policy import is_stale
@@ -33,20 +34,12 @@ SIGNED_OUT = "You were signed out, so nothing was sent. Make the change again."
 SIGNED_OUT_MEANWHILE = "You were signed out. Requests already sent continue."
 
 
-class IncompleteFormMiddleware:
+class IncompleteFormMiddleware(MiddlewareMixin):
     """Reject a form whose body is shorter than its Content-Length: Django would accept it.
 
     Runs before the CSRF check, which ignores an unreadable body. Views without that check read
     no forms, and limit their bodies themselves.
     """
-
-    def __init__(self, get_response: Handler) -> None:
-        """Store the next handler."""
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Pass the request on; process_view reads its form."""
-        return self.get_response(request)
 
     def process_view(
         self, request: HttpRequest, view_func: Any, view_args: Any, view_kwargs: Any
@@ -115,21 +108,12 @@ def allow_probe_host_middleware(get_response: Handler) -> Handler:
     return middleware
 
 
-def time_zone_middleware(get_response: Handler) -> Handler:
-    """Activate the viewer's time zone."""
-
-    def middleware(request: HttpRequest) -> HttpResponse:
-        with timezone.override(request_time_zone(request)):
-            return get_response(request)
-
-    return middleware
-
-
 def locale_middleware(get_response: Handler) -> Handler:
-    """Format numbers and dates in the viewer's language."""
+    """Format moments in the viewer's time zone, numbers and dates in the viewer's language."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        with override_language(request_language(request)):
+        zone, language = request_time_zone(request), request_language(request)
+        with timezone.override(zone), override_language(language):
             response = get_response(request)
         if response.headers.get("Content-Type", "").startswith("text/html"):
             patch_vary_headers(response, ["Accept-Language"])
@@ -138,16 +122,8 @@ def locale_middleware(get_response: Handler) -> Handler:
     return middleware
 
 
-class ServiceErrorMiddleware:
+class ServiceErrorMiddleware(MiddlewareMixin):
     """Render service errors that no view has handled."""
-
-    def __init__(self, get_response: Handler) -> None:
-        """Store the next handler."""
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Pass the request on; process_exception handles errors."""
-        return self.get_response(request)
 
     def process_exception(self, request: Request, exception: Exception) -> HttpResponse | None:
         """Return the error page; None, for Django's handling, for any other exception."""
