@@ -4,7 +4,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.contrib.auth.models import AnonymousUser, User
 from django.http import HttpRequest
 from django.middleware.csrf import get_token
 from django.utils.functional import SimpleLazyObject
@@ -25,7 +24,7 @@ from dashboard.service.health import health_now
 from dashboard.web.search.results import visit_hits
 from dashboard.web.shell.sidebar_counts import SidebarCounts, side_counts
 from dashboard.web.shell.support_report import support_report
-from dashboard.web.ui.time_zones import is_browsers_zone
+from dashboard.web.ui.time_zones import time_zone_label
 
 TONES = {
     "grey": "plain",
@@ -36,7 +35,6 @@ TONES = {
     "red": "bad",
 }
 """Tones by the color of the environment; each is readable in both themes."""
-CSRF_INPUT = '<input type="hidden" name="csrfmiddlewaretoken" value="{}">'
 EMBEDDED_SERVICE_LABEL = "Built-in API"
 
 
@@ -48,16 +46,15 @@ def shell(request: HttpRequest) -> dict[str, Any]:
     preferences = SimpleLazyObject(lambda: get_preferences(request.user))
     # Cached per request: `get_token` masks it on every call, and a page may contain five forms.
     token = SimpleLazyObject(lambda: get_token(request))
+    csrf_input = '<input type="hidden" name="csrfmiddlewaretoken" value="{}">'
     values = {
         "preferences": preferences,
         "csrf_token": token,
-        "csrf_input": SimpleLazyObject(lambda: format_html(CSRF_INPUT, token)),
+        "csrf_input": SimpleLazyObject(lambda: format_html(csrf_input, token)),
         "theme": SimpleLazyObject(lambda: _theme(request)),
-        "keys_off": SimpleLazyObject(lambda: preferences.keys_off),
-        "shows_time_zone": SimpleLazyObject(lambda: not is_browsers_zone(request)),
+        "time_zone_label": SimpleLazyObject(lambda: time_zone_label(request)),
         "pinned": SimpleLazyObject(lambda: visit_hits(preferences.pins)),
         "sidebar_counts": SimpleLazyObject(lambda: _sidebar_counts(request)),
-        "user_name": SimpleLazyObject(lambda: _user_name(request.user)),
         "service_health": SimpleLazyObject(health_now),
         "unrecorded": SimpleLazyObject(is_unrecorded),
         "support_report": SimpleLazyObject(lambda: support_report(request)),
@@ -81,14 +78,8 @@ def _sidebar_counts(request: HttpRequest) -> SidebarCounts:
     return side_counts() if request.user.is_authenticated else SidebarCounts()
 
 
-def _user_name(user: User | AnonymousUser) -> str:
-    # AnonymousUser, on error pages, has no full name.
-    full_name = user.get_full_name() if user.is_authenticated else ""
-    return full_name or user.get_username()
-
-
 def _theme(request: HttpRequest) -> str:
-    saved = get_preferences(request.user).theme
-    cookie = request.COOKIES.get(settings.THEME_COOKIE, "")
-    theme = saved if request.user.is_authenticated else cookie
+    theme = request.COOKIES.get(settings.THEME_COOKIE, "")
+    if request.user.is_authenticated:
+        theme = get_preferences(request.user).theme
     return theme if theme in Preferences.Theme.values else ""

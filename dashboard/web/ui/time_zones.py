@@ -5,6 +5,8 @@ from functools import cache
 from itertools import groupby
 
 from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.formats import date_format
 
 from dashboard.ledger.preferences import get_preferences
 
@@ -38,9 +40,10 @@ def request_time_zone(request: HttpRequest) -> zoneinfo.ZoneInfo | None:
     return _zone(chosen or request.COOKIES.get(COOKIE, ""))
 
 
-def is_browsers_zone(request: HttpRequest) -> bool:
-    """Tell whether times are shown in the browser's own time zone."""
-    return COOKIE in request.COOKIES and not get_preferences(request.user).time_zone
+def time_zone_label(request: HttpRequest) -> str:
+    """Return the active time zone's abbreviation; "" if it is the browser's own."""
+    is_browsers = COOKIE in request.COOKIES and not get_preferences(request.user).time_zone
+    return "" if is_browsers else date_format(timezone.localtime(), "e")
 
 
 def _zone(name: str) -> zoneinfo.ZoneInfo | None:
