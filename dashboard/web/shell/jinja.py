@@ -28,7 +28,4 @@ FILTERS = (
 
 def environment(**options: Any) -> jinja2.Environment:
     """Return the environment named in the settings."""
-    jinja_environment = make_environment(**options)
-    jinja_environment.globals.update({function.__name__: function for function in GLOBALS})
-    jinja_environment.filters.update({filter_.__name__: filter_ for filter_ in FILTERS})
-    return jinja_environment
+    return make_environment(GLOBALS, FILTERS, **options)

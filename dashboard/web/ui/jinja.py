@@ -5,20 +5,16 @@ A partial for htmx is a block: `pages/list.html#rows` renders that block alone.
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from itertools import groupby
-from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import jinja2
 from django.contrib.humanize.templatetags.humanize import ordinal
 from django.http import HttpRequest, QueryDict
 from django.template import defaultfilters, defaulttags
 from django.template.backends.jinja2 import Jinja2
-from django.template.backends.utils import csrf_input_lazy
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.safestring import SafeString
 from django_htmx.jinja import htmx_script
 
@@ -56,7 +52,6 @@ class PageTemplate:
         """
         values: dict[str, Any] = {"request": request}
         if request is not None:
-            values["csrf_input"] = csrf_input_lazy(request)
             for processor in self._backend.template_context_processors:
                 values |= processor(request)
         values |= context or {}
@@ -66,27 +61,17 @@ class PageTemplate:
         return SafeString("".join(block(self._template.new_context(values))))
 
 
-def make_environment(**options: Any) -> jinja2.Environment:
-    """Return an environment with the globals and filters of every page."""
+def make_environment(
+    functions: Iterable[Callable[..., Any]], filters: Iterable[Callable[..., Any]], **options: Any
+) -> jinja2.Environment:
+    """Return an environment with these globals and filters, and those of every page."""
     # Without the indentation before tags; the line ends stay, so words stay apart.
     ours = {"undefined": jinja2.StrictUndefined, "lstrip_blocks": True}
     environment = jinja2.Environment(**options | ours)  # noqa: S701  # Django sets autoescape
-    environment.globals.update({function.__name__: function for function in GLOBALS})
-    environment.filters.update({filter_.__name__: filter_ for filter_ in FILTERS})
+    environment.globals.update({each.__name__: each for each in (*GLOBALS, *functions)})
+    environment.filters.update({each.__name__: each for each in (*FILTERS, *filters)})
     environment.filters["linebreaks"] = defaultfilters.linebreaks_filter
     return environment
-
-
-class Group(NamedTuple):
-    """Adjacent items of a list with the same value."""
-
-    grouper: Any
-    list: list[Any]
-
-
-def group_adjacent(items: Iterable[Any], attribute: str) -> list[Group]:
-    """Group adjacent items with the same attribute value; keep the order."""
-    return [Group(key, list(group)) for key, group in groupby(items, attrgetter(attribute))]
 
 
 @jinja2.pass_context
@@ -112,16 +97,9 @@ def current_time() -> datetime:
     return timezone.now()
 
 
-def local_now(format_string: str) -> str:
-    """Format the current time in the viewer's time zone, by one of Django's date formats."""
-    return date_format(timezone.localtime(), format_string)
-
-
 GLOBALS: list[Callable[..., Any]] = [
     current_time,
-    group_adjacent,
     htmx_script,
-    local_now,
     querystring,
     static,
     url,

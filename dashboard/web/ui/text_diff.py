@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby, zip_longest
+from operator import attrgetter
 from typing import Literal
 
 from dashboard.web.ui.word_alignment import (
@@ -102,6 +103,11 @@ class TextDifference:
     def is_whitespace_only(self) -> bool:
         """Whether the texts differ in spacing alone."""
         return not self.is_same and self.unchanged == len(self.paragraphs)
+
+    @property
+    def runs(self) -> list[tuple[bool, list[Paragraph]]]:
+        """The adjacent paragraphs with the same `is_same`, in order."""
+        return [(key, list(run)) for key, run in groupby(self.paragraphs, attrgetter("is_same"))]
 
     @property
     def unchanged(self) -> int:
