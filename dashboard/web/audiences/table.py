@@ -14,7 +14,7 @@ from django.http import QueryDict
 
 from dashboard.contract.audiences import Audience, VersionStatus
 from dashboard.contract.dates import read_date
-from dashboard.contract.envelope import ListEnvelope
+from dashboard.contract.envelope import ListEnvelope, UnreadableItem
 from dashboard.folding import fold
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.page_flags import AUDIENCE_FLAGS
@@ -25,10 +25,8 @@ from dashboard.web.ui.query_params import clean_param, int_param, search_param
 from dashboard.web.ui.tables import (
     FilterOption,
     Heading,
-    UnreadableItemRow,
     choices,
     heading,
-    unreadable_rows,
 )
 
 INITIAL_ROWS = 10
@@ -232,7 +230,7 @@ class AudienceTable:
     """The number of audiences according to the service."""
     statuses: tuple[FilterOption, ...]
     flags: tuple[FilterOption, ...]
-    unreadable: tuple[UnreadableItemRow, ...]
+    unreadable: list[UnreadableItem]
     """Items of the list that can't be parsed."""
 
     @property
@@ -273,7 +271,7 @@ def audience_table(found: ListEnvelope[Audience], view: AudienceView) -> Audienc
         total=max(found.total_count, len(rows)),
         statuses=tuple(choices(VersionStatus, statuses, [query.status] if query.status else [])),
         flags=tuple(FilterOption(flag, flags[flag], flag == query.flag) for flag in AUDIENCE_FLAGS),
-        unreadable=unreadable_rows(found.unreadable),
+        unreadable=found.unreadable,
     )
 
 

@@ -31,7 +31,7 @@ from dashboard.ledger.queries.pages import (
 from dashboard.service.reading import ReadResult, read_pages
 from dashboard.web.ui.load_more import PAGE_SIZE, size_param
 from dashboard.web.ui.query_params import clean_param, int_param, search_param
-from dashboard.web.ui.tables import Heading, UnreadableItemRow, heading, unreadable_rows
+from dashboard.web.ui.tables import Heading, heading
 
 PageCounts = tuple[Tally, Coverage]
 
@@ -165,7 +165,7 @@ class Pagination:
     is_filtered: bool
     """Whether the total counts matches."""
     is_cut: bool
-    unreadable: tuple[UnreadableItemRow, ...]
+    unreadable: list[UnreadableItem]
     start_url: str
     next_url: str
     next_count: int
@@ -210,7 +210,7 @@ class PageRows:
             total=self.total,
             is_filtered=query.is_filtered,
             is_cut=self.is_cut,
-            unreadable=unreadable_rows(self.unreadable),
+            unreadable=self.unreadable,
             start_url=query.url(),
             next_url=self.next_url,
             next_count=self.next_count,

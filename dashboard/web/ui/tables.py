@@ -1,10 +1,8 @@
-"""Tables: sortable headings, options of filters, unreadable items."""
+"""Tables: sortable headings, options of filters."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from dashboard.contract.envelope import UnreadableItem
 from dashboard.ledger.queries.pages import NOT_GIVEN
 
 
@@ -28,18 +26,6 @@ def heading(sort: str, first: str, url_for: Callable[[str], str]) -> Heading:
         return Heading("none", url_for(first))
     direction = "descending" if sort.startswith("-") else "ascending"
     return Heading(direction, url_for(opposite if sort == first else first))
-
-
-class UnreadableItemRow(NamedTuple):
-    """An item that can't be parsed, without its raw value, which may be anything."""
-
-    path: str
-    problem: str
-
-
-def unreadable_rows(items: Iterable[UnreadableItem]) -> tuple[UnreadableItemRow, ...]:
-    """Return a row for each unreadable item."""
-    return tuple(UnreadableItemRow(item.path, item.problem) for item in items)
 
 
 @dataclass(frozen=True)
