@@ -1,7 +1,8 @@
 """CSV downloads, streamed row by row and safe to open in a spreadsheet."""
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from django.http import StreamingHttpResponse
 
@@ -28,15 +29,17 @@ def csv_response(
     None becomes an empty cell. A text that a spreadsheet would run as a formula is prefixed with
     an apostrophe; numbers stay numbers.
     """
-    response = StreamingHttpResponse(_lines(header, rows), content_type="text/csv; charset=utf-8")
+    writer = csv.writer(_Echo())
+    first = BYTE_ORDER_MARK + str(writer.writerow(header))
+    lines = (str(writer.writerow([_safe_cell(value) for value in row])) for row in rows)
+    content = chain([first], lines)
+    response = StreamingHttpResponse(content, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{filename}"'
     response["Cache-Control"] = "no-store"
-    response["X-Content-Type-Options"] = "nosniff"
     return response
 
 
-def safe_cell(value: object) -> object:
-    """Prefix a text that a spreadsheet would run as a formula with an apostrophe."""
+def _safe_cell(value: object) -> object:
     if isinstance(value, str) and value.startswith(_STARTS_A_FORMULA):
         return f"'{value}"
     return value
@@ -46,10 +49,3 @@ def date_cell(text: str | None) -> str | None:
     """Format a date text as ISO 8601 in UTC; return a text that is no date unchanged."""
     moment = read_date(text)
     return moment.isoformat(timespec="seconds") if moment else text
-
-
-def _lines(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    writer = csv.writer(_Echo())
-    yield BYTE_ORDER_MARK + str(writer.writerow(header))
-    for row in rows:
-        yield str(writer.writerow([safe_cell(value) for value in row]))

@@ -41,11 +41,6 @@ def pretty_json(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False, default=str)
 
 
-def highlight_json(value: Any) -> SafeString:
-    """Return a value as highlighted, indented JSON."""
-    return highlight_source(pretty_json(value), "json")
-
-
 def highlight_source(text: str, language: str = "") -> SafeString:
     """Highlight the first `MAX_CODE` characters of a text; plain in an unknown language.
 

@@ -137,5 +137,4 @@ FILTERS: list[Callable[..., Any]] = [
     markup.page_type,
     markup.status_tone,
     highlighting.pretty_json,
-    untrusted_markup.is_text,
 ]

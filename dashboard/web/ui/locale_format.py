@@ -22,8 +22,6 @@ from django.utils.translation.trans_real import parse_accept_lang_header
 from dashboard.ledger.preferences import get_preferences
 
 BROWSER_CHOICE = ("", "Browser default")
-DEFAULT_LANGUAGE = "en-GB"
-"""Used if the browser names no known language. Source: DESIGN-LANGUAGE.md, Voice."""
 LANGUAGE_NAMES = (
     *("cs", "da", "de", "de-AT", "de-CH", "el", "en-AU", "en-CA", "en-GB", "en-IN", "en-US", "es"),
     *("es-MX", "et", "fi", "fr", "fr-CA", "fr-CH", "he", "hu", "id", "it", "ja", "ko", "nl", "no"),
@@ -31,6 +29,7 @@ LANGUAGE_NAMES = (
 )
 """The choices of the settings; a browser may request any other language."""
 
+# Patterns of Django's `date` filter, by style.
 DAY_FIRST = {"short": "j M", "long": "j F", "dated": "j M Y", "full": "j F Y", "named": "l j F Y"}
 MONTH_FIRST = {
     "short": "M j",
@@ -40,8 +39,6 @@ MONTH_FIRST = {
     "named": "l, F j, Y",
 }
 YEAR_FIRST = MONTH_FIRST | {"dated": "Y M j", "full": "Y F j", "named": "Y F j, l"}
-"""Patterns of Django's `date` filter, by style."""
-
 
 SCIENTIFIC_FROM = 1e21
 """Larger numbers are written with an exponent, as in JavaScript: Babel can't round a number of
@@ -102,10 +99,8 @@ def _format_number(value: float, places: int | None, locale: Locale) -> str:
     return str(format_decimal(value, pattern, locale=locale))
 
 
-@cache
-def default_language() -> Language:
-    """Return the language to use if the browser names no known one."""
-    return Language(DEFAULT_LANGUAGE, Locale.parse(DEFAULT_LANGUAGE, sep="-"))
+DEFAULT_LANGUAGE = Language("en-GB", Locale.parse("en-GB", sep="-"))
+"""Used if the browser names no known language. Source: DESIGN-LANGUAGE.md, Voice."""
 
 
 @lru_cache(maxsize=1000)
@@ -120,7 +115,7 @@ def language(name: str) -> Language | None:
 def accepted_language(header: str) -> Language:
     """Return the first known language of an Accept-Language header, else the default."""
     names = (name for name, weight in parse_accept_lang_header(header) if weight > 0)
-    return next(filter(None, map(language, names)), default_language())
+    return next(filter(None, map(language, names)), DEFAULT_LANGUAGE)
 
 
 def request_language(request: HttpRequest) -> Language:
@@ -129,12 +124,9 @@ def request_language(request: HttpRequest) -> Language:
     return language(chosen) or accepted_language(request.headers.get("Accept-Language", ""))
 
 
-_active: ContextVar[Language | None] = ContextVar("language", default=None)
-
-
-def active_language() -> Language:
-    """Return the language that numbers and dates are formatted in."""
-    return _active.get() or default_language()
+_active = ContextVar("language", default=DEFAULT_LANGUAGE)
+active_language = _active.get
+"""Returns the language that numbers and dates are formatted in."""
 
 
 @contextmanager

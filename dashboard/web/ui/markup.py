@@ -1,7 +1,7 @@
 """Template functions for icons, statuses, moments, ids and numbers."""
 
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from django.templatetags.static import static
@@ -47,17 +47,15 @@ ID_HEAD, ID_TAIL = 9, 4
 MAX_CACHED_MOMENTS = 1_000
 
 
-@cache
-def _sprite() -> str:
-    return static("icons.svg")
-
-
 @lru_cache(maxsize=500, typed=True)
 def icon(name: str, extra: str = "") -> SafeString:
     """Render an icon of our sprite; `extra` holds more classes, such as `large`."""
     classes = f"icon {extra}".strip()
     return format_html(
-        '<svg class="{}" aria-hidden="true"><use href="{}#{}"/></svg>', classes, _sprite(), name
+        '<svg class="{}" aria-hidden="true"><use href="{}#{}"/></svg>',
+        classes,
+        static("icons.svg"),
+        name,
     )
 
 

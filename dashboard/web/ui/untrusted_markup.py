@@ -5,7 +5,7 @@ from typing import Any
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from dashboard.web.ui.highlighting import highlight_json, highlight_source
+from dashboard.web.ui.highlighting import highlight_source, pretty_json
 from dashboard.web.ui.markdown import LINK_REL, is_linkable, render_markdown
 from dashboard.web.ui.markup import value_or_none
 
@@ -18,13 +18,12 @@ def markdown(text: str | None, classes: str = "prose") -> SafeString:
 
 def json_code(value: Any) -> SafeString:
     """Render a value as highlighted JSON."""
-    return format_html('<pre class="code wrap">{}</pre>', highlight_json(value))
+    return source_code(pretty_json(value), "json")
 
 
 def source_code(text: str | None, language: str = "") -> SafeString:
     """Render a text as highlighted code of that language."""
-    block = '<pre class="code wrap">{}</pre>'
-    return format_html(block, highlight_source(text or "", language))
+    return format_html('<pre class="code wrap">{}</pre>', highlight_source(text or "", language))
 
 
 def safe_link(url: str | None, text: str = "") -> Any:
@@ -41,8 +40,3 @@ def given(text: str | None) -> SafeString:
         return format_html("<bdi>{}</bdi>", text)
     word = "Not given" if text is None else "Empty text"
     return format_html('<span class="none">{}</span>', word)
-
-
-def is_text(value: Any) -> bool:
-    """Tell whether a JSON value is a non-empty text."""
-    return isinstance(value, str) and bool(value)

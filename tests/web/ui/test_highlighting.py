@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.web.ui.highlighting import highlight_json, highlight_source
+from dashboard.web.ui.highlighting import highlight_source
+from dashboard.web.ui.untrusted_markup import json_code
 from tests.support.hostile_strings import PAYLOADS
 from tests.support.html import elements
 
@@ -36,19 +37,19 @@ def shown(html: str) -> str:
 
 @given(JSON)
 def test_highlighted_json_equals_the_source(value: Any) -> None:
-    assert json.loads(shown(highlight_json(value))) == value
+    assert json.loads(shown(json_code(value))) == value
 
 
 @pytest.mark.parametrize("payload", PAYLOADS, ids=lambda payload: ascii(payload)[:40])
 def test_hostile_strings_are_text_in_a_highlighted_span(payload: str) -> None:
-    html = highlight_json({payload: payload}) + highlight_source(payload, "html")
-    assert {element.tag for element in elements(html)} == {"span"}
+    html = json_code({payload: payload}) + highlight_source(payload, "html")
+    assert {element.tag for element in elements(html)} == {"pre", "span"}
     assert all(set(element.attributes) == {"class"} for element in elements(html))
     assert html.encode()
 
 
 def test_names_strings_numbers_and_constants_have_their_classes() -> None:
-    html = highlight_json({"a": ["x", 1, True, None]})
+    html = json_code({"a": ["x", 1, True, None]})
     assert '<span class="code-key">&quot;a&quot;</span>' in html
     assert '<span class="code-string">&quot;x&quot;</span>' in html
     assert '<span class="code-number">1</span>' in html
@@ -74,6 +75,6 @@ def test_a_character_that_reorders_its_line_is_shown_as_its_code() -> None:
 
 
 def test_a_long_text_shows_how_much_of_it_is_displayed() -> None:
-    html = highlight_json("x" * 200_000)
+    html = json_code("x" * 200_000)
     assert "Showing the first 100,000 of 200,002 characters." in html
     assert len(html) < 101_000
