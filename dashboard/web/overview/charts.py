@@ -76,19 +76,14 @@ def line(values: Sequence[float | None], plot: PlotArea) -> str:
 
 def band(lower: Sequence[float | None], upper: Sequence[float | None], plot: PlotArea) -> str:
     """Return the points of the area between two lines."""
-    there = line(upper, plot).split()
-    back = line(lower, plot).split()[::-1]
-    return " ".join(there + back)
+    return " ".join(line(upper, plot).split() + line(lower, plot).split()[::-1])
 
 
-def minute_bars(tones: Iterable[str], *, pitch: float = 4.0, width: float = 2.6) -> list[Bar]:
-    """Return one bar per minute, of a height by tone; "" is no bar."""
-    heights = {"bar-done": (2, 16), "bar-unsure": (8, 10), "bar-failed": (14, 4)}
-    return [
-        _bar(number * pitch, heights[tone][0], width, heights[tone][1], tone)
-        for number, tone in enumerate(tones)
-        if tone
-    ]
+def minute_bars(tones: Iterable[str]) -> list[Bar]:
+    """Return one bar per minute, every 4 units, of a height by tone; "" is no bar."""
+    tops = {"bar-done": 2, "bar-unsure": 8, "bar-failed": 14}
+    shown = ((number, tone) for number, tone in enumerate(tones) if tone)
+    return [_bar(4 * number, tops[tone], 2.6, 18 - tops[tone], tone) for number, tone in shown]
 
 
 def _bar(x: float, y: float, width: float, height: float, tone: str) -> Bar:

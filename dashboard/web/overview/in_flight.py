@@ -8,7 +8,6 @@ from django.db.models import Count, Q
 from django.utils import timezone
 
 from dashboard.client import APIError
-from dashboard.contract.audiences import Audience
 from dashboard.ledger.models import AudienceRecord
 from dashboard.ledger.queries.audiences import audiences_in_flight
 from dashboard.service.reading import read_audiences
@@ -97,7 +96,11 @@ def poll_service(flights: Flights) -> PollResult:
         if result.error:
             return PollResult(tuple(changes), result.error)
         before = {r.audience_id: r.latest_status for r in records if r.page_id == page_id}
-        changes += [_change(a) for a in result.value.items if _has_changed(a, before)]
+        for audience in result.value.items:
+            version, status = audience.latest_version, before.get(audience.audience_id or "")
+            if version and status and version.status != status:
+                name = audience.name or audience.audience_id
+                changes.append(f"Version {version.version_number} of {name}: {version.status}.")
     return PollResult(tuple(changes))
 
 
@@ -109,14 +112,3 @@ def _pages_to_read(flights: Flights) -> list[str]:
     # In random order, so that a page that can't be read does not block the others.
     shuffled = random.sample(pages := sorted(due), len(pages))
     return sorted(shuffled, key=lambda page_id: page_id not in moving)[:MAX_PAGES_PER_POLL]
-
-
-def _has_changed(audience: Audience, before: dict[str, str]) -> bool:
-    latest, status = audience.latest_version, before.get(audience.audience_id or "")
-    return bool(latest and status and latest.status != status)
-
-
-def _change(audience: Audience) -> str:
-    version = audience.latest_version
-    name = audience.name or audience.audience_id
-    return f"Version {version.version_number} of {name}: {version.status}." if version else ""

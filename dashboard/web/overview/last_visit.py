@@ -28,7 +28,13 @@ class LastVisit:
 
 def read_last_visit(request: Request, now: datetime) -> LastVisit:
     """Read the last visit from the cookie; an invalid cookie is ignored."""
-    since, last = _parse(request.COOKIES.get(_cookie_name(request.user), ""), now)
+    cookie = request.COOKIES.get(_cookie_name(request.user), "")
+    match = re.fullmatch(r"([0-9]{1,10})\.([0-9]{1,10})", cookie)
+    seconds = map(int, match.groups()) if match else (0, 0)
+    # 0 stands for none; a moment in the future is not ours.
+    since, last = (
+        datetime.fromtimestamp(one, UTC) if 0 < one <= now.timestamp() else None for one in seconds
+    )
     is_new = last is not None and now - last > PAUSE
     return LastVisit(last if is_new else since, now)
 
@@ -48,16 +54,3 @@ def save_last_visit(response: HttpResponse, request: Request, visit: LastVisit) 
 
 def _cookie_name(user: User) -> str:
     return f"overview-{user.pk}"
-
-
-def _parse(text: str, now: datetime) -> tuple[datetime | None, datetime | None]:
-    match = re.fullmatch(r"([0-9]{1,10})\.([0-9]{1,10})", text)
-    if not match:
-        return None, None
-    since, last = (_moment(int(seconds), now) for seconds in match.groups())
-    return since, last
-
-
-def _moment(seconds: int, now: datetime) -> datetime | None:
-    """Return a moment of the past; None for 0 and for the future."""
-    return datetime.fromtimestamp(seconds, UTC) if 0 < seconds <= now.timestamp() else None

@@ -71,19 +71,10 @@ class Chart:
         return self.rows[0].day, self.rows[len(self.rows) // 2].day, self.rows[-1].day
 
     @property
-    def newest_first(self) -> list[DayRow]:
-        """The rows of the table."""
-        return self.rows[::-1]
-
-    @property
-    def half(self) -> int:
-        """Half of the top value."""
-        return self.top // 2
-
-    @property
     def highest(self) -> DayRow | None:
         """The day with the highest first value; None if no day has one."""
-        return max((row for row in self.rows if row.values[0]), key=_first, default=None)
+        used = [row for row in self.rows if row.values[0]]
+        return max(used, key=lambda row: row.values[0] or 0, default=None)
 
 
 def sum_today(counts: Iterable[DayCount], today: date) -> Today:
@@ -109,17 +100,13 @@ def sum_today(counts: Iterable[DayCount], today: date) -> Today:
 
 def publishes_chart(counts: Iterable[DayCount], today: date) -> Chart:
     """Return publishes per day: succeeded, failed, unknown."""
-    by_day_and_outcome = {
-        (c.day, c.outcome): c.count for c in counts if c.kind == OperationKind.PUBLISH_VERSION
-    }
-    columns = [
-        [by_day_and_outcome.get((day, outcome), 0) for outcome in COUNTED] for day in _days(today)
-    ]
+    publishes = (c for c in counts if c.kind == OperationKind.PUBLISH_VERSION)
+    found = {(c.day, c.outcome): c.count for c in publishes}
+    days = _days(today)
+    columns = [tuple(found.get((day, outcome), 0) for outcome in COUNTED) for day in days]
     plot = PlotArea(WIDTH, HEIGHT, round_top(max(sum(column) for column in columns)))
     return Chart(
-        rows=[
-            DayRow(day, tuple(column)) for day, column in zip(_days(today), columns, strict=True)
-        ],
+        rows=[DayRow(day, column) for day, column in zip(days, columns, strict=True)],
         totals=tuple(sum(values) for values in zip(*columns, strict=True)),
         top=int(plot.top),
         bars=stacked_bars(columns, plot),
@@ -135,12 +122,13 @@ def queue_chart(times: Sequence[QueueTime], today: date) -> Chart:
     for time in times:
         day = timezone.localdate(time.published_at)
         by_day.setdefault(day, []).append(time.duration.total_seconds())
-    rows = [DayRow(day, _percentiles(by_day.get(day, []))) for day in _days(today)]
-    medians, highs = [row.values[0] for row in rows], [row.values[1] for row in rows]
+    days = _days(today)
+    medians = [percentile(by_day.get(day, []), 0.5) for day in days]
+    highs = [percentile(by_day.get(day, []), 0.95) for day in days]
     usual = summarize_times(times)
     plot = PlotArea(WIDTH, HEIGHT, round_top(max((m for m in highs if m is not None), default=0)))
     return Chart(
-        rows=rows,
+        rows=[DayRow(*row) for row in zip(days, zip(medians, highs, strict=True), strict=True)],
         totals=(usual.median.total_seconds(), usual.p95.total_seconds()) if usual else (None, None),
         top=int(plot.top),
         bars=[],
@@ -160,16 +148,8 @@ def late_after(usual: TypicalTimes | None) -> timedelta:
     return max(usual.p95, LATE_AT_LEAST) if usual else LATE_AT_LEAST
 
 
-def _first(row: DayRow) -> float:
-    return row.values[0] or 0
-
-
 def _days(today: date) -> list[date]:
     return [first_day(today) + timedelta(days=n) for n in range(DAYS)]
-
-
-def _percentiles(seconds: list[float]) -> tuple[float | None, float | None]:
-    return percentile(seconds, 0.5), percentile(seconds, 0.95)
 
 
 def _tone(minute: MinuteBucket | None) -> str:

@@ -3,7 +3,6 @@
 from datetime import datetime
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
@@ -29,6 +28,7 @@ from dashboard.web.overview.in_flight import load_flights, poll_service
 from dashboard.web.overview.last_visit import read_last_visit, save_last_visit
 from dashboard.web.ui.htmx import Request, render_partial
 from dashboard.web.ui.polling import wait_s
+from dashboard.web.ui.query_params import int_param
 
 TEMPLATE = "overview/overview.html"
 MAX_RECENT = 8
@@ -41,9 +41,20 @@ def overview(request: Request) -> HttpResponse:
         return _poll_flights(request)
     now = timezone.now()
     visit = read_last_visit(request, now)
-    context = _counts(visit.since or now, request.user) | _live_context(request, now) | _charts(now)
-    context |= {"here": "overview", "visit": visit, "polls": 0, "wait_s": wait_s(0)}
-    context["poll_result"] = None
+    since = visit.since or now
+    context = {
+        "here": "overview",
+        "visit": visit,
+        "polls": 0,
+        "wait_s": wait_s(0),
+        "poll_result": None,
+        "pages": queries.count_pages(since),
+        "audiences": queries.count_audiences(since, request.user),
+        "went_live": list(queries.went_live(since, request.user)),
+        "outcomes": queries.count_outcomes(since, request.user),
+        "has_subscriptions": queries.has_subscriptions(),
+    }
+    context |= _live_context(request, now) | _charts(now)
     response = render_partial(request, TEMPLATE, context)
     save_last_visit(response, request, visit)
     return response
@@ -53,7 +64,7 @@ def _poll_flights(request: Request) -> HttpResponse:
     """Poll the service for the versions in progress, and schedule the next poll."""
     before = load_flights(timezone.now(), sums.late_after(typical_times()))
     result = poll_service(before)
-    polls = 0 if result.changes else _number(request.GET.get("polls", "")) + 1
+    polls = 0 if result.changes else int_param(request.GET.get("polls", "")) + 1
     context = _live_context(request, timezone.now())
     context |= {
         "poll_result": result,
@@ -62,16 +73,6 @@ def _poll_flights(request: Request) -> HttpResponse:
     }
     status = 200 if context["wait_s"] else HTMX_STOP_POLLING
     return render_partial(request, TEMPLATE, context, parts=("flight",), status=status)
-
-
-def _counts(since: datetime, viewer: User) -> dict[str, Any]:
-    return {
-        "pages": queries.count_pages(since),
-        "audiences": queries.count_audiences(since, viewer),
-        "went_live": list(queries.went_live(since, viewer)),
-        "outcomes": queries.count_outcomes(since, viewer),
-        "has_subscriptions": queries.has_subscriptions(),
-    }
 
 
 def _live_context(request: Request, now: datetime) -> dict[str, Any]:
@@ -109,7 +110,3 @@ def _charts(now: datetime) -> dict[str, Any]:
         "paused_reads": open_circuits(),
         "health_bars": sums.health_bars(health),
     }
-
-
-def _number(text: str) -> int:
-    return int(text) if text.isdecimal() and len(text) < 6 else 0

@@ -65,10 +65,10 @@ def test_publishes_are_counted_by_day_and_outcome() -> None:
     counts = [day(0, "accepted", 4), day(1, "rejected", 2), day(1, "accepted", 1, "create_page")]
     chart = publishes_chart([*counts, day(14, "accepted", 9)], TODAY)
     assert len(chart.rows) == 14
-    assert chart.newest_first[0].values == (4, 0, 0)
-    assert chart.newest_first[1].values == (0, 2, 0)
+    assert chart.rows[-1].values == (4, 0, 0)
+    assert chart.rows[-2].values == (0, 2, 0)
     assert chart.totals == (4, 2, 0)
-    assert chart.highest == chart.newest_first[0]
+    assert chart.highest == chart.rows[-1]
 
 
 def test_unknown_outcomes_of_any_age_count_today() -> None:
@@ -84,8 +84,8 @@ def took(seconds: float, days_ago: int = 0) -> QueueTime:
 
 def test_queue_times_are_charted_by_day_and_summarized() -> None:
     chart = queue_chart([*map(took, (10, 20, 30, 40)), took(50, days_ago=3)], TODAY)
-    assert chart.newest_first[0].values == (20, 40)
-    assert chart.newest_first[1].values == (None, None)
+    assert chart.rows[-1].values == (20, 40)
+    assert chart.rows[-2].values == (None, None)
     assert chart.totals == (30, 50)
     assert chart.top == 50
     assert len(chart.line.split()) == 2
@@ -98,7 +98,7 @@ def test_no_data_is_an_empty_chart() -> None:
 
 def test_a_few_times_are_charted_but_not_called_typical() -> None:
     chart = queue_chart([took(10), took(30)], TODAY)
-    assert chart.newest_first[0].values == (10, 30)
+    assert chart.rows[-1].values == (10, 30)
     assert chart.totals == (None, None)
     assert chart.line
 
