@@ -24,7 +24,8 @@ Visit = tuple[str, str]
 def recent_visits(request: Request) -> list[Visit]:
     """Return the user's visits, the last first; invalid entries are left out."""
     entries = request.COOKIES.get(_cookie_name(request.user), "").split("!")
-    visits = [_visit(entry) for entry in entries if entry.count(":") == 1]
+    ids = (entry.split(":") for entry in entries if entry.count(":") == 1)
+    visits = [(unquote(page_id), unquote(audience_id)) for page_id, audience_id in ids]
     return [visit for visit in visits if visit[0] and "\0" not in visit[0] + visit[1]][:MAX_VISITS]
 
 
@@ -48,7 +49,8 @@ def _record(response: HttpResponse, request: Request, visit: Visit) -> None:
     before = recent_visits(request)
     if before[:1] == [visit]:
         return
-    entries = [_entry(one) for one in dict.fromkeys([visit, *before])][:MAX_VISITS]
+    visits = [*dict.fromkeys([visit, *before])][:MAX_VISITS]
+    entries = [":".join(quote(identifier, safe="") for identifier in ids) for ids in visits]
     while entries and len("!".join(entries)) > MAX_CHARACTERS:
         entries.pop()
     response.set_cookie(
@@ -62,12 +64,3 @@ def _record(response: HttpResponse, request: Request, visit: Visit) -> None:
 
 def _cookie_name(user: User) -> str:
     return f"recent-{user.pk}"
-
-
-def _entry(visit: Visit) -> str:
-    return ":".join(quote(part, safe="") for part in visit)
-
-
-def _visit(entry: str) -> Visit:
-    page_id, _, audience_id = entry.partition(":")
-    return unquote(page_id), unquote(audience_id)
