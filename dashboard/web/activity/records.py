@@ -1,7 +1,6 @@
 """Operations as shown in Activity: requests, responses and changed fields."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
@@ -40,28 +39,12 @@ class Record:
     operation: Operation
     attempts: list[Attempt]
 
-    COLUMNS: ClassVar = [
-        "operation key",
-        "type",
-        "outcome",
-        "requested at (UTC)",
-        "completed at (UTC)",
-        "user",
-        "target",
-        "page ID",
-        "audience ID",
-        "version ID",
-        "version number",
-        "subscription ID",
-        "attempts",
-        "duration (s)",
-        "status code",
-        "message",
-        "last check",
-        "request body",
-        "response body",
-        "attempt log",
-    ]
+    COLUMNS: ClassVar = (
+        *("operation key", "type", "outcome", "requested at (UTC)", "completed at (UTC)"),
+        *("user", "target", "page ID", "audience ID", "version ID", "version number"),
+        *("subscription ID", "attempts", "duration (s)", "status code", "message", "last check"),
+        *("request body", "response body", "attempt log"),
+    )
 
     @property
     def last(self) -> Attempt | None:
@@ -132,11 +115,18 @@ class Record:
         """The fields that a subscription update changes, before and after."""
         if self.operation.kind != OperationKind.UPDATE_SUBSCRIPTION:
             return []
-        return list(_changes(self.operation))
+        operation = self.operation
+        before = operation.before if isinstance(operation.before, dict) else {}
+        sent = operation.body_sent if isinstance(operation.body_sent, dict) else {}
+        return [
+            ChangedField(name, before.get(name), after, is_known_before=name in before)
+            for name, after in sent.items()
+        ]
 
     def cells(self) -> list[object]:
         """Return the operation as a row of COLUMNS."""
         operation, last = self.operation, self.last
+        body = operation.body_sent
         return [
             operation.operation_key,
             operation.get_kind_display(),
@@ -155,9 +145,7 @@ class Record:
             last.status_code if last else None,
             last.message if last else "",
             operation.check_result,
-            ""
-            if operation.body_sent is None
-            else json.dumps(operation.body_sent, ensure_ascii=False),
+            "" if body is None else json.dumps(body, ensure_ascii=False),
             last.response_body if last else "",
             "; ".join(_attempt_text(attempt) for attempt in self.attempts),
         ]
@@ -182,13 +170,6 @@ def _attempt_text(attempt: Attempt) -> str:
     status = [] if attempt.status_code is None else [str(attempt.status_code)]
     facts = [attempt.actor_name, _utc(attempt.sent_at), attempt.get_outcome_display(), *status]
     return f"{attempt.number}: {', '.join(facts)}"
-
-
-def _changes(operation: Operation) -> Iterator[ChangedField]:
-    before = operation.before if isinstance(operation.before, dict) else {}
-    sent = operation.body_sent if isinstance(operation.body_sent, dict) else {}
-    for name, after in sent.items():
-        yield ChangedField(name, before.get(name), after, is_known_before=name in before)
 
 
 def _utc(moment: datetime | None) -> str:

@@ -111,7 +111,14 @@ def operation_detail(request: Request, operation_key: str) -> HttpResponse:
     operation = _operation(operation_key)
     is_poll = wants_partial(request, ("operation-poll",))
     polls = int_param(request.GET.get("polls", "")) + 1 if is_poll else 0
-    context = _detail_context(request, operation) | {"polls": polls, "wait_s": wait_s(polls)}
+    context = {
+        "here": "activity",
+        "operation": operation,
+        "record": record_of(operation),
+        "may_settle": may(request, RIGHTS[OperationKind(operation.kind)]),
+        "polls": polls,
+        "wait_s": wait_s(polls),
+    }
     if is_poll:
         return render_partial(request, "activity/detail.html", context, parts=("operation-poll",))
     target = request.htmx.target or ""
@@ -141,9 +148,9 @@ def operation_retry(request: Request, operation_key: str) -> HttpResponse:
         return _redirect_back(request, operation)
     if operation.kind == OperationKind.PUBLISH_VERSION:
         return _retry_publish(request, operation)
-    if operation.kind == OperationKind.UPDATE_SUBSCRIPTION:
-        return _redirect_back(request, resend_update(operation, actor=request.user))
-    return _redirect_back(request, resend(operation, actor=request.user))
+    is_update = operation.kind == OperationKind.UPDATE_SUBSCRIPTION
+    send_again = resend_update if is_update else resend
+    return _redirect_back(request, send_again(operation, actor=request.user))
 
 
 def _retry_publish(request: Request, operation: Operation) -> HttpResponse:
@@ -164,15 +171,6 @@ def _operation(operation_key: str, *, for_request: Request | None = None) -> Ope
     if for_request:
         demand(for_request, RIGHTS[OperationKind(operation.kind)])
     return operation
-
-
-def _detail_context(request: Request, operation: Operation) -> dict[str, Any]:
-    return {
-        "here": "activity",
-        "operation": operation,
-        "record": record_of(operation),
-        "may_settle": may(request, RIGHTS[OperationKind(operation.kind)]),
-    }
 
 
 def _redirect_back(request: Request, operation: Operation) -> HttpResponse:
