@@ -8,6 +8,9 @@ from dashboard.ledger.models import Preferences
 from dashboard.web.ui.locale_format import language_choices
 from dashboard.web.ui.time_zones import zone_choices
 
+CHOICES = ("theme", "density", "time_zone", "language")
+"""The fields that are as in Preferences."""
+
 
 class PreferencesForm(forms.Form):
     """Edit a user's Preferences. Fields have the same names, but for `keys`."""
@@ -33,25 +36,13 @@ class PreferencesForm(forms.Form):
     )
     keys = forms.BooleanField(label="Single-key shortcuts", required=False)
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Omit the colon after labels."""
-        super().__init__(*args, **kwargs)
-        self.label_suffix = ""
-
     @staticmethod
     def initial_from(preferences: Preferences) -> dict[str, Any]:
         """Return the initial values of the form."""
-        return {
-            "theme": preferences.theme,
-            "density": preferences.density,
-            "time_zone": preferences.time_zone,
-            "language": preferences.language,
-            "keys": not preferences.keys_off,
-        }
+        chosen = {name: getattr(preferences, name) for name in CHOICES}
+        return chosen | {"keys": not preferences.keys_off}
 
     def to_preferences(self) -> dict[str, Any]:
         """Return the fields of Preferences."""
-        chosen = ("theme", "density", "time_zone", "language")
-        return {name: self.cleaned_data[name] for name in chosen} | {
-            "keys_off": not self.cleaned_data["keys"]
-        }
+        chosen = {name: self.cleaned_data[name] for name in CHOICES}
+        return chosen | {"keys_off": not self.cleaned_data["keys"]}

@@ -21,7 +21,8 @@ THEME_MAX_AGE_SECONDS = 365 * 24 * 60 * 60
 def own_settings(request: Request) -> HttpResponse:
     """Show and save the user's settings."""
     saved = ledger.get_preferences(request.user)
-    form = PreferencesForm(request.POST or None, initial=PreferencesForm.initial_from(saved))
+    initial = PreferencesForm.initial_from(saved)
+    form = PreferencesForm(request.POST or None, initial=initial, label_suffix="")
     if form.is_valid():
         saved = ledger.save_preferences(request.user, **form.to_preferences())
         messages.success(request, "Settings saved.")
