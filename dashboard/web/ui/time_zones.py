@@ -36,22 +36,17 @@ def zone_choices() -> Choices:
 
 def request_time_zone(request: HttpRequest) -> zoneinfo.ZoneInfo | None:
     """Return the time zone from the user's settings, else the browser's; None means UTC."""
-    chosen = get_preferences(request.user).time_zone
-    return _zone(chosen or request.COOKIES.get(COOKIE, ""))
+    name = get_preferences(request.user).time_zone or request.COOKIES.get(COOKIE, "")
+    try:
+        return zoneinfo.ZoneInfo(name) if name and len(name) < 64 else None
+    except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
+        return None
 
 
 def time_zone_label(request: HttpRequest) -> str:
     """Return the active time zone's abbreviation; "" if it is the browser's own."""
     is_browsers = COOKIE in request.COOKIES and not get_preferences(request.user).time_zone
     return "" if is_browsers else date_format(timezone.localtime(), "e")
-
-
-def _zone(name: str) -> zoneinfo.ZoneInfo | None:
-    """Return the time zone of that name; None if there is none."""
-    try:
-        return zoneinfo.ZoneInfo(name) if name and len(name) < 64 else None
-    except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
-        return None
 
 
 def _label(name: str) -> str:

@@ -60,15 +60,11 @@ class MatchingBlock:
 
 def split_units(old: str, new: str) -> tuple[DiffGranularity, list[Unit], list[Unit]]:
     """Split both texts at the finest granularity that bounds time and memory."""
-    for granularity in (DiffGranularity.WORD, DiffGranularity.LINE):
+    for granularity in DiffGranularity:  # the last one has two units at most
         old_units, new_units = _units(old, granularity), _units(new, granularity)
         if len(old_units) * len(new_units) <= MAX_UNIT_PAIRS:
-            return granularity, old_units, new_units
-    return (
-        DiffGranularity.WHOLE,
-        _units(old, DiffGranularity.WHOLE),
-        _units(new, DiffGranularity.WHOLE),
-    )
+            break
+    return granularity, old_units, new_units
 
 
 def _units(text: str, granularity: DiffGranularity) -> list[Unit]:
