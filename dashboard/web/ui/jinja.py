@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Any
 
 import jinja2
-from django.contrib.humanize.templatetags.humanize import ordinal
 from django.http import HttpRequest, QueryDict
 from django.template import defaultfilters, defaulttags
 from django.template.backends.jinja2 import Jinja2
@@ -128,7 +127,6 @@ FILTERS: list[Callable[..., Any]] = [
     defaultfilters.truncatewords,
     defaultfilters.urlencode,
     defaultfilters.yesno,
-    ordinal,
     markup.day,
     markup.duration,
     markup.milliseconds,

@@ -34,7 +34,5 @@ def params_for_all_rows(request: Request, start: Sequence[str], added: int) -> d
     size = size_param(query) + added
     if size > MAX_SHOWN:
         query, size = request.GET, PAGE_SIZE
-    params = {name: query.get(name, "") for name in start} | {
-        "show": size if size > PAGE_SIZE else ""
-    }
-    return {name: value for name, value in params.items() if value}
+    params = {name: value for name in start if (value := query.get(name))}
+    return params | ({"show": size} if size > PAGE_SIZE else {})

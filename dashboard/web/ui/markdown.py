@@ -88,11 +88,7 @@ def _keep_attribute(tag: str, attribute: str, value: str) -> str | None:
 
 
 _parser = (
-    MarkdownIt(
-        "commonmark",
-        {"html": False, "linkify": False, "maxNesting": 20},
-        renderer_cls=_Renderer,
-    )
+    MarkdownIt("commonmark", {"html": False, "maxNesting": 20}, renderer_cls=_Renderer)
     .enable(["table", "strikethrough"])
     .disable(["image", "html_inline", "html_block"])
 )

@@ -45,6 +45,10 @@ _NEUTRAL = ("", "st-todo", "plain")
 SPINNING = "st-processing"
 ID_HEAD, ID_TAIL = 9, 4
 MAX_CACHED_MOMENTS = 1_000
+DASH = SafeString(
+    '<span class="none"><span aria-hidden="true">—</span>'
+    '<span class="visually-hidden">empty</span></span>'
+)
 
 
 @lru_cache(maxsize=500, typed=True)
@@ -230,12 +234,5 @@ def value_or_none(value: Any, empty: str = "—") -> Any:
     return _placeholder(empty) if value in (None, "", [], {}) else value
 
 
-@lru_cache(maxsize=100, typed=True)
 def _placeholder(text: str) -> SafeString:
-    if text != "—":
-        return format_html('<span class="none">{}</span>', text)
-    return format_html(
-        '<span class="none"><span aria-hidden="true">{}</span>{}</span>',
-        "—",
-        format_html('<span class="visually-hidden">{}</span>', "empty"),
-    )
+    return DASH if text == "—" else format_html('<span class="none">{}</span>', text)

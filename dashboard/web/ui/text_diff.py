@@ -95,9 +95,8 @@ class TextDifference:
     @property
     def is_empty(self) -> bool:
         """Whether both texts are empty but for spacing."""
-        return not self.paragraphs or not any(
-            segment.is_visible for paragraph in self.paragraphs for segment in paragraph.segments
-        )
+        segments = (segment for paragraph in self.paragraphs for segment in paragraph.segments)
+        return not any(segment.is_visible for segment in segments)
 
     @property
     def is_whitespace_only(self) -> bool:
