@@ -1,6 +1,7 @@
 """The filters of Activity, read from the query string."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, time
 
@@ -37,11 +38,16 @@ class ActivityFilters:
 
     def find(self) -> QuerySet[Operation]:
         """Return the matching operations, newest first."""
+        since = None
+        if day := self.since_day:
+            # East of Greenwich, 0001-01-01 begins before datetime.min in UTC.
+            with suppress(OverflowError):
+                since = timezone.make_aware(datetime.combine(day, time.min)).astimezone(UTC)
         return find_operations(
             kind=self.kind,
             outcome=self.outcome,
             actor=self.actor,
-            since=_midnight(self.since_day),
+            since=since,
             target=self.target,
         )
 
@@ -60,14 +66,4 @@ def _day(text: str) -> date | None:
     try:
         return parse_date(text)
     except ValueError:
-        return None
-
-
-def _midnight(day: date | None) -> datetime | None:
-    """Return the start of a day in the viewer's time zone; None if it can't be represented."""
-    if day is None:
-        return None
-    try:
-        return timezone.make_aware(datetime.combine(day, time.min)).astimezone(UTC)
-    except OverflowError:  # East of Greenwich, 0001-01-01 begins before datetime.min in UTC.
         return None
