@@ -45,11 +45,6 @@ class Flights:
         """All versions that are shown."""
         return self.moving + self.late
 
-    @property
-    def more_late(self) -> int:
-        """The number of late versions that are not shown."""
-        return self.late_count - len(self.late)
-
 
 @dataclass(frozen=True)
 class PollResult:
