@@ -54,7 +54,9 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         "theme": SimpleLazyObject(lambda: _theme(request)),
         "time_zone_label": SimpleLazyObject(lambda: time_zone_label(request)),
         "pinned": SimpleLazyObject(lambda: visit_hits(preferences.pins)),
-        "sidebar_counts": SimpleLazyObject(lambda: _sidebar_counts(request)),
+        "sidebar_counts": SimpleLazyObject(
+            lambda: side_counts() if request.user.is_authenticated else SidebarCounts()
+        ),
         "service_health": SimpleLazyObject(health_now),
         "unrecorded": SimpleLazyObject(is_unrecorded),
         "support_report": SimpleLazyObject(lambda: support_report(request)),
@@ -72,10 +74,6 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         "here": "",
         "reading": None,
     }
-
-
-def _sidebar_counts(request: HttpRequest) -> SidebarCounts:
-    return side_counts() if request.user.is_authenticated else SidebarCounts()
 
 
 def _theme(request: HttpRequest) -> str:

@@ -2,7 +2,6 @@
 
 import tomllib
 from datetime import UTC, datetime
-from functools import lru_cache
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -21,20 +20,16 @@ def support_report(request: HttpRequest) -> str:
     It contains no API key: the client redacts ours in every response, and paths have none.
     """
     notes = current_notes()
+    version = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]
     lines = [
-        f"Pressroom {version()}, {settings.ENVIRONMENT_NAME}",
+        f"Pressroom {version}, {settings.ENVIRONMENT_NAME}",
         f"Time: {datetime.now(UTC).isoformat(timespec='seconds')}",
         f"Request: {current_request_id()}",
         f"Page: {request.method} {escape_uri_path(request.path)}",
     ]
-    return "\n".join(lines + (_describe_call(notes.failed) if notes and notes.failed else []))
-
-
-@lru_cache(maxsize=1)
-def version() -> str:
-    """Return the version of this dashboard."""
-    project = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]
-    return str(project["version"])
+    if notes and notes.failed:
+        lines += _describe_call(notes.failed)
+    return "\n".join(lines)
 
 
 def _describe_call(failed: CallReport) -> list[str]:
