@@ -53,18 +53,16 @@ def find(request: Request) -> HttpResponse:
         return _show(request, {})
     if words and request.GET.get("all") in ("audiences", "webhooks"):
         return _all(request, words)
+    searches_people = len(words) >= MIN_PEOPLE_CHARACTERS
     if request.htmx.target in PEOPLE:
-        none: dict[str, Any] = {"words": words, "people": ResultGroup("People", [])}
-        has_enough = len(words) >= MIN_PEOPLE_CHARACTERS
-        return _show(request, _people(words, _search(words)) if has_enough else none)
+        none = {"words": words, "people": ResultGroup("People", [])}
+        return _show(request, _people(words, _search(words)) if searches_people else none)
     exact = exact_hits(words) if words else []
     if len(exact) == 1 and request.htmx.target not in PARTS:
         return redirect(exact[0].url)
-    searches_people = len(words) >= MIN_PEOPLE_CHARACTERS
     is_whole = not wants_partial(request, PARTS)
-    search = (
-        run_concurrently(_search(words)) if is_whole and searches_people and is_fast() else None
-    )
+    is_now = is_whole and searches_people and is_fast()
+    search = run_concurrently(_search(words)) if is_now else None
     rights = Rights(may(request, PUBLISH), may(request, CREATE_PAGE))
     visits = recent_visits(request)
     groups = (
