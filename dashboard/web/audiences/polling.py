@@ -1,6 +1,6 @@
 """Polling while a version is in progress: of one audience, and of the rows of a table."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -10,7 +10,7 @@ from dashboard.contract.audiences import AudienceVersion
 from dashboard.ledger.queries.audiences import IN_FLIGHT, in_progress_since, versions_seen
 from dashboard.operations.publish_progress import POLLING_PERIOD, version_poll_interval_s
 from dashboard.web.audiences.state import AudienceHead
-from dashboard.web.audiences.table import AudienceRowContext, short_hash
+from dashboard.web.audiences.table import AudienceRow, short_hash
 
 
 @dataclass(frozen=True)
@@ -67,14 +67,14 @@ MAX_ROWS = 200
 class RowPoll:
     """The state of the rows shown, and when to poll again."""
 
-    marks: tuple[str, ...]
+    marks: list[str]
     """`key-state` of each row; the state changes when the row has something new to show."""
     is_in_progress: bool
     wait_s: int | None
     """Seconds until the next poll; None if nothing is in progress, or for too long."""
     polls: int
     """The number of polls in a row without a change."""
-    changed: tuple[AudienceRowContext, ...] = ()
+    changed: Sequence[AudienceRow]
 
     @property
     def query(self) -> str:
@@ -82,18 +82,8 @@ class RowPoll:
         return urlencode({"rows": ".".join(self.marks), "polls": str(self.polls)})
 
 
-def first_poll(
-    rows: Iterable[AudienceRowContext],
-    in_progress: Mapping[str, datetime],
-    *,
-    now: datetime,
-) -> RowPoll:
-    """Return the first poll of rows; `in_progress` are the audiences with a version in progress."""
-    return _row_poll(list(rows), in_progress, now=now, polls=0, changed=())
-
-
 def next_poll(
-    rows: Iterable[AudienceRowContext],
+    rows: Iterable[AudienceRow],
     in_progress: Mapping[str, datetime],
     *,
     shown: str,
@@ -103,33 +93,31 @@ def next_poll(
     """Return the poll after one of the rows `shown`, with those that have changed."""
     before = dict(mark.split("-", 1) for mark in shown.split(".") if "-" in mark)
     found = [row for row in rows if row.key in before]
-    changed = tuple(row for row in found if before[row.key] != _row_state(row))
-    return _row_poll(
-        found, in_progress, now=now, polls=0 if changed else polls + 1, changed=changed
-    )
+    changed = [row for row in found if before[row.key] != _row_state(row)]
+    polls = 0 if changed else polls + 1
+    return row_poll(found, in_progress, now=now, polls=polls, changed=changed)
 
 
-def _row_poll(
-    rows: list[AudienceRowContext],
+def row_poll(
+    rows: list[AudienceRow],
     in_progress: Mapping[str, datetime],
     *,
     now: datetime,
-    polls: int,
-    changed: tuple[AudienceRowContext, ...],
+    polls: int = 0,
+    changed: Sequence[AudienceRow] = (),
 ) -> RowPoll:
-    elapsed = [
-        max(now - since, timedelta()) if since else None
-        for since in (
-            row.in_progress_since if row.is_in_progress else in_progress[row.audience_id]
-            for row in rows
-            if row.is_in_progress or row.audience_id in in_progress
-        )
+    """Return the poll of rows; `in_progress` are the audiences with a version in progress."""
+    starts = [
+        in_progress_since(row.in_flight) if row.is_in_progress else in_progress[row.audience_id]
+        for row in rows
+        if row.is_in_progress or row.audience_id in in_progress
     ]
+    elapsed = [max(now - since, timedelta()) if since else None for since in starts]
     waits = [wait for each in elapsed if (wait := version_poll_interval_s(each, polls))]
     with_id = [row for row in rows if row.audience_id]
     first = sorted(with_id, key=lambda row: not row.is_in_progress)[:MAX_ROWS]
     return RowPoll(
-        marks=tuple(f"{row.key}-{_row_state(row)}" for row in first),
+        marks=[f"{row.key}-{_row_state(row)}" for row in first],
         is_in_progress=bool(elapsed),
         wait_s=min(waits, default=None),
         polls=polls,
@@ -137,6 +125,13 @@ def _row_poll(
     )
 
 
-def _row_state(row: AudienceRowContext) -> str:
-    shown = (row.latest_id, row.latest_status, row.live_number, row.live_since, row.step)
+def _row_state(row: AudienceRow) -> str:
+    latest, live = row.latest, row.live
+    shown = (
+        latest.version_id if latest else "",
+        row.latest_status,
+        live.version_number if live else None,
+        live.published_at if live else None,
+        row.step,
+    )
     return short_hash(*shown, size=3)

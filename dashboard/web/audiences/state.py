@@ -44,7 +44,8 @@ class AudienceState:
     @property
     def in_flight(self) -> AudienceVersion | None:
         """The latest version, if its publish is in progress."""
-        return self.newer if self.newer and self.newer.status in IN_FLIGHT else None
+        newer = self.newer
+        return newer if newer and newer.status in IN_FLIGHT else None
 
     @property
     def is_archived(self) -> bool:
@@ -54,11 +55,10 @@ class AudienceState:
     @property
     def candidate(self) -> AudienceVersion | None:
         """The version offered for publishing: the latest, unless live, in flight or cancelled."""
-        if self.is_archived or self.newer is None:
+        newer = self.newer
+        if newer is None or self.is_archived:
             return None
-        if self.newer.status in (*IN_FLIGHT, VersionStatus.CANCELLED):
-            return None
-        return self.newer
+        return None if newer.status in (*IN_FLIGHT, VersionStatus.CANCELLED) else newer
 
     @property
     def live_label(self) -> str:
@@ -68,7 +68,8 @@ class AudienceState:
     @property
     def newer_status(self) -> str:
         """The status of the latest version, unless it is live."""
-        return self.status_of(self.newer) if self.newer else ""
+        newer = self.newer
+        return self.status_of(newer) if newer else ""
 
     @property
     def newer_label(self) -> str:

@@ -11,7 +11,6 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 from django_htmx.http import replace_url, reswap, retarget
 
-from dashboard.accounts.permissions import PUBLISH, may
 from dashboard.client import APIError, InvalidRequestError, NotFoundError
 from dashboard.contract.audiences import Audience
 from dashboard.contract.envelope import ListEnvelope
@@ -23,13 +22,12 @@ from dashboard.operations.publish_progress import POLLING_PERIOD
 from dashboard.service.client import publishing_client
 from dashboard.service.concurrency import run_concurrently
 from dashboard.service.reading import ReadResult, read_audiences, read_page
-from dashboard.web.audiences.polling import first_poll, next_poll
+from dashboard.web.audiences.polling import next_poll, row_poll
 from dashboard.web.audiences.table import (
     AudienceQuery,
-    AudienceView,
+    AudienceRow,
     audience_rows,
     audience_table,
-    last_outcomes,
 )
 from dashboard.web.pages import export
 from dashboard.web.pages.detail import PageBody, curl_command
@@ -183,7 +181,7 @@ def page_detail(request: Request, page_id: str) -> HttpResponse:
     query = AudienceQuery.from_params(request.GET)
     try:
         found = read_audiences(page_id, listing=listing, read_at=read_at)
-        audiences = _audiences_context(request, page_id, found, query, page.get("page"))
+        audiences = _audiences_context(page_id, found, query, page.get("page"))
     except APIError as error:
         audiences = {
             "audiences_error": error,
@@ -213,24 +211,21 @@ def _page_context(request: Request, reading: ReadResult[PageItem]) -> dict[str, 
 
 
 def _audiences_context(
-    request: Request,
     page_id: str,
     audiences: ReadResult[ListEnvelope[Audience]],
     query: AudienceQuery,
     page: PageItem | None,
 ) -> dict[str, Any]:
     """Return the context of the audience table."""
-    view = _audience_view(request, page_id, audiences, query, page)
-    table = audience_table(audiences.value, view)
-    now = timezone.now()
+    found, now = audiences.value, timezone.now()
+    table = audience_table(found, _audience_rows(page_id, found.items, page), query)
+    in_progress = versions_in_progress(page_id, now - POLLING_PERIOD)
     return {
         "audiences": audiences,
         "audiences_error": None,
         "are_live": audiences.is_live,
         "table": table,
-        "row_poll": first_poll(
-            table.rows, versions_in_progress(page_id, now - POLLING_PERIOD), now=now
-        ),
+        "row_poll": row_poll(table.rows, in_progress, now=now),
     }
 
 
@@ -243,10 +238,9 @@ def _poll_rows(request: Request, page_id: str) -> HttpResponse:
         context["poll_error"] = error
     else:
         now = timezone.now()
-        view = _audience_view(request, page_id, audiences, AudienceQuery.from_params(request.GET))
         context["poll_error"] = audiences.error
         context["row_poll"] = next_poll(
-            audience_rows(audiences.value.items, view),
+            _audience_rows(page_id, audiences.value.items),
             versions_in_progress(page_id, now - POLLING_PERIOD),
             shown=request.GET.get("rows", ""),
             polls=int_param(request.GET.get("polls", "")),
@@ -255,20 +249,13 @@ def _poll_rows(request: Request, page_id: str) -> HttpResponse:
     return render_partial(request, "pages/detail.html", context, parts=("row-poll",))
 
 
-def _audience_view(
-    request: Request,
-    page_id: str,
-    audiences: ReadResult[ListEnvelope[Audience]],
-    query: AudienceQuery,
-    page: PageItem | None = None,
-) -> AudienceView:
+def _audience_rows(
+    page_id: str, audiences: list[Audience], page: PageItem | None = None
+) -> list[AudienceRow]:
     known = page or page_last_known(page_id)
-    return AudienceView(
-        page_id=page_id,
-        url=request.path,
-        query=query,
-        may_publish=may(request, PUBLISH),
+    return audience_rows(
+        page_id,
+        audiences,
         is_page_archived=known is not None and known.status == PageStatus.ARCHIVED,
-        is_disabled=audiences.error is not None,
-        last_publishes=last_outcomes(publishes_of_page(page_id)),
+        publishes=publishes_of_page(page_id),
     )

@@ -8,7 +8,7 @@ from dashboard.contract.audiences import Audience
 from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.metadata import MetadataRequest
 from dashboard.contract.pages import PageItem
-from dashboard.web.audiences.table import AudienceQuery, AudienceView, audience_table
+from dashboard.web.audiences.table import AudienceQuery, audience_rows, audience_table
 from dashboard.web.pages.detail import (
     actions_in_order,
     curl_command,
@@ -90,11 +90,11 @@ AUDIENCES = st.lists(
 @given(AUDIENCES, st.sampled_from(["", "name", "-name", "latest", "-latest", "published"]))
 def test_sorting_audiences_loses_none(audiences: list[dict[str, object]], sort: str) -> None:
     found = ListEnvelope[Audience].model_validate(wire.envelope(*audiences))
-    view = AudienceView("page_1", "/", AudienceQuery(sort=sort), True, False, False, ())
-    rows = audience_table(found, view).rows
-    shown = sorted((row.name, row.latest_number) for row in rows)
+    listed = audience_rows("page_1", found.items, is_page_archived=False, publishes=())
+    rows = audience_table(found, listed, AudienceQuery(sort=sort)).rows
+    shown = sorted((row.name, row.latest and row.latest.version_number) for row in rows)
     sent = [(one.name or one.audience_id, one.latest_version) for one in found.items]
     assert shown == sorted((name, latest and latest.version_number) for name, latest in sent)
     if sort == "-latest":
-        numbers = [row.latest_number for row in rows]
+        numbers = [row.latest.version_number for row in rows if row.latest]
         assert numbers == sorted(numbers, reverse=True)
