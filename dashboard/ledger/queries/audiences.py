@@ -5,6 +5,7 @@ from datetime import datetime
 from django.db.models import Case, F, OuterRef, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce
 
+from dashboard.compiled_query import CompiledQuery
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.contract.dates import read_date
 from dashboard.ledger.models import AudienceRecord, PageRecord, VersionRecord
@@ -76,10 +77,15 @@ def versions_in_progress(page_id: str, since: datetime) -> dict[str, datetime]:
     Of any version: the service returns only the latest and the live one, so an earlier one that
     is published again is not returned until it is live.
     """
-    seen = VersionRecord.objects.filter(
-        page_id=page_id, status__in=IN_FLIGHT, last_seen_at__gt=since
+    seen = _IN_PROGRESS.rows(page_id)
+    return {row.audience_id: row.last_seen_at for row in seen if row.last_seen_at > since}
+
+
+_IN_PROGRESS = CompiledQuery(
+    lambda page_id: VersionRecord.objects.filter(page_id=page_id, status__in=IN_FLIGHT).values_list(
+        "audience_id", "last_seen_at", named=True
     )
-    return dict(seen.values_list("audience_id", "last_seen_at"))
+)
 
 
 def version_last_known(page_id: str, audience_id: str, version_id: str) -> VersionRecord | None:

@@ -14,6 +14,7 @@ from django.db.models.expressions import Combinable, OrderBy
 from django.db.models.functions import Coalesce, NullIf
 
 from dashboard.compiled_query import CompiledQuery
+from dashboard.contract.pages import PageStatus
 from dashboard.folding import fold
 from dashboard.ledger.changes import pages_total
 from dashboard.ledger.models import PageRecord
@@ -102,6 +103,17 @@ class Tally:
 def page_last_known(page_id: str) -> PageRecord | None:
     """Return a page as last seen, or None."""
     return PageRecord.objects.filter(page_id=page_id).first()
+
+
+def is_page_archived(page_id: str) -> bool:
+    """Return whether a page was archived when last seen."""
+    row = _PAGE_STATUS.first(page_id)
+    return row is not None and row.status == PageStatus.ARCHIVED
+
+
+_PAGE_STATUS = CompiledQuery(
+    lambda page_id: PageRecord.objects.filter(page_id=page_id).values_list("status", named=True)
+)
 
 
 def find_pages(

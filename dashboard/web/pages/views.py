@@ -17,7 +17,7 @@ from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import PageItem, PageStatus
 from dashboard.ledger.queries.audiences import versions_in_progress
 from dashboard.ledger.queries.operations import publishes_of_page
-from dashboard.ledger.queries.pages import page_last_known, pages_coverage
+from dashboard.ledger.queries.pages import is_page_archived, pages_coverage
 from dashboard.operations.publish_progress import POLLING_PERIOD
 from dashboard.service.client import publishing_client
 from dashboard.service.concurrency import run_concurrently
@@ -252,10 +252,6 @@ def _poll_rows(request: Request, page_id: str) -> HttpResponse:
 def _audience_rows(
     page_id: str, audiences: list[Audience], page: PageItem | None = None
 ) -> list[AudienceRow]:
-    known = page or page_last_known(page_id)
-    return audience_rows(
-        page_id,
-        audiences,
-        is_page_archived=known is not None and known.status == PageStatus.ARCHIVED,
-        publishes=publishes_of_page(page_id),
-    )
+    is_archived = page.status == PageStatus.ARCHIVED if page else is_page_archived(page_id)
+    publishes = publishes_of_page(page_id)
+    return audience_rows(page_id, audiences, is_page_archived=is_archived, publishes=publishes)
