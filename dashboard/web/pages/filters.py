@@ -1,7 +1,6 @@
 """Filters of the page list, with the number of pages for each option."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from dashboard.contract.pages import PageStatus, PageType
 from dashboard.ledger.page_flags import AUDIENCE_FLAGS
@@ -12,25 +11,13 @@ from dashboard.web.ui.tables import FilterOption, choices
 STATUSES = [PageStatus.PUBLISHED, PageStatus.DRAFT, PageStatus.ARCHIVED]
 
 
-@dataclass(frozen=True)
-class PageFilters:
-    """The options of every filter of the page list."""
-
-    query: PageQuery
-    statuses: tuple[FilterOption, ...]
-    types: tuple[FilterOption, ...]
-    flags: tuple[FilterOption, ...]
-    """Without counts."""
-
-    @classmethod
-    def over(cls, query: PageQuery, tally: Tally) -> "PageFilters":
-        """Return the filters, with the number of pages for each option."""
-        return cls(
-            query,
-            tuple(choices(STATUSES, tally.by_status(query.types), query.statuses)),
-            tuple(choices(PageType, tally.by_type(query.statuses), query.types)),
-            tuple(flag_options(query, counted=False)),
-        )
+def page_filters(query: PageQuery, tally: Tally) -> dict[str, list[FilterOption]]:
+    """Return the options of every filter, with the number of pages for each but the flags."""
+    return {
+        "statuses": choices(STATUSES, tally.by_status(query.types), query.statuses),
+        "types": choices(PageType, tally.by_type(query.statuses), query.types),
+        "flags": flag_options(query, counted=False),
+    }
 
 
 def flag_options(query: PageQuery, *, counted: bool) -> list[FilterOption]:

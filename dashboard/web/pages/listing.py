@@ -4,8 +4,8 @@ The service's list takes no filters and promises no order (spec, List pages), so
 sorting run on the ledger, and the page shows the coverage of the ledger.
 """
 
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
@@ -14,11 +14,10 @@ from django.http import QueryDict
 from django.utils import timezone
 
 from dashboard.client import APIError, InvalidRequestError, NotFoundError
-from dashboard.contract.envelope import ListEnvelope, UnreadableItem
+from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import PageItem
 from dashboard.ledger.models.pages import parse_page
 from dashboard.ledger.page_flags import AUDIENCE_FLAGS
-from dashboard.ledger.queries.operations import troubled_pages
 from dashboard.ledger.queries.pages import (
     DEFAULT_PAGE_SORT,
     PAGE_SORTS,
@@ -26,7 +25,6 @@ from dashboard.ledger.queries.pages import (
     Tally,
     count_all_pages,
     list_page_bodies,
-    tally_pages,
 )
 from dashboard.service.reading import ReadResult, read_pages
 from dashboard.web.ui.load_more import PAGE_SIZE, size_param
@@ -82,12 +80,17 @@ class PageQuery:
     @classmethod
     def from_params(cls, params: QueryDict) -> "PageQuery":
         """Parse `?q= status= type= flag= sort=`; unknown flags and sort orders are dropped."""
+
+        def values(name: str) -> tuple[str, ...]:
+            cleaned = dict.fromkeys(map(clean_param, params.getlist(name)))
+            return tuple(filter(None, cleaned))[:PAGE_SIZE]
+
         sort = params.get("sort", "")
         return cls(
             words=search_param(params),
-            statuses=_list_param(params, "status"),
-            types=_list_param(params, "type"),
-            flags=tuple(flag for flag in _list_param(params, "flag") if flag in AUDIENCE_FLAGS),
+            statuses=values("status"),
+            types=values("type"),
+            flags=tuple(flag for flag in values("flag") if flag in AUDIENCE_FLAGS),
             sort=sort if sort in PAGE_SORTS else "",
         )
 
@@ -114,11 +117,6 @@ class PageQuery:
         return "?" + urlencode(given, doseq=True)
 
     @property
-    def export_query(self) -> str:
-        """The query string of its CSV export; empty for all pages."""
-        return self.url().removesuffix("?")
-
-    @property
     def chips(self) -> list["Chip"]:
         """Every active filter, with the URL that removes it."""
         chips = [Chip("words", self.words, replace(self, words="").url())] if self.words else []
@@ -128,10 +126,6 @@ class PageQuery:
                 rest: dict[str, Any] = {field_name: tuple(one for one in chosen if one != value)}
                 chips.append(Chip(kind, value, replace(self, **rest).url()))
         return chips
-
-    def tally(self) -> Tally:
-        """Count the pages by status and type, with the other filters applied; one query."""
-        return tally_pages(words=self.words, flags=self.flags)
 
     @cached_property
     def headings(self) -> dict[str, Heading]:
@@ -155,25 +149,6 @@ class Chip:
 
 
 @dataclass(frozen=True)
-class Pagination:
-    """Pagination below the page list: range, total and the "load more" link."""
-
-    first: int
-    """The number of the first row; 0 if the list starts with row 1."""
-    shown: int
-    total: int
-    is_filtered: bool
-    """Whether the total counts matches."""
-    is_cut: bool
-    unreadable: list[UnreadableItem]
-    start_url: str
-    next_url: str
-    next_count: int
-    is_swapped: bool
-    """Whether it replaces the pagination in the browser, along with added rows."""
-
-
-@dataclass(frozen=True)
 class PageRows:
     """One window of the page list."""
 
@@ -186,7 +161,7 @@ class PageRows:
     """The query string of the next rows; empty if there are none."""
     is_cut: bool = False
     """Whether the service has more, but sent no cursor."""
-    unreadable: list[UnreadableItem] = field(default_factory=list)
+    unreadable: Sequence[UnreadableItem] = ()
     sort: str = ""
     """One of PAGE_SORTS; empty in the service's own order."""
     last_seen: int = 0
@@ -202,70 +177,14 @@ class PageRows:
         """The maximum number of rows that "load more" adds."""
         return min(PAGE_SIZE, max(self.total - self.shown, 1))
 
-    def pagination(self, query: PageQuery, *, are_added: bool) -> Pagination:
-        """Return the pagination below the rows; `are_added` if they are added to shown ones."""
-        return Pagination(
-            first=0 if are_added or not self.before else self.before + 1,
-            shown=self.shown,
-            total=self.total,
-            is_filtered=query.is_filtered,
-            is_cut=self.is_cut,
-            unreadable=self.unreadable,
-            start_url=query.url(),
-            next_url=self.next_url,
-            next_count=self.next_count,
-            is_swapped=are_added,
-        )
-
-
-@dataclass(frozen=True)
-class FailedPublish:
-    """The last publish of a page, if it failed or its outcome is unknown."""
-
-    operation_key: str
-    outcome: str
-    requested_at: datetime
-
-
-@dataclass(frozen=True)
-class PageRow:
-    """One row of the page list."""
-
-    page_id: str
-    name: str
-    title: str
-    page_type: str | None
-    status: str | None
-    audiences_count: int
-    updated_at: str
-    failed_publish: FailedPublish | None
-
-
-def build_rows(pages: list[PageItem]) -> list[PageRow]:
-    """Build the rows of these pages; one query."""
-    failed = {
-        page_id: FailedPublish(operation.operation_key, operation.outcome, operation.requested_at)
-        for page_id, operation in troubled_pages([page.page_id for page in pages]).items()
-    }
-    return [
-        PageRow(
-            page_id=page.page_id,
-            name=page.name,
-            title=page.title,
-            page_type=page.page_type,
-            status=page.status,
-            audiences_count=page.audiences_count,
-            updated_at=page.updated_at,
-            failed_publish=failed.get(page.page_id),
-        )
-        for page in pages
-    ]
-
 
 def service_rows(found: ListEnvelope[PageItem], *, before: int) -> PageRows:
     """Return the rows of one response of the service's own list."""
     rows = PageRows(
-        items=found.items, total=found.total_count, before=before, unreadable=found.unreadable
+        items=found.items,
+        total=found.total_count,
+        before=before,
+        unreadable=found.unreadable,
     )
     if not found.has_more:
         return rows
@@ -358,8 +277,3 @@ def load_next_batch(cursor: str, *, done: int) -> LoadProgress:
     next_cursor = found.next_cursor or ""
     is_end = not (found.has_more and count) or next_cursor == cursor
     return LoadProgress(done + count, found.total_count, "" if is_end else next_cursor)
-
-
-def _list_param(params: QueryDict, name: str) -> tuple[str, ...]:
-    values = map(clean_param, params.getlist(name))
-    return tuple(dict.fromkeys(value for value in values if value))[:PAGE_SIZE]

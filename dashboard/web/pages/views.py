@@ -16,8 +16,8 @@ from dashboard.contract.audiences import Audience
 from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import PageItem, PageStatus
 from dashboard.ledger.queries.audiences import versions_in_progress
-from dashboard.ledger.queries.operations import publishes_of_page
-from dashboard.ledger.queries.pages import is_page_archived, pages_coverage
+from dashboard.ledger.queries.operations import publishes_of_page, troubled_pages
+from dashboard.ledger.queries.pages import is_page_archived, pages_coverage, tally_pages
 from dashboard.operations.publish_progress import POLLING_PERIOD
 from dashboard.service.client import publishing_client
 from dashboard.service.concurrency import run_concurrently
@@ -31,14 +31,13 @@ from dashboard.web.audiences.table import (
 )
 from dashboard.web.pages import export
 from dashboard.web.pages.detail import PageBody, curl_command
-from dashboard.web.pages.filters import PageFilters, flag_options
+from dashboard.web.pages.filters import flag_options, page_filters
 from dashboard.web.pages.listing import (
     ListWindow,
     LoadProgress,
     PageCounts,
     PageQuery,
     PageRows,
-    build_rows,
     ledger_rows,
     load_next_batch,
     read_window,
@@ -102,8 +101,7 @@ def _ledger_context(
     query: PageQuery, window: ListWindow, *, progress: LoadProgress | None = None
 ) -> dict[str, Any]:
     """Return the context of a list from the ledger."""
-    tally = query.tally()
-    coverage = pages_coverage()
+    tally, coverage = tally_pages(words=query.words, flags=query.flags), pages_coverage()
     rows = ledger_rows(query, window, total=tally.total(query.statuses, query.types))
     reading = ReadResult(rows, coverage.as_of or timezone.now())
     return _list_context(query, reading, (tally, coverage), progress=progress)
@@ -127,39 +125,32 @@ def _list_context(
         "load_url": query.url(read=done, cursor=cursor),
         "reading": reading,
         "pages": reading.value,
-        "rows": build_rows(reading.value.items),
+        "failed_publishes": troubled_pages([page.page_id for page in reading.value.items]),
         "coverage": coverage,
-        "filters": PageFilters.over(query, tally),
+        "filters": page_filters(query, tally),
         "progress": progress,
         "restarted": restarted,
     }
 
 
 def _show(request: Request, context: dict[str, Any]) -> HttpResponse:
-    pagination = context["pages"].pagination(
-        context["query"], are_added=request.htmx.target == "rows"
-    )
+    target, query, pages = request.htmx.target, context["query"], context["pages"]
+    context["are_added"] = target == "rows"
     parts = ("results", "rows", "coverage")
-    response = render_partial(request, LIST, context | {"pagination": pagination}, parts=parts)
-    if request.htmx.target == "results":
+    response = render_partial(request, LIST, context, parts=parts)
+    if target == "results":
         # A form sends its empty fields too: show the URL without them.
         return replace_url(response, context["list_url"])
-    if request.htmx.target == "rows":
-        return replace_url(response, _all_rows_url(request, context))
+    if target == "rows":
+        # All rows loaded so far, for Back and a reload.
+        shown = params_for_all_rows(request, ("cursor", "after"), pages.shown - pages.before)
+        return replace_url(response, f"{cached_reverse('page-list')}{query.url(**shown)}")
     return response
-
-
-def _all_rows_url(request: Request, context: dict[str, Any]) -> str:
-    """Return the URL that shows all rows loaded so far, for Back and a reload."""
-    pages: PageRows = context["pages"]
-    shown = params_for_all_rows(request, ("cursor", "after"), pages.shown - pages.before)
-    return f"{cached_reverse('page-list')}{context['query'].url(**shown)}"
 
 
 def _show_all_results(request: Request, context: dict[str, Any]) -> HttpResponse:
     """Return all results, even if htmx requested a smaller partial."""
-    pagination = context["pages"].pagination(context["query"], are_added=False)
-    response = render(request, f"{LIST}#results", context | {"pagination": pagination})
+    response = render(request, f"{LIST}#results", context | {"are_added": False})
     return reswap(retarget(response, "#results"), "outerHTML")
 
 
