@@ -259,6 +259,7 @@ def test_a_rejected_cursor_starts_the_list_over_and_says_so(
     assert response.status_code == 200
     assert "couldn’t continue this list, so it starts over" in text(response.content.decode())
     assert "1 of 1 page" in text(response.content.decode())
+    assert response.content.count(b'id="list-pagination"') == 1
     assert response.get("HX-Retarget") == ("#results" if target else None)
 
 
