@@ -1,15 +1,48 @@
-"""Context of the page detail: its content in order, and previews of links to it."""
+"""Context of the page detail: its content in order, its metadata, and previews of links to it."""
 
 import re
 import shlex
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 from urllib.parse import urlsplit
 
 from dashboard.client.calls import path
-from dashboard.contract.metadata import Metadata, MetadataRequest
+from dashboard.contract.metadata import FIELDS, Metadata, MetadataRequest
 from dashboard.contract.pages import Action, PageItem, Script
-from dashboard.web.pages.metadata import MetadataField, metadata_fields
 from dashboard.web.ui.markdown import is_linkable
+
+_COLOR = re.compile(r"#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class MetadataField:
+    """One field: its name on the wire and the value sent for it."""
+
+    name: str
+    value: Any
+    was_sent: bool
+
+    @property
+    def is_set(self) -> bool:
+        """Whether it has a value."""
+        return self.value not in (None, "", [])
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it has several values."""
+        return isinstance(self.value, list)
+
+    @property
+    def is_link(self) -> bool:
+        """Whether its value is a URL, judged from its name."""
+        return self.name.endswith("Url")
+
+    @property
+    def color(self) -> str:
+        """A color that is safe to render; empty if there is none."""
+        is_color = self.name == "themeColor" and _COLOR.fullmatch(str(self.value))
+        return str(self.value) if is_color else ""
 
 
 @dataclass(frozen=True)
@@ -20,51 +53,31 @@ class PageBody:
     curl: str
     """The request for it as a shell command."""
 
-    @property
+    @cached_property
     def actions(self) -> list[Action]:
-        """The actions in their order."""
-        return actions_in_order(self.page)
+        """The actions by `actionIndex`; those without one come last, in the order sent."""
+        return sorted(
+            self.page.actions, key=lambda a: (a.action_index is None, a.action_index or 0)
+        )
 
-    @property
+    @cached_property
     def header_action(self) -> Action | None:
-        """The action in the page's header."""
-        return header_action(self.page)
+        """The action that `headerActionId` names."""
+        wanted = self.page.header_action_id
+        named = (action for action in self.page.actions if action.action_id == wanted)
+        return next(named, None) if wanted else None
 
-    @property
+    @cached_property
     def paragraphs(self) -> list[str]:
-        """The paragraphs of its context."""
-        return paragraphs(self.page.page_context)
+        """The paragraphs of its context, which blank lines separate."""
+        parts = re.split(r"\r?\n\s*\n", self.page.page_context)
+        return [part.strip("\r\n") for part in parts if part.strip()]
 
-    @property
+    @cached_property
     def metadata(self) -> list[MetadataField]:
-        """Every field of its metadata."""
-        return metadata_fields(self.page.metadata)
-
-    @property
-    def search_result(self) -> "LinkPreview":
-        """A preview of it in a search engine's results."""
-        return search_result(self.page.metadata, title=self.page.title)
-
-    @property
-    def social_card(self) -> "LinkPreview":
-        """A preview of a shared link to it."""
-        return social_card(self.page.metadata, title=self.page.title)
-
-
-def actions_in_order(page: PageItem) -> list[Action]:
-    """Return the actions by `actionIndex`; those without one come last, in the order sent."""
-    return sorted(page.actions, key=lambda a: (a.action_index is None, a.action_index or 0))
-
-
-def header_action(page: PageItem) -> Action | None:
-    """Return the action that `headerActionId` names, or None."""
-    wanted = page.header_action_id
-    return next((action for action in page.actions if wanted and action.action_id == wanted), None)
-
-
-def paragraphs(text: str) -> list[str]:
-    """Split a text at blank lines."""
-    return [part.strip("\r\n") for part in re.split(r"\r?\n\s*\n", text) if part.strip()]
+        """Every metadata field of the spec in its order, including those not sent."""
+        sent = self.page.metadata.to_wire() if self.page.metadata else {}
+        return [MetadataField(name, sent.get(name), name in sent) for name in FIELDS]
 
 
 def language_of(script: Script) -> str:
@@ -103,18 +116,13 @@ def search_result(metadata: MetadataRequest | None, *, title: str) -> LinkPrevie
 def social_card(metadata: MetadataRequest | None, *, title: str) -> LinkPreview:
     """Preview a shared link (our choice: Open Graph, Twitter, then the page's own metadata)."""
     given = metadata or MetadataRequest()
+    images = (given.og_image_url, given.twitter_image_url) if isinstance(given, Metadata) else ()
     return LinkPreview(
         site=given.og_site_name or _breadcrumb(given.og_url or given.canonical_url),
         title=given.og_title or given.twitter_title or given.title or title,
         description=given.og_description or given.twitter_description or "",
-        image_url=next(filter(is_linkable, _image_urls(given)), ""),
+        image_url=next((url for url in images if url and is_linkable(url)), ""),
     )
-
-
-def _image_urls(metadata: MetadataRequest) -> list[str]:
-    if not isinstance(metadata, Metadata):
-        return []
-    return [url for url in (metadata.og_image_url, metadata.twitter_image_url) if url]
 
 
 def _breadcrumb(url: str | None) -> str:

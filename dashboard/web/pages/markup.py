@@ -1,7 +1,6 @@
 """Functions and filters of the templates under pages/."""
 
 from dashboard.contract.pages import PageItem
-from dashboard.web.pages.metadata import MetadataField
 from dashboard.web.ui.markup import STATUSES
 
 
@@ -27,8 +26,3 @@ def flag_label(value: str) -> str:
 def footer_link_count(page: PageItem) -> int:
     """Count the links of all footer groups."""
     return sum(len(group.links or []) for group in page.footer_links or [])
-
-
-def count_set(fields: list[MetadataField]) -> int:
-    """Count the metadata fields that have a value."""
-    return sum(field.is_set for field in fields)

@@ -30,7 +30,7 @@ from dashboard.web.audiences.table import (
     audience_table,
 )
 from dashboard.web.pages import export
-from dashboard.web.pages.detail import PageBody, curl_command
+from dashboard.web.pages.detail import PageBody, curl_command, search_result, social_card
 from dashboard.web.pages.filters import flag_options, page_filters
 from dashboard.web.pages.listing import (
     ListWindow,
@@ -198,6 +198,8 @@ def _page_context(request: Request, reading: ReadResult[PageItem]) -> dict[str, 
         "reading": reading,
         "page": page,
         "body": PageBody(page, curl_command(service, "pages", page.page_id)),
+        "search_result": search_result(page.metadata, title=page.title),
+        "social_card": social_card(page.metadata, title=page.title),
     }
 
 

@@ -19,7 +19,6 @@ FILTERS = (
     language_of,
     last_attempt,
     marked,
-    pages.count_set,
     pages.flag_label,
     pages.footer_link_count,
     pages.page_status,

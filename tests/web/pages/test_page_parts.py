@@ -1,5 +1,7 @@
 """Functions of the page detail and of the audience table."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,28 +11,26 @@ from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.metadata import MetadataRequest
 from dashboard.contract.pages import PageItem
 from dashboard.web.audiences.table import AudienceQuery, audience_rows, audience_table
-from dashboard.web.pages.detail import (
-    actions_in_order,
-    curl_command,
-    paragraphs,
-    search_result,
-    social_card,
-)
+from dashboard.web.pages.detail import PageBody, curl_command, search_result, social_card
 from dashboard.web.ui.tables import heading
 from tests.support import wire
 
 
+def page_body(**differs: Any) -> PageBody:
+    return PageBody(PageItem.model_validate(wire.page(**differs)), curl="")
+
+
 @given(st.text(alphabet="ab \n\r"))
 def test_paragraphs_lose_nothing_but_blanks(text: str) -> None:
-    assert "".join("".join(paragraphs(text)).split()) == "".join(text.split())
-    assert all(part.strip() for part in paragraphs(text))
+    paragraphs = page_body(pageContext=text).paragraphs
+    assert "".join("".join(paragraphs).split()) == "".join(text.split())
+    assert all(part.strip() for part in paragraphs)
 
 
 @given(st.lists(st.none() | st.floats(allow_nan=False)))
 def test_actions_come_by_their_index_and_those_without_last(indices: list[float | None]) -> None:
     actions = [{"actionIndex": index} for index in indices]
-    page = PageItem.model_validate(wire.page(actions=actions))
-    found = [action.action_index for action in actions_in_order(page)]
+    found = [action.action_index for action in page_body(actions=actions).actions]
     given_indices = [index for index in indices if index is not None]
     assert found[: len(given_indices)] == sorted(given_indices)
     assert found[len(given_indices) :] == [None] * indices.count(None)
