@@ -3,10 +3,11 @@
 The spec does not show how an override and an effective value combine: both are shown as sent.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from pydantic.alias_generators import to_camel
 
 from dashboard.contract.audiences import Audience
 from dashboard.contract.metadata import FIELDS, Metadata
@@ -49,8 +50,8 @@ class OverrideRow:
 
     name: str
     override: Field
-    page_actions: tuple[Action, ...]
-    """The page's own actions, for the override of an action's URL."""
+    page_actions: list[Action]
+    """The page's own actions that have a URL, that of the header first; for the action's URL."""
     is_url: bool
 
 
@@ -90,11 +91,13 @@ def field_of(model: WireModel | None, name: str) -> Field:
 
 def override_rows(audience: Audience, page: PageItem | None) -> list[OverrideRow]:
     """Return the three overrides; only that of the action URL has a counterpart on the page."""
+    actions = [action for action in page.actions if action.url] if page else []
+    actions.sort(key=lambda action: not page or action.action_id != page.header_action_id)
     return [
         OverrideRow(
-            name=_wire_name(audience, name),
+            name=to_camel(name),
             override=field_of(audience, name),
-            page_actions=tuple(_actions_with_url(page)) if page and name == ACTION_URL else (),
+            page_actions=actions if name == ACTION_URL else [],
             is_url=name == ACTION_URL,
         )
         for name in OVERRIDES
@@ -112,14 +115,3 @@ def metadata_rows(audience: Audience) -> list[MetadataRow]:
         MetadataRow(alias, field_of(override, name), field_of(effective, name))
         for alias, name in in_order.items()
     ]
-
-
-def _actions_with_url(page: PageItem) -> Iterator[Action]:
-    """Yield the actions that have a URL, that of the header first."""
-    with_url = [action for action in page.actions if action.url]
-    yield from (a for a in with_url if a.action_id == page.header_action_id)
-    yield from (a for a in with_url if a.action_id != page.header_action_id)
-
-
-def _wire_name(model: WireModel, name: str) -> str:
-    return type(model).model_fields[name].alias or name

@@ -21,8 +21,6 @@ from dashboard.web.audiences.state import AudienceHead, head_of
 from dashboard.web.ui.htmx import Request, render_partial, wants_partial
 from dashboard.web.ui.query_params import int_param
 
-METADATA_VIEWS = ("set", "differs", "all")
-
 
 @require_GET
 def audience_detail(request: Request, page_id: str, audience_id: str) -> HttpResponse:
@@ -33,7 +31,7 @@ def audience_detail(request: Request, page_id: str, audience_id: str) -> HttpRes
         return _poll_head(request, reading, head)
     chosen = request.GET.get("metadata", "")
     context = audience_context(head, may_fetch=reading.is_live) | {"reading": reading}
-    if chosen in METADATA_VIEWS:
+    if chosen in context["metadata"]:
         context["metadata_view"] = chosen
     return render_partial(request, "audiences/detail.html", context, parts=("metadata",))
 

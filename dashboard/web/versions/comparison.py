@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from pydantic.alias_generators import to_camel
+
 from dashboard.contract.audiences import AudienceVersion, VersionStatus
 from dashboard.ledger.queries.audiences import version_last_known, versions_seen
 from dashboard.web.audiences.state import LIVE, SUPERSEDED, AudienceHead
@@ -131,8 +133,14 @@ def _previous(head: AudienceHead, other: ChosenVersion) -> ChosenVersion:
     return _find(head, record.version_id, shown_param="previous")
 
 
-_DATE_FIELDS = tuple(field for field, _, _ in DATES)
-_FIELDS = ("status", "version_id", *_DATE_FIELDS, "queue_duration_ms", "is_new_page_agent")
+_KINDS = {
+    "status": "status",
+    "version_id": "id",
+    **{field: "date" for field, _, _ in DATES},
+    "queue_duration_ms": "number",
+    "is_new_page_agent": "value",
+}
+"""The fields of the spec but the context, in order, and how to render them."""
 
 
 @dataclass(frozen=True)
@@ -155,19 +163,11 @@ def fact_rows(old: AudienceVersion, new: AudienceVersion) -> list[FactRow]:
     """Return the spec's fields but the context, and any others that were sent."""
     extra = {**(old.model_extra or {}), **(new.model_extra or {})}
     return [
-        FactRow(_wire_name(name), getattr(old, name, None), getattr(new, name, None), _kind(name))
-        for name in (*_FIELDS, *extra)
+        FactRow(
+            to_camel(name) if name in _KINDS else name,
+            getattr(old, name, None),
+            getattr(new, name, None),
+            _KINDS.get(name, "value"),
+        )
+        for name in (*_KINDS, *extra)
     ]
-
-
-def _wire_name(name: str) -> str:
-    field = AudienceVersion.model_fields.get(name)
-    return field.alias or name if field else name
-
-
-def _kind(name: str) -> str:
-    if name in _DATE_FIELDS:
-        return "date"
-    return {"status": "status", "version_id": "id", "queue_duration_ms": "number"}.get(
-        name, "value"
-    )

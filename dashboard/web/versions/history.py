@@ -16,7 +16,7 @@ from dashboard.operations.verdicts import find_publish_of
 from dashboard.web.audiences.state import AudienceHead
 from dashboard.web.ui.load_more import PAGE_SIZE
 from dashboard.web.ui.text_diff import compare_texts
-from dashboard.web.versions.lifecycle import Gap, Lifecycle, SeenVersion, gap_between, lifecycle_of
+from dashboard.web.versions.lifecycle import Gap, Lifecycle, gap_between, lifecycle_of
 
 COUNTED_CHARACTERS = 12_000
 """Longer contexts are compared on their own page only: fifty of them would take seconds."""
@@ -116,7 +116,9 @@ def version_history(
 
     Five queries at most. An unknown `before` starts at the newest.
     """
-    found = _older_than(head, before)
+    found = versions_seen(head.page_id, head.audience_id)
+    if before and (last := version_last_known(head.page_id, head.audience_id, before)):
+        found = _below(found, last)
     records = list(found[: size + 1])
     shown = [(record, record.version) for record in records[:size]]
     publishes = _publishes(head, [record.version_id for record, _ in shown])
@@ -135,7 +137,7 @@ def version_history(
             life=lifecycle_of(version, is_live=head.is_live(version), now=now),
             change=change,
             publishes=publishes.get(record.version_id, []),
-            gap=gap_between(_seen(record), _seen(older)) if older else None,
+            gap=gap_between(record, older) if older else None,
         )
         for (record, version), older, change in zip(shown, below, changes, strict=False)
     ]
@@ -148,19 +150,9 @@ def previous_to(page_id: str, audience_id: str, version_id: str) -> VersionRecor
     return _below(versions_seen(page_id, audience_id), record).first() if record else None
 
 
-def _older_than(head: AudienceHead, version_id: str) -> QuerySet[VersionRecord]:
-    seen = versions_seen(head.page_id, head.audience_id)
-    last = version_last_known(head.page_id, head.audience_id, version_id) if version_id else None
-    return _below(seen, last) if last else seen
-
-
 def _below(seen: QuerySet[VersionRecord], last: VersionRecord) -> QuerySet[VersionRecord]:
     same_number = Q(version_number=last.version_number, pk__lt=last.pk)
     return seen.filter(Q(version_number__lt=last.version_number) | same_number)
-
-
-def _seen(record: VersionRecord) -> SeenVersion:
-    return SeenVersion(record.version_number, record.first_seen_at)
 
 
 def _publishes(head: AudienceHead, version_ids: list[str]) -> dict[str, list[Operation]]:

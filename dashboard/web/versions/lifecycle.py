@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.contract.dates import is_mark, read_date
+from dashboard.ledger.models import VersionRecord
 
 # The dates of a version in the order their names suggest: field, wire name, label.
 DATES = (
@@ -72,29 +73,21 @@ class Lifecycle:
 
 
 @dataclass(frozen=True)
-class SeenVersion:
-    """The number of a version, and when it was first seen here."""
-
-    number: int
-    first_seen_at: datetime
-
-
-@dataclass(frozen=True)
 class Gap:
     """Version numbers never seen, between two that were."""
 
-    below: SeenVersion
-    above: SeenVersion
+    below: VersionRecord
+    above: VersionRecord
 
     @property
     def first(self) -> int:
         """The lowest number never seen."""
-        return self.below.number + 1
+        return self.below.version_number + 1
 
     @property
     def last(self) -> int:
         """The highest number never seen."""
-        return self.above.number - 1
+        return self.above.version_number - 1
 
     @property
     def checks(self) -> tuple[datetime, datetime] | None:
@@ -122,7 +115,7 @@ def lifecycle_of(version: AudienceVersion, *, is_live: bool, now: datetime) -> L
     )
 
 
-def gap_between(above: SeenVersion, below: SeenVersion) -> Gap | None:
+def gap_between(above: VersionRecord, below: VersionRecord) -> Gap | None:
     """Return the gap between two adjacent versions of the history, or None."""
     gap = Gap(below=below, above=above)
     return gap if gap.first <= gap.last else None
@@ -142,15 +135,15 @@ def _dates_in_order(
     version: AudienceVersion,
 ) -> Sequence[tuple[str, str, datetime | None]]:
     """Return the dates sent, in time order; one that can't be parsed follows its predecessor."""
-    dated: list[tuple[datetime | None, int, tuple[str, str, datetime | None]]] = []
+    dated: list[tuple[datetime | None, tuple[str, str, datetime | None]]] = []
     last: datetime | None = None
-    for place, (field, _, label) in enumerate(DATES):
+    for field, _, label in DATES:
         if text := getattr(version, field):
             moment = read_date(text)
             last = moment or last
-            dated.append((last, place, (label, text, moment)))
-    dated.sort(key=lambda entry: (entry[0] is not None, entry[0] or 0, entry[1]))
-    return [entry for _, _, entry in dated]
+            dated.append((last, (label, text, moment)))
+    dated.sort(key=lambda entry: (entry[0] is not None, entry[0] or 0))
+    return [entry for _, entry in dated]
 
 
 def _doubts(version: AudienceVersion) -> Iterator[str]:

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.contract.audiences import AudienceVersion
-from dashboard.web.versions.lifecycle import DATES, SeenVersion, gap_between, lifecycle_of
+from dashboard.ledger.models import VersionRecord
+from dashboard.web.versions.lifecycle import DATES, gap_between, lifecycle_of
 from tests.support import wire
 
 NOW = datetime(2026, 3, 12, 14, 6, tzinfo=UTC)
@@ -22,6 +23,10 @@ NAMES = [name for _, name, _ in DATES]
 
 def version(**differs: Any) -> AudienceVersion:
     return AudienceVersion.model_validate(wire.version(**differs))
+
+
+def seen_version(number: int, first_seen_at: datetime) -> VersionRecord:
+    return VersionRecord(version_number=number, first_seen_at=first_seen_at)
 
 
 @given(st.fixed_dictionaries(dict.fromkeys(NAMES[1:], TEXTS)), TEXTS.filter(bool), st.booleans())
@@ -46,11 +51,11 @@ def test_steps_follow_time_and_the_times_between_add_up(
 
 @given(st.lists(st.tuples(st.integers(-3, 40), st.integers(0, 5)), min_size=2, unique=True))
 def test_seen_numbers_and_gaps_together_are_all_numbers(seen: list[tuple[int, int]]) -> None:
-    versions = [SeenVersion(number, NOW + timedelta(days=day)) for number, day in seen]
-    versions.sort(key=lambda one: one.number, reverse=True)
+    versions = [seen_version(number, NOW + timedelta(days=day)) for number, day in seen]
+    versions.sort(key=lambda one: one.version_number, reverse=True)
     gaps = [gap for above, below in pairwise(versions) if (gap := gap_between(above, below))]
     missing = {number for gap in gaps for number in range(gap.first, gap.last + 1)}
-    numbers = {one.number for one in versions}
+    numbers = {one.version_number for one in versions}
     assert missing | numbers == set(range(min(numbers), max(numbers) + 1))
     assert not missing & numbers
 
@@ -102,10 +107,10 @@ def test_a_version_published_again_after_it_was_archived_is_not_doubted() -> Non
 
 def test_a_gap_has_the_two_checks_it_lies_between() -> None:
     early, late = NOW - timedelta(days=9), NOW
-    gap = gap_between(SeenVersion(5, late), SeenVersion(3, early))
+    gap = gap_between(seen_version(5, late), seen_version(3, early))
     assert gap is not None
     assert (gap.first, gap.last, gap.checks) == (4, 4, (early, late))
-    at_once = gap_between(SeenVersion(5, late), SeenVersion(3, late))
+    at_once = gap_between(seen_version(5, late), seen_version(3, late))
     assert at_once is not None
     assert at_once.precedes_first_check
     assert at_once.checks is None
