@@ -15,21 +15,21 @@ from django.views.decorators.http import require_http_methods
 
 from dashboard.accounts.permissions import CREATE_PAGE, requires
 from dashboard.contract.pages import Page
-from dashboard.ledger.drafts import delete_draft, get_draft, list_drafts
+from dashboard.ledger.drafts import delete_draft, draft_fields, get_draft, list_drafts
 from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import OperationKeyConflictError, Target, begin
+from dashboard.ledger.queries.operations import operation_by_key
 from dashboard.ledger.queries.pages import list_brands
 from dashboard.operations.execution import read_operation_key, send, unused_operation_key
 from dashboard.service.reading import read_page
-from dashboard.web.pages.detail import search_result, social_card
+from dashboard.web.pages.detail import LinkPreview, search_result, social_card
 from dashboard.web.pages.drafts import (
     AFTER_FIELD,
     DRAFT_FIELD,
     DraftSaveResult,
-    new_ticket,
+    Ticket,
     read_ticket,
-    resume,
     save_form,
     ticket_for,
 )
@@ -86,13 +86,17 @@ def _show_new(request: Request) -> HttpResponse:
 
 def _continue_draft(request: Request) -> HttpResponse:
     """Show the form of a draft, or a new one if there is no such draft."""
-    resumed = resume(request.user, request.GET[DRAFT_FIELD])
-    if resumed is None:
+    draft = get_draft(request.user.pk, request.GET[DRAFT_FIELD])
+    if draft is None:
         messages.info(request, "Draft not found. It may have been used or discarded.")
         return redirect("page-create")
-    form = PageForm(resumed.typed, submitted=False)
-    ticket = new_ticket(request.user, resumed.draft.key)
-    return _show(request, form, draft=resumed.draft, ticket=ticket, unresolved=resumed.unresolved)
+    fields = draft_fields(draft)
+    # It may have created the page already.
+    operations = map(operation_by_key, (draft.operation_key, fields.get(AFTER_FIELD, "")))
+    unresolved = next((one for one in operations if one and one.is_open), None)
+    form = PageForm(typed_page(fields), submitted=False)
+    ticket = Ticket(request.user.pk, draft.key)
+    return _show(request, form, draft=draft, ticket=ticket, unresolved=unresolved)
 
 
 def _check_field(request: Request, typed: TypedPage) -> HttpResponse:
@@ -201,12 +205,19 @@ def _show(
         "ticket": ticket.signed(),
         "after": unresolved.operation_key if unresolved else request.POST.get(AFTER_FIELD, ""),
         "unresolved": unresolved,
-        "search_result": search_result(form.typed_metadata, title=form.typed_name),
-        "social_card": social_card(form.typed_metadata, title=form.typed_name),
+        **_previews(form),
         **extra,
     }
     parts = ("page-form", "header-action", "previews")
     return render_partial(request, "pages/create.html", context, parts=parts, status=status)
+
+
+def _previews(form: PageForm) -> dict[str, LinkPreview]:
+    metadata, title = form.typed_metadata, form.typed_name
+    return {
+        "search_result": search_result(metadata, title=title),
+        "social_card": social_card(metadata, title=title),
+    }
 
 
 # The signed ticket in the form replaces both: it can't be forged, and it names the user.
@@ -228,8 +239,7 @@ def page_draft(request: Request) -> HttpResponse:
     context = {
         "draft_result": save_form(ticket, typed, request.POST),
         "is_signed_out": request.user.pk != ticket.user_id,
-        "search_result": search_result(form.typed_metadata, title=form.typed_name),
-        "social_card": social_card(form.typed_metadata, title=form.typed_name),
+        **_previews(form),
     }
     return render(request, "pages/form/draft_saved.html", context)
 

@@ -16,9 +16,7 @@ from django.core import signing
 from django.http import HttpRequest
 from django.urls import reverse
 
-from dashboard.ledger.drafts import delete_draft, draft_fields, get_draft, save_draft
-from dashboard.ledger.models import Operation, PageDraft
-from dashboard.ledger.queries.operations import operation_by_key
+from dashboard.ledger.drafts import delete_draft, save_draft
 from dashboard.operations.execution import read_operation_key
 from dashboard.web.pages.forms.submitted import TypedPage, as_submitted, is_blank, typed_page
 from dashboard.web.ui.htmx import Request
@@ -54,20 +52,6 @@ class DraftSaveResult:
     too_long: bool = False
 
 
-@dataclass(frozen=True)
-class DraftInProgress:
-    """A draft to continue, and its operation that may have created the page already."""
-
-    draft: PageDraft
-    typed: TypedPage
-    unresolved: Operation | None
-
-
-def new_ticket(user: User, key: str = "") -> Ticket:
-    """Return the ticket of a newly rendered form."""
-    return Ticket(user.pk, key or str(uuid4()))
-
-
 def read_ticket(data: Mapping[str, Any]) -> Ticket | None:
     """Return the ticket of a submitted form, or None if it is invalid or expired."""
     try:
@@ -83,7 +67,7 @@ def ticket_for(request: Request) -> Ticket:
     """Return the ticket of a submitted form, or a new one if it has none of this user's."""
     ticket = read_ticket(request.POST)
     is_mine = ticket is not None and ticket.user_id == request.user.pk
-    return ticket if ticket and is_mine else new_ticket(request.user)
+    return ticket if ticket and is_mine else Ticket(request.user.pk, str(uuid4()))
 
 
 def save_form(ticket: Ticket, typed: TypedPage, data: Mapping[str, Any]) -> DraftSaveResult:
@@ -118,17 +102,3 @@ def is_background_request(request: HttpRequest) -> bool:
     """Return whether the form sent this in the background: the response must not navigate."""
     is_htmx = bool(getattr(request, "htmx", None))
     return is_htmx and ("left" in request.POST or request.POST.get("rows") == "refresh")
-
-
-def resume(user: User, key: str) -> DraftInProgress | None:
-    """Return a user's own draft, or None."""
-    draft = get_draft(user.pk, key)
-    if draft is None:
-        return None
-    fields = draft_fields(draft)
-    keys = (draft.operation_key, fields.get(AFTER_FIELD, ""))
-    operations = map(operation_by_key, keys)
-    unresolved = next(
-        (operation for operation in operations if operation and operation.is_open), None
-    )
-    return DraftInProgress(draft, typed_page(fields), unresolved)

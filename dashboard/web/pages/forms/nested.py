@@ -9,6 +9,7 @@ from django import forms
 from django.core.validators import MaxLengthValidator
 from pydantic.alias_generators import to_camel
 
+from dashboard.contract.wire import WireModel
 from dashboard.web.ui.form_fields import SingleLineField
 
 _TOO_LONG = "%(show_value)s characters; the limit is %(limit_value)s."
@@ -34,6 +35,7 @@ class NestedForm(forms.Form):
     inside: ClassVar[str] = ""
     """The wire name of the object around the fields, if there is one: `image`."""
     lists: ClassVar[Mapping[str, type["NestedForm"]]] = {}
+    wire_model: ClassVar[type[WireModel]]
 
     def __init__(self, typed: SubmittedData, *, path: str = "", submitted: bool) -> None:
         """Show what was typed; validate it if it was submitted."""
@@ -47,7 +49,7 @@ class NestedForm(forms.Form):
                 typed_field.validators.append(MaxLengthValidator(typed_field.longest, _TOO_LONG))
         self.rows = {
             name: [
-                form(row, path=f"{self._under(name)}.{place}", submitted=submitted)
+                form(row, path=f"{_list_path(self.path, name)}.{place}", submitted=submitted)
                 for place, row in enumerate(typed.rows.get(name, []))
             ]
             for name, form in self.lists.items()
@@ -62,7 +64,7 @@ class NestedForm(forms.Form):
     def row_lists(self) -> list["RowList"]:
         """The nested lists, to be rendered."""
         return [
-            RowList(self._under(name), form.noun, form.plural, self.rows[name])
+            RowList(_list_path(self.path, name), form.noun, form.plural, self.rows[name])
             for name, form in self.lists.items()
         ]
 
@@ -77,15 +79,20 @@ class NestedForm(forms.Form):
         """The heading of a row: `Action 2`."""
         return f"{self.noun} {self.number}" if self.number else ""
 
+    def request(self) -> WireModel | None:
+        """Return the object to send. The form has to be valid."""
+        return self.wire_model(**self.cleaned_data, **self.row_requests())
+
+    def row_requests(self) -> dict[str, list[WireModel | None]]:
+        """Return the objects to send of each nested list."""
+        return {name: [row.request() for row in rows] for name, rows in self.rows.items()}
+
     def walk(self) -> Iterator["NestedForm"]:
         """Yield this form and every nested form, in order."""
         yield self
         for rows in self.rows.values():
             for row in rows:
                 yield from row.walk()
-
-    def _under(self, name: str) -> str:
-        return f"{self.path}.{to_camel(name)}" if self.path else to_camel(name)
 
 
 @dataclass(frozen=True)
@@ -110,7 +117,7 @@ def read_typed(form: type[NestedForm], data: Mapping[str, Any], path: str = "") 
         {name: str(data.get(empty.add_prefix(name), "")) for name in empty.fields}
     )
     for name, row_form in form.lists.items():
-        under = ".".join(filter(None, (path, to_camel(name))))
+        under = _list_path(path, name)
         typed.rows[name] = [
             read_typed(row_form, data, f"{under}.{number}") for number in _numbers(data, under)
         ]
@@ -122,9 +129,8 @@ def as_data(form: type[NestedForm], typed: SubmittedData, path: str = "") -> dic
     empty = form(SubmittedData(), path=path, submitted=False)
     data = {empty.add_prefix(name): typed.fields.get(name, "") for name in empty.fields}
     for name, row_form in form.lists.items():
-        under = ".".join(filter(None, (path, to_camel(name))))
         for place, row in enumerate(typed.rows.get(name, [])):
-            data |= as_data(row_form, row, f"{under}.{place}")
+            data |= as_data(row_form, row, f"{_list_path(path, name)}.{place}")
     return data
 
 
@@ -160,6 +166,10 @@ def is_empty(form: type[NestedForm], typed: SubmittedData) -> bool:
         if not isinstance(form.base_fields[name], forms.BooleanField)
     )
     return not any(text.strip() for text in texts) and not any(typed.rows.values())
+
+
+def _list_path(path: str, name: str) -> str:
+    return f"{path}.{to_camel(name)}" if path else to_camel(name)
 
 
 def _numbers(data: Mapping[str, Any], path: str) -> list[int]:

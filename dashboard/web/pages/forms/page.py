@@ -1,7 +1,7 @@
 """The whole form to create a page: the request of operation 2. Source: spec, Create page."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,22 +90,11 @@ class PageForm:
 
     def request(self) -> PageRequest:
         """Return the body to send. The form has to be valid."""
-        basics, metadata = self.basics, self.metadata.request()
+        basics = self.basics
+        given = basics.cleaned_data | basics.row_requests() | {"metadata": self.metadata.request()}
         # Optional fields that are empty are left out, not sent as null.
-        given: dict[str, Any] = {
-            "header_action_id": basics.cleaned_data["header_action_id"] or None,
-            "metadata": metadata,
-        }
         return PageRequest(
-            name=basics.cleaned_data["name"],
-            page_type=basics.cleaned_data["page_type"],
-            page_context=basics.cleaned_data["page_context"],
-            brand_id=basics.cleaned_data["brand_id"],
-            actions=_requests(basics.rows["actions"]),
-            action_card_widgets=_requests(basics.rows["action_card_widgets"]),
-            footer_links=_requests(basics.rows["footer_links"]),
-            scripts=_requests(basics.rows["scripts"]),
-            **{name: value for name, value in given.items() if value is not None},
+            **{name: value for name, value in given.items() if value not in ("", None)}
         )
 
     def focus_row(self, path: str) -> None:
@@ -159,10 +148,6 @@ class PageForm:
                 if wanted.startswith(f"{form.add_prefix(name)}."):
                     return form, name
         return None, ""
-
-
-def _requests(rows: Iterable[Any]) -> list[Any]:
-    return [row.request() for row in rows]
 
 
 def _problems(form: NestedForm) -> Iterator[FormError]:

@@ -28,6 +28,7 @@ from dashboard.web.ui.markup import PAGE_TYPES
 class ActionForm(NestedForm):
     """An action button. The spec requires all its fields, which may be empty texts."""
 
+    wire_model = ActionRequest
     noun = "Action"
     plural = "Actions"
     button_title = SingleLineField(label="Button title")
@@ -35,10 +36,6 @@ class ActionForm(NestedForm):
     action_type = SingleLineField(label="Type", mono=True)
     action_id = SingleLineField(label="Action ID", mono=True)
     url = LinkField(label="URL", full=True)
-
-    def request(self) -> ActionRequest:
-        """Return the action to send."""
-        return ActionRequest(**self.cleaned_data)
 
 
 class LogoForm(NestedForm):
@@ -60,60 +57,46 @@ class LogoForm(NestedForm):
 class WidgetForm(NestedForm):
     """An action card."""
 
+    wire_model = ActionCardWidget
     noun = "Widget"
     plural = "Action-card widgets"
     lists = {"logos": LogoForm}
     type = SingleLineField(label="Type", mono=True)
     title = SingleLineField(label="Title")
 
-    def request(self) -> ActionCardWidget:
-        """Return the card to send."""
-        logos = [row.request() for row in self.rows["logos"] if isinstance(row, LogoForm)]
-        return ActionCardWidget(**self.cleaned_data, logos=logos)
-
 
 class LinkForm(NestedForm):
     """A footer link."""
 
+    wire_model = FooterLink
     noun = "Link"
     plural = "Links"
     text = SingleLineField(label="Text")
     url = LinkField(label="URL")
     id = SingleLineField(label="ID", mono=True)
 
-    def request(self) -> FooterLink:
-        """Return the link to send."""
-        return FooterLink(**self.cleaned_data)
-
 
 class GroupForm(NestedForm):
     """A group of footer links."""
 
+    wire_model = FooterLinkGroup
     noun = "Group"
     plural = "Footer links"
     lists = {"links": LinkForm}
     title = SingleLineField(label="Group title")
     id = SingleLineField(label="Group ID", mono=True)
 
-    def request(self) -> FooterLinkGroup:
-        """Return the group to send."""
-        links = [row.request() for row in self.rows["links"] if isinstance(row, LinkForm)]
-        return FooterLinkGroup(**self.cleaned_data, links=links)
-
 
 class ScriptForm(NestedForm):
     """A script of the page."""
 
+    wire_model = Script
     noun = "Script"
     plural = "Scripts"
     name = SingleLineField(label="Name")
     description = SingleLineField(label="Description")
     content = MultiLineField(label="Content", rows=3, mono=True, strip=False)
     enabled = forms.BooleanField(label="Enabled", required=False)
-
-    def request(self) -> Script:
-        """Return the script to send."""
-        return Script(**self.cleaned_data)
 
 
 class BasicsForm(NestedForm):
