@@ -14,7 +14,7 @@ from django.http import QueryDict
 from django.utils import timezone
 
 from dashboard.client import APIError, InvalidRequestError, NotFoundError
-from dashboard.contract.envelope import ListEnvelope
+from dashboard.contract.envelope import ListEnvelope, UnreadableItem
 from dashboard.contract.pages import PageItem
 from dashboard.ledger.models.pages import parse_page
 from dashboard.ledger.page_flags import AUDIENCE_FLAGS
