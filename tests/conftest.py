@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from random import randrange
 from typing import Any
 
 import pytest
@@ -16,22 +17,39 @@ from dashboard.ledger.queries.pages import tally_as_of
 from tests.support import shared_files
 from tests.support.clock import Clock, advanced_by_hand
 from tests.support.fake_service import FakeService, FakeServiceTransport
+from tests.support.matrix import sample
 from tests.support.scheduling import LargestScopeFirstScheduling
 from tests.support.secrets_watch import no_secret_in_the_log
 
-# Of each property the same examples in every run; HYPOTHESIS_PROFILE=random looks for others.
 # No deadline and no `too_slow`: the time of an example depends on the load of the machine.
 hypothesis_settings.register_profile(
-    "random",
-    derandomize=False,
+    "exhaustive",
+    max_examples=500,
     deadline=None,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
+# Of each property the same few examples in every run.
 hypothesis_settings.register_profile(
-    "suite", hypothesis_settings.get_profile("random"), derandomize=True, database=None
+    "small",
+    hypothesis_settings.get_profile("exhaustive"),
+    max_examples=25,
+    derandomize=True,
+    database=None,
 )
-hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Offer all cells of the matrices and more random input, or a certain sample."""
+    group = parser.getgroup("pressroom")
+    group.addoption(
+        "--exhaustive",
+        action="store_true",
+        help="run every cell of the matrices, and 500 new random examples of each property",
+    )
+    group.addoption(
+        "--matrix-seed", type=int, help="run the sample of the matrices that this seed draws"
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -112,8 +130,12 @@ def as_administrator(ada: User) -> Client:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Begin the run, in the main process only."""
+    """Choose the size of the run, and begin it, in the main process only."""
+    exhaustive = config.getoption("exhaustive")
+    hypothesis_settings.load_profile("exhaustive" if exhaustive else "small")
     if not hasattr(config, "workerinput"):
+        # Workers inherit the option, and with it the sample.
+        config.option.matrix_seed = config.option.matrix_seed or randrange(1, 10_000)
         shared_files.begin()
 
 
@@ -136,12 +158,15 @@ def depends_on_the_database(item: pytest.Item) -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With TEST_DATABASE_URL set, deselect tests that do not depend on the database."""
+    """Deselect what the sample leaves out, and what TEST_DATABASE_URL changes nothing for."""
+    kept = items
+    if not config.getoption("exhaustive"):
+        cells = sample(kept, config.option.matrix_seed)
+        kept = [each for each in kept if not each.get_closest_marker("matrix") or each in cells]
     if "TEST_DATABASE_URL" in os.environ:
-        config.hook.pytest_deselected(
-            items=[each for each in items if not depends_on_the_database(each)]
-        )
-        items[:] = [each for each in items if depends_on_the_database(each)]
+        kept = [each for each in kept if depends_on_the_database(each)]
+    config.hook.pytest_deselected(items=[each for each in items if each not in set(kept)])
+    items[:] = kept
 
 
 def pytest_xdist_make_scheduler(
@@ -151,8 +176,11 @@ def pytest_xdist_make_scheduler(
     return LargestScopeFirstScheduling(config, log)
 
 
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Report the size of test matrices, recorded by `record_property`."""
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Report which sample of the matrices ran, and their sizes, as `record_property` notes them."""
+    if not config.getoption("exhaustive"):
+        seed = config.option.matrix_seed
+        terminalreporter.write_line(f"matrices: a sample; --matrix-seed {seed} draws it again")
     cells: dict[str, list[int]] = {}
     for column, outcome in enumerate(("passed", "failed")):
         for report in terminalreporter.stats.get(outcome, []):

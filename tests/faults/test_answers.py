@@ -17,6 +17,7 @@ def befalls(fault: Fault, operation: str) -> bool:
     return not fault.of or operation in fault.of
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize(
     ("shows", "fault"),
     [
@@ -34,6 +35,7 @@ def test_a_page_says_what_failed_and_what_to_do(
     read(operator, shows, fault.kind, fault.said)
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize(
     ("form", "fault"),
     [

@@ -16,6 +16,7 @@ from tests.support.small_server import answer, says, serving
 Record = Callable[[str, object], None]
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize(
     ("shows", "fault"),
     [
@@ -33,6 +34,7 @@ def test_a_page_says_what_failed_and_what_to_do(
         read(operator, shows, fault.kind, fault.said)
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize(
     ("form", "fault"),
     [

@@ -1,0 +1,31 @@
+"""Samples of large matrices of tests: without `--exhaustive`, each value of each parameter once.
+
+The seed of a sample is printed at the start of a run; `--matrix-seed` repeats it.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from random import Random
+
+import pytest
+
+
+def sample(items: Iterable[pytest.Item], seed: int) -> set[pytest.Item]:
+    """Return cells of each test marked `matrix` that hold every value of its parameters."""
+    matrices = defaultdict(list)
+    for item in items:
+        if isinstance(item, pytest.Function) and item.get_closest_marker("matrix"):
+            matrices[item.nodeid.partition("[")[0]].append(item)
+    return {cell for cells in matrices.values() for cell in _covering(cells, Random(seed))}
+
+
+def _covering(cells: list[pytest.Function], chance: Random) -> list[pytest.Function]:
+    """Go through the cells in random order and keep each that holds a value not yet seen."""
+    seen: set[tuple[str, int]] = set()
+    kept = []
+    for cell in chance.sample(cells, len(cells)):
+        values = {(name, id(value)) for name, value in cell.callspec.params.items()}
+        if not values <= seen:
+            kept.append(cell)
+            seen |= values
+    return kept
