@@ -85,16 +85,17 @@ def recent_queue_times() -> list[QueueTime]:
     since = start_of_day(first_day(timezone.localdate()))
     # The first day starts at another time in another zone.
     key = f"queue-times:1:{since:%Y%m%d%H%M%z}"
-    # Plain numbers: other releases may read the same cache.
-    numbers = cache.get(key)
-    if numbers is None:
+    try:
+        return [
+            QueueTime(datetime.fromtimestamp(published, UTC), timedelta(seconds=took))
+            for published, took in cache.get(key)
+        ]
+    except (TypeError, ValueError):
+        # Nothing is cached, or what another release cached.
         times = _load_queue_times(since)
-        numbers = [(one.published_at.timestamp(), one.duration.total_seconds()) for one in times]
-        cache.set(key, numbers, timeout=CACHE_S)
-    return [
-        QueueTime(datetime.fromtimestamp(published, UTC), timedelta(seconds=took))
-        for published, took in numbers
-    ]
+    numbers = [(one.published_at.timestamp(), one.duration.total_seconds()) for one in times]
+    cache.set(key, numbers, timeout=CACHE_S)
+    return times
 
 
 def first_day(today: date) -> date:
