@@ -12,6 +12,7 @@ from django.test import Client, TransactionTestCase
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from xdist.remote import Producer
+from xdist.workermanage import WorkerController
 
 from dashboard.ledger.queries.pages import tally_as_of
 from tests.support import shared_files
@@ -130,13 +131,19 @@ def as_administrator(ada: User) -> Client:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose the size of the run, and begin it, in the main process only."""
+    """Choose the size of the run; the main process also begins it and draws the sample."""
     exhaustive = config.getoption("exhaustive")
     hypothesis_settings.load_profile("exhaustive" if exhaustive else "small")
-    if not hasattr(config, "workerinput"):
-        # Workers inherit the option, and with it the sample.
+    if hasattr(config, "workerinput"):
+        config.option.matrix_seed = config.workerinput["matrix_seed"]
+    else:
         config.option.matrix_seed = config.option.matrix_seed or randrange(1, 10_000)
         shared_files.begin()
+
+
+def pytest_configure_node(node: WorkerController) -> None:
+    """Let a worker take the sample of the main process."""
+    node.workerinput["matrix_seed"] = node.config.option.matrix_seed
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 from django.test import Client
 
-from tests.faults.answers import FAULTS, Fault
 from tests.faults.cells import read, write
 from tests.faults.pages import READS, WRITES, Reads, Writes
+from tests.faults.responses import FAULTS, Fault
 from tests.faults.service import broken
 
 Record = Callable[[str, object], None]
