@@ -6,9 +6,10 @@ Pygments does the lexing; the CSS classes are in `static/css/components/text.css
 import json
 import re
 from functools import cache
+from html import escape
 from typing import Any
 
-from django.utils.html import escape, format_html
+from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from pygments.lexer import Lexer
 from pygments.lexers import TextLexer, get_lexer_by_name
@@ -62,8 +63,9 @@ def _css_class(token: Any) -> str:
 
 
 def _span(token: Any, text: str) -> str:
-    name = _css_class(token)
-    return f'<span class="{name}">{escape(text)}</span>' if name else escape(text)
+    # Not Django's escape, which marks each of the thousand parts of a page as safe.
+    name, html = _css_class(token), escape(text)
+    return f'<span class="{name}">{html}</span>' if name else html
 
 
 def _lexer(language: str) -> Lexer:
