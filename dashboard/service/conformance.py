@@ -2,8 +2,7 @@
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from enum import StrEnum
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from django.db import DatabaseError
@@ -15,6 +14,7 @@ from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import PageItem, PageStatus, PageType
 from dashboard.contract.people import Person
 from dashboard.contract.webhooks import EventName, WebhookSubscription
+from dashboard.contract.wire import WireModel
 from dashboard.ledger.deviations import ContractDeviation, record_deviations
 from dashboard.observability.request_context import current_notes
 
@@ -28,6 +28,9 @@ COUNT = "Contradictory counts"
 DUPLICATE = "Duplicate ID"
 
 ID_FIELDS: dict[type, str] = {PageItem: "page_id", Audience: "audience_id", Person: "person_id"}
+"""The ID of an item of each list."""
+PAGE_STATUSES, PAGE_TYPES = frozenset(PageStatus), frozenset(PageType)
+VERSION_STATUSES, EVENT_NAMES = frozenset(VersionStatus), frozenset(EventName)
 MAX_DEVIATIONS_PER_REQUEST = 100
 """Further ones are dropped."""
 
@@ -36,14 +39,14 @@ _logger = logging.getLogger("dashboard.watch")
 
 
 def find_deviations(report: CallReport) -> list[ContractDeviation]:
-    """Return the deviations in one call."""
+    """Return the deviations in one call, equal ones once."""
     found: list[Finding] = []
     if isinstance(report.error, InvalidResponseError):
         found.append((UNREADABLE, report.error.path, report.error.problem))
     if isinstance(report.response, ListEnvelope):
         found += _list_deviations(report.response)
     elif report.response is not None:
-        found += _item_deviations([report.response], "")
+        found += _unknown_names(report.response, "")
     return [
         ContractDeviation(report.operation, kind, _INDEX.sub("*", place), message, report.path)
         for kind, place, message in dict.fromkeys(found)
@@ -58,39 +61,31 @@ def _list_deviations(response: ListEnvelope[Any]) -> Iterator[Finding]:
         yield COUNT, "totalCount", "less than the number of items returned"
     if response.has_more and not received:
         yield COUNT, "hasMore", "true, but no items were returned"
-    items = [item for item in response.items if type(item) in ID_FIELDS]
-    ids = [found for item in items if (found := getattr(item, ID_FIELDS[type(item)]))]
+    ids = [found for item in response.items if (found := getattr(item, ID_FIELDS[type(item)]))]
     if len(set(ids)) < len(ids):
         yield DUPLICATE, "items", "two items in a list have the same ID"
-    yield from _item_deviations(response.items, "items.*.")
+    for item in response.items:
+        yield from _unknown_names(item, "items.*.")
 
 
-def _item_deviations(items: Sequence[Any], place: str) -> Iterator[Finding]:
-    """Yield the unknown names in items of one type, each once."""
-    match items:
-        case [PageItem(), *_]:
-            yield from _unknown_names((one.status for one in items), PageStatus, f"{place}status")
-            types = (one.page_type for one in items)
-            yield from _unknown_names(types, PageType, f"{place}pageType")
-        case [AudienceVersion(), *_]:
-            statuses = (one.status for one in items)
-            yield from _unknown_names(statuses, VersionStatus, f"{place}status")
-        case [Audience(), *_]:
-            latest = [one.latest_version for one in items if one.latest_version]
-            yield from _item_deviations(latest, f"{place}latestVersion.")
-            published = [one.published_version for one in items if one.published_version]
-            yield from _item_deviations(published, f"{place}publishedVersion.")
-        case [WebhookSubscription(), *_]:
-            events = (event for one in items for event in one.events or ())
-            yield from _unknown_names(events, EventName, f"{place}events.*")
-
-
-def _unknown_names(
-    values: Iterable[str | None], names: type[StrEnum], place: str
-) -> Iterator[Finding]:
-    unknown = {value for value in values if value is not None}.difference(names)
-    for value in sorted(unknown):
-        yield UNKNOWN, place, f"“{value[:60]}”"
+def _unknown_names(item: WireModel | None, place: str) -> Iterator[Finding]:
+    names: list[tuple[str, str | None, frozenset[str]]] = []
+    match item:
+        case PageItem():
+            names = [
+                ("status", item.status, PAGE_STATUSES),
+                ("pageType", item.page_type, PAGE_TYPES),
+            ]
+        case AudienceVersion():
+            names = [("status", item.status, VERSION_STATUSES)]
+        case WebhookSubscription():
+            names = [("events.*", event, EVENT_NAMES) for event in item.events or ()]
+        case Audience():
+            yield from _unknown_names(item.latest_version, f"{place}latestVersion.")
+            yield from _unknown_names(item.published_version, f"{place}publishedVersion.")
+    for field, name, known in names:
+        if name is not None and name not in known:
+            yield UNKNOWN, f"{place}{field}", f"“{name[:60]}”"
 
 
 def collect_deviations(report: CallReport) -> None:
