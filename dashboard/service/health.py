@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from statistics import median
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
@@ -78,9 +78,15 @@ class Health:
 
 def record_call(report: CallReport) -> None:
     """Record one call at the end of its request, or at once outside of any."""
-    if isinstance(report.error, InvalidURLError):
-        return  # Nothing was sent.
-    call = CallRecord(report.started_at.astimezone(UTC), report.duration_ms, _state_of(report))
+    state = _ANSWERING
+    match report.error:
+        case InvalidURLError():
+            return  # Nothing was sent.
+        case NoResponseError() | ServerError():
+            state = _SILENT
+        case AuthenticationError():
+            state = _KEY_REFUSED
+    call = CallRecord(report.started_at.astimezone(UTC), report.duration_ms, state)
     if notes := current_notes():
         notes.calls.append(call)
         notes.unwritten.append(call)
@@ -123,11 +129,11 @@ def health_now() -> Health:
     now = timezone.now().astimezone(UTC)
     before = now - timedelta(hours=1)
     notes = current_notes()
-    found = _with_calls([before, now], list(notes.unwritten) if notes else [])
-    earlier, tallies = found[_key(before)], found[_key(now)]
+    hours = _hours_with(list(notes.unwritten) if notes else [], {_key(before), _key(now)})
+    earlier, current = hours[_key(before)], hours[_key(now)]
     minutes: list[MinuteBucket | None] = [
-        *(earlier.get(minute) for minute in range(now.minute + 1, MINUTES)),
-        *(tallies.get(minute) for minute in range(now.minute + 1)),
+        *map(earlier.get, range(now.minute + 1, MINUTES)),
+        *map(current.get, range(now.minute + 1)),
     ]
     seen = [minute for minute in minutes if minute]
     durations = [duration for minute in seen for duration in minute.durations_ms]
@@ -156,48 +162,30 @@ def is_fast() -> bool:
     return bool(health.is_responding and (health.median_ms or 0) <= FAST_MS)
 
 
-def _state_of(report: CallReport) -> str:
-    match report.error:
-        case NoResponseError() | ServerError():
-            return _SILENT
-        case AuthenticationError():
-            return _KEY_REFUSED
-    return _ANSWERING
-
-
 def _add_to_cache(calls: list[CallRecord]) -> None:
     """Add calls to their minutes. Two processes may overwrite each other's: it is a gauge."""
     if calls:
-        tallies = _with_calls([call.started_at for call in calls], calls)
-        packed = {
-            key: {minute: tuple(tally) for minute, tally in of_hour.items()}
-            for key, of_hour in tallies.items()
-        }
-        cache.set_many(packed, timeout=_CACHE_S)
+        hours = _hours_with(calls, {_key(call.started_at) for call in calls})
+        for key, minutes in hours.items():
+            packed = {minute: tuple(bucket) for minute, bucket in minutes.items()}
+            cache.set(key, packed, timeout=_CACHE_S)
 
 
-def _with_calls(
-    moments: Iterable[datetime], calls: Iterable[CallRecord]
-) -> dict[str, dict[int, MinuteBucket]]:
-    """Return the cached hours of these times, with these calls added."""
-    keys = {_key(moment) for moment in moments}
-    found = cache.get_many(keys)
-    tallies = {key: _from_cache(found.get(key)) for key in keys}
+def _hours_with(calls: list[CallRecord], keys: set[str]) -> dict[str, dict[int, MinuteBucket]]:
+    """Return the cached minutes of these hours that can be read, with these calls added."""
+    cached = cache.get_many(keys)
+    hours: dict[str, dict[int, MinuteBucket]] = {key: {} for key in keys}
+    for key, minutes in cached.items():
+        for minute, packed in minutes.items() if isinstance(minutes, dict) else ():
+            match packed:
+                case (int(), int(), int(), str(state), tuple()) if state in _STATES:
+                    hours[key][minute] = MinuteBucket(*packed)
     for call in calls:
-        of_hour = tallies.get(_key(call.started_at), {})
+        # A long request may have begun before these hours.
+        minutes = hours.get(_key(call.started_at), {})
         minute = call.started_at.minute
-        of_hour[minute] = of_hour.get(minute, MinuteBucket()).with_call(call)
-    return tallies
-
-
-def _from_cache(cached: Any) -> dict[int, MinuteBucket]:
-    """Return the minutes of one hour that can be read."""
-    minutes = {}
-    for minute, packed in cached.items() if isinstance(cached, dict) else ():
-        match packed:
-            case (int(), int(), int(), str(state), tuple()) if state in _STATES:
-                minutes[minute] = MinuteBucket(*packed)
-    return minutes
+        minutes[minute] = minutes.get(minute, MinuteBucket()).with_call(call)
+    return hours
 
 
 def _key(moment: datetime) -> str:
