@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from threading import Lock
+from threading import RLock
 
 from django.conf import settings
 from django.utils.module_loading import import_string
@@ -18,7 +18,7 @@ from dashboard.service.circuit_breaker import guard_call
 from dashboard.service.conformance import collect_deviations
 from dashboard.service.health import record_call
 
-_lock = Lock()
+_lock = RLock()
 
 _reports: ContextVar[list[CallReport] | None] = ContextVar("listening", default=None)
 
@@ -27,7 +27,12 @@ def publishing_client() -> PublishingClient:
     """Return this process's client, made from the settings."""
     # Without the lock, two concurrent first calls would each make a client.
     with _lock:
-        return _current_client()
+        return _create_client(
+            settings.SERVICE_URL,
+            settings.SERVICE_API_KEY,
+            settings.SERVICE_TIMEOUT_S,
+            settings.SERVICE_TRANSPORT,
+        )
 
 
 def close_publishing_client() -> None:
@@ -35,17 +40,8 @@ def close_publishing_client() -> None:
     concurrency.shut_down()
     with _lock:
         if _create_client.cache_info().currsize:
-            _current_client().close()
+            publishing_client().close()
             _create_client.cache_clear()
-
-
-def _current_client() -> PublishingClient:
-    return _create_client(
-        settings.SERVICE_URL,
-        settings.SERVICE_API_KEY,
-        settings.SERVICE_TIMEOUT_S,
-        settings.SERVICE_TRANSPORT,
-    )
 
 
 @contextmanager
