@@ -1,6 +1,6 @@
 """The HTTP client of the service."""
 
-from dashboard.client.calls import Call
+from dashboard.client.calls import Call, CallReport
 from dashboard.client.client import PublishingClient
 from dashboard.client.errors import (
     APIError,
@@ -19,7 +19,6 @@ from dashboard.client.errors import (
     ServerError,
     StatusError,
 )
-from dashboard.client.reports import CallReport
 from dashboard.client.session import deadline_counted_from
 
 __all__ = [

@@ -8,8 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 import httpx
 
-from dashboard.client.calls import Call, path
-from dashboard.client.reports import CallReport
+from dashboard.client.calls import Call, CallReport, path
 from dashboard.client.session import Session
 from dashboard.contract.audiences import Audience, AudienceVersion, PublishRequest
 from dashboard.contract.conversations import Conversation

@@ -12,9 +12,8 @@ from typing import cast
 
 import httpx
 
-from dashboard.client.calls import Call
+from dashboard.client.calls import Call, CallReport, reporting
 from dashboard.client.errors import APIError
-from dashboard.client.reports import CallReport, reporting
 from dashboard.client.response_cache import ByteBoundedCache
 from dashboard.client.response_parsing import (
     ModelT,
