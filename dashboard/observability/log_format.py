@@ -27,6 +27,7 @@ SAFE_TO_LOG = (
 )
 """Exceptions whose messages are about code, files or connections, never about data."""
 
+_REQUEST_FIELDS = ("request_id", "person", "operation_key")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
@@ -44,10 +45,7 @@ class TextFormatter(logging.Formatter):
         """Return the line, with control characters escaped, so that none can forge another line."""
         fields = _fields(record)
         head = f"{fields['at']} {fields['level']} {fields['logger']}"
-        about = [
-            fields[name] for name in ("request_id", "person", "operation_key") if name in fields
-        ]
-        if about:
+        if about := [fields[name] for name in _REQUEST_FIELDS if name in fields]:
             head += f" [{' '.join(about)}]"
         lines = [f"{head}: {fields['message']}"]
         for each in fields.get("exceptions", []):
@@ -70,12 +68,10 @@ def _fields(record: logging.LogRecord) -> dict[str, Any]:
     # Outside of the request, Django's records have it.
     sent_with: RequestNotes | None = getattr(getattr(record, "request", None), "notes", None)
     if notes := current_notes() or sent_with:
-        about = {
-            "request_id": notes.request_id,
-            "person": notes.person,
-            "operation_key": notes.operation_key,
-        }
-        fields |= {name: value for name, value in about.items() if value} | trace_ids(notes)
+        for name in _REQUEST_FIELDS:
+            if value := getattr(notes, name):
+                fields[name] = value
+        fields |= trace_ids(notes)
     fields |= getattr(record, "facts", {})
     if record.exc_info and record.exc_info[1]:
         fields["exceptions"] = [_exception(each) for each in _chain(record.exc_info[1])]

@@ -68,16 +68,13 @@ class RequestNotes:
 
 
 _current: ContextVar[RequestNotes | None] = ContextVar("request_notes", default=None)
-
-
-def current_notes() -> RequestNotes | None:
-    """Return the notes of this thread's request; None outside of one."""
-    return _current.get()
+current_notes = _current.get
+"""Returns the notes of this thread's request; None outside of one."""
 
 
 def current_request_id() -> str:
     """Return the id of this thread's request; "" outside of one."""
-    notes = _current.get()
+    notes = current_notes()
     return notes.request_id if notes else ""
 
 
@@ -93,7 +90,7 @@ def request_context(notes: RequestNotes | None) -> Iterator[None]:
 
 def bind_request_context(call: Callable[[], T]) -> Callable[[], T]:
     """Return a function that makes the call for this request, in any thread."""
-    notes = _current.get()
+    notes = current_notes()
 
     def bound() -> T:
         with request_context(notes):
@@ -125,24 +122,12 @@ class StreamInContext:
             self.notes.span.end()
 
 
-def set_request_user(name: str) -> None:
-    """Set the username of this request."""
-    if notes := _current.get():
-        notes.person = name
-
-
 def set_unsettled_operation(operation: "Operation | None") -> None:
     """Set the operation that was sent and has no recorded outcome yet, or None."""
-    if notes := _current.get():
+    if notes := current_notes():
         notes.sent = operation
         if operation:
             notes.operation_key = operation.operation_key
-
-
-def request_id_headers() -> dict[str, str]:
-    """Return the header with the request's id; empty outside of a request."""
-    request_id = current_request_id()
-    return {REQUEST_ID_HEADER: request_id} if request_id else {}
 
 
 _logger = logging.getLogger("dashboard.ledger")
@@ -166,5 +151,5 @@ def tolerate_write_errors() -> Iterator[None]:
 
 def is_unrecorded() -> bool:
     """Return whether this request failed to record a response."""
-    notes = _current.get()
+    notes = current_notes()
     return bool(notes and notes.is_unrecorded)

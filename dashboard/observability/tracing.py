@@ -15,7 +15,11 @@ from django.http import HttpRequest
 
 from dashboard.client import Call, CallReport, StatusError
 from dashboard.observability.metrics import call_outcome
-from dashboard.observability.request_context import RequestNotes, current_notes
+from dashboard.observability.request_context import (
+    REQUEST_ID_HEADER,
+    RequestNotes,
+    current_notes,
+)
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
@@ -99,14 +103,15 @@ def _fail(span: "Span", kind: str) -> None:
     span.set_status(StatusCode.ERROR)
 
 
-def trace_headers() -> dict[str, str]:
-    """Return the headers that make the service's spans children of the call's span."""
-    span = _call_span.get()
-    if not span:
-        return {}
-    from dashboard.observability import spans
+def correlation_headers() -> dict[str, str]:
+    """Return the headers by which the service's logs and spans refer to this request and call."""
+    notes, span = current_notes(), _call_span.get()
+    headers = {REQUEST_ID_HEADER: notes.request_id} if notes else {}
+    if span:
+        from dashboard.observability import spans
 
-    return spans.trace_headers(span)
+        headers |= spans.trace_headers(span)
+    return headers
 
 
 def trace_ids(notes: RequestNotes) -> dict[str, str]:

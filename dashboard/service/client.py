@@ -11,8 +11,7 @@ from django.utils.module_loading import import_string
 
 from dashboard.client import Call, CallReport, PublishingClient
 from dashboard.observability.metrics import count_call
-from dashboard.observability.request_context import request_id_headers
-from dashboard.observability.tracing import call_span, describe_call_span, trace_headers
+from dashboard.observability.tracing import call_span, correlation_headers, describe_call_span
 from dashboard.service import concurrency
 from dashboard.service.circuit_breaker import guard_call
 from dashboard.service.conformance import collect_deviations
@@ -84,6 +83,6 @@ def _create_client(
         timeout_s=timeout_s,
         transport=transport,
         on_call=_on_call,
-        extra_headers=lambda: request_id_headers() | trace_headers(),
+        extra_headers=correlation_headers,
         guard=_guard,
     )

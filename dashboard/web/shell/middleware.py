@@ -21,7 +21,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from dashboard.accounts.second_factor.policy import is_stale
 from dashboard.client import APIError
 from dashboard.ledger.operations import OperationKeyConflictError
-from dashboard.observability.request_context import set_request_user
+from dashboard.observability.request_context import current_notes
 from dashboard.web.pages.drafts import is_background_request, save_posted_form
 from dashboard.web.shell.errors import incomplete, key_conflict, service_error
 from dashboard.web.ui.htmx import Request
@@ -68,8 +68,8 @@ class LoginRequiredMiddleware(auth_middleware.LoginRequiredMiddleware):
         if is_required and is_stale(request):
             logout(request)
         response = super().process_view(request, view_func, view_args, view_kwargs)
-        if response is None and is_required:
-            set_request_user(request.user.get_username())
+        if response is None and is_required and (notes := current_notes()):
+            notes.person = request.user.get_username()
         return response
 
     def handle_no_permission(  # type: ignore[override]  # any redirect will do
