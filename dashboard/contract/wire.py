@@ -53,3 +53,7 @@ class WireModel(BaseModel):
     def to_wire(self) -> dict[str, Any]:
         """Return the JSON object with camelCase names and only the fields that were set."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+    def to_json(self) -> str:
+        """Return the same JSON object as text."""
+        return self.model_dump_json(by_alias=True, exclude_unset=True)

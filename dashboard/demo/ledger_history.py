@@ -34,7 +34,7 @@ def save_seen_versions(seen_versions: Iterable[SeenVersion]) -> None:
             version_id=version.version_id,
             version_number=version.version_number,
             status=version.status,
-            body=version.model_dump_json(by_alias=True, exclude_unset=True),
+            body=version.to_json(),
             first_seen_at=first,
             last_seen_at=last,
         )

@@ -182,7 +182,7 @@ def _request_of(page: PageItem) -> dict[str, Any]:
 
 
 def _accepted(status_code: int, body: WireModel) -> AttemptResult:
-    response = body.model_dump_json(by_alias=True, exclude_unset=True)
+    response = body.to_json()
     return AttemptResult(Outcome.ACCEPTED, status_code=status_code, response_body=response)
 
 

@@ -69,8 +69,15 @@ def compare_pages(pages: Iterable[PageItem], now: datetime) -> ChangeSet[PageIte
     """Compare pages with the stored ones; one query."""
     by_id = {page.page_id: page for page in pages}
     before = {row.page_id: row for row in _KNOWN_PAGES.rows([*by_id])}
-    whole = {key: _merge_omitted_fields(one, before.get(key)) for key, one in by_id.items()}
-    return _compare(whole, before, page_search_text, now)
+    for page_id, known in before.items():
+        page, omitted = by_id[page_id], {}
+        for name in ("page_type", "status"):
+            # A list may leave them out (spec: not shown): keep the stored ones.
+            if not getattr(page, name) and getattr(known, name):
+                omitted[name] = getattr(known, name)
+        if omitted:
+            by_id[page_id] = page.model_copy(update=omitted)
+    return _compare(by_id, before, page_search_text, now)
 
 
 def compare_audiences(
@@ -95,39 +102,18 @@ def _compare(
         if old is None:
             changed[key] = one
         # A record written by an older release may lack the search text.
-        elif body_digest(to_body(one)) != old.digest or old.searched != search_text(one):
+        elif body_digest(one.to_json()) != old.digest or old.searched != search_text(one):
             if old.last_seen_at <= now:
                 changed[key] = one
-        elif now >= _next_last_seen_write(old):
-            stale.append(key)
+        else:
+            interval = LAST_SEEN_WRITE_INTERVAL
+            if getattr(old, "latest_status", "") in IN_FLIGHT:
+                interval = LAST_SEEN_WRITE_INTERVAL_IN_FLIGHT
+            if now >= old.last_seen_at + interval:
+                stale.append(key)
     return ChangeSet(before, changed, stale)
-
-
-def to_body(model: WireModel) -> str:
-    """Return the stored form of an object: its JSON, with the fields that were received."""
-    return model.model_dump_json(by_alias=True, exclude_unset=True)
 
 
 def body_digest(body: str) -> str:
     """Return a hash of a body, to detect changes."""
     return hashlib.blake2b(body.encode(), digest_size=16).hexdigest()
-
-
-def _next_last_seen_write(known: Known) -> datetime:
-    is_in_flight = getattr(known, "latest_status", "") in IN_FLIGHT
-    last_seen_at: datetime = known.last_seen_at
-    return last_seen_at + (
-        LAST_SEEN_WRITE_INTERVAL_IN_FLIGHT if is_in_flight else LAST_SEEN_WRITE_INTERVAL
-    )
-
-
-def _merge_omitted_fields(page: PageItem, before: Known | None) -> PageItem:
-    """Keep the stored type and status if a list leaves them out (spec: not shown)."""
-    if before is None:
-        return page
-    omitted = {
-        name: getattr(before, name)
-        for name in ("page_type", "status")
-        if not getattr(page, name) and getattr(before, name)
-    }
-    return page.model_copy(update=omitted) if omitted else page

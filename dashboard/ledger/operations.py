@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
+from textwrap import wrap
 from typing import Any
 
 from django.conf import settings
@@ -83,7 +84,7 @@ def publish_key(page_id: str, audience_id: str, version_id: str) -> str:
     nonce = Installation.objects.values_list("nonce", flat=True).get(pk=1)
     intent = repr((page_id, audience_id, version_id, len(before)))
     digits = salted_hmac("operation key", intent, secret=nonce, algorithm="sha256").hexdigest()
-    return "pr-" + "-".join(digits[start : start + 4] for start in range(0, 20, 4))
+    return "-".join(["pr", *wrap(digits[:20], width=4)])
 
 
 def renew_operation_keys() -> None:
@@ -98,7 +99,7 @@ def combined_outcome(attempts: Collection[str]) -> Outcome:
     nothing: the unknown one may have been executed.
     """
     order = (Outcome.ACCEPTED, *OPEN, Outcome.REJECTED, Outcome.NOT_SENT)
-    return next(outcome for outcome in order if outcome in attempts)
+    return Outcome(min(attempts, key=order.index))
 
 
 def begin(

@@ -27,7 +27,6 @@ from dashboard.ledger.changes import (
     body_digest,
     compare_audiences,
     compare_pages,
-    to_body,
 )
 from dashboard.ledger.models import (
     AudienceRecord,
@@ -109,7 +108,7 @@ def record_version(page_id: str, version: AudienceVersion) -> None:
     ).first()
     if record is None:
         return
-    body = to_body(record.audience.model_copy(update={"latest_version": version}))
+    body = record.audience.model_copy(update={"latest_version": version}).to_json()
     digest = body_digest(body)
     if digest == record.digest:
         return
@@ -138,7 +137,7 @@ def record_subscription(
     `read_at` is for reads only: the response to a change is current when it arrives.
     """
     now = read_at or timezone.now()
-    body = to_body(subscription)
+    body = subscription.to_json()
     seen: dict[str, Any] = {
         "body": body,
         "digest": body_digest(body),
@@ -256,7 +255,7 @@ def _record_versions(page_id: str, versions: Iterable[AudienceVersion], now: dat
             version_id=version.version_id,
             version_number=version.version_number,
             status=version.status,
-            body=to_body(version),
+            body=version.to_json(),
             first_seen_at=now,
             last_seen_at=now,
         )
@@ -271,7 +270,7 @@ def _record_versions(page_id: str, versions: Iterable[AudienceVersion], now: dat
 
 
 def _observed(model: WireModel, now: datetime) -> dict[str, Any]:
-    body = to_body(model)
+    body = model.to_json()
     return {
         "body": body,
         "digest": body_digest(body),

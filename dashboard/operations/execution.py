@@ -68,7 +68,7 @@ def send(operation: Operation, attempt: Attempt) -> ExecutionResult:
     result = AttemptResult(
         Outcome.ACCEPTED,
         status_code=reports[-1].status_code if reports else None,
-        response_body=response.model_dump_json(by_alias=True, exclude_unset=True),
+        response_body=response.to_json(),
         page_id=response.page_id if isinstance(response, Page) else "",
     )
     operation = _record_result(attempt, result)
@@ -105,7 +105,7 @@ def _publish(operation: Operation, *, key: str | None) -> AudienceVersion:
     version = publishing_client().audiences.publish(*ids, operation_key=key)
     if version.version_id != operation.version_id:
         problem = f"the service returned another version, {version.version_id}"
-        body = version.model_dump_json(by_alias=True, exclude_unset=True)
+        body = version.to_json()
         raise InvalidResponseError(problem, path="versionId", status_code=200, body=body)
     return version
 

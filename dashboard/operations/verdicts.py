@@ -22,7 +22,6 @@ IN_QUEUE = (VersionStatus.QUEUED, VersionStatus.PROCESSING)
 UNPUBLISHED = (VersionStatus.DRAFT, VersionStatus.ARCHIVED)
 """A version that had this status, and still has, was not published. With any other status,
 publishing may change nothing."""
-_COMPARED_FIELDS = ("status", "queuedAt", "publishedAt")
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,13 @@ class Verdict:
 
 def compared_fields(version: AudienceVersion | None) -> dict[str, Any] | None:
     """Return the fields of a version that are stored before publishing, to compare with later."""
-    return {name: version.to_wire().get(name) for name in _COMPARED_FIELDS} if version else None
+    if version is None:
+        return None
+    return {
+        "status": version.status,
+        "queuedAt": version.queued_at,
+        "publishedAt": version.published_at,
+    }
 
 
 def is_unchanged(before: Mapping[str, Any] | None, version: AudienceVersion) -> bool:

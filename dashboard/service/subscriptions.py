@@ -19,7 +19,6 @@ from dashboard.client import (
 )
 from dashboard.contract.webhooks import SubscriptionPatch, WebhookSubscription
 from dashboard.ledger import recording
-from dashboard.ledger.changes import to_body
 from dashboard.ledger.models import SubscriptionRecord
 from dashboard.ledger.queries.subscriptions import subscription_last_known
 from dashboard.observability.request_context import tolerate_write_errors
@@ -46,7 +45,7 @@ def update_subscription(subscription_id: str, patch: SubscriptionPatch) -> Webho
     if found.subscription_id != subscription_id:
         problem = f"the response is for another subscription, {found.subscription_id}"
         raise InvalidResponseError(
-            problem, path="subscriptionId", status_code=200, body=to_body(found)
+            problem, path="subscriptionId", status_code=200, body=found.to_json()
         )
     return found
 
@@ -71,7 +70,7 @@ def refresh_subscription(record: SubscriptionRecord) -> ReadResult[SubscriptionR
         known = recording.record_subscription(found, read_at=read_at)
         return ReadResult(known, timezone.now())
     # The ledger can't be written: update the record in memory.
-    record.body, record.last_seen_at = to_body(found), timezone.now()
+    record.body, record.last_seen_at = found.to_json(), timezone.now()
     record.url, record.active = found.url, found.active
     return ReadResult(record, timezone.now())
 
