@@ -18,19 +18,16 @@ from dashboard.ledger.sign_in import SIGN_OUT_KINDS
 
 _USER = [field.attname for field in User._meta.concrete_fields]
 _FLAGS = ("has_second_factor", "is_rule_on", "last_sign_out")
-_PREFERENCES = {
-    f"preferences_{field.attname}": field
-    for field in Preferences._meta.concrete_fields
-    if not field.is_relation
-}
-"""The fields of the preferences by their names in the query."""
+_PREFERENCES = [
+    field.attname for field in Preferences._meta.concrete_fields if not field.is_relation
+]
 
 
 def _user_query(user_id: int) -> "QuerySet[User, Any]":
     factors = Authenticator.objects.filter(user=OuterRef("pk"), type__in=FACTORS)
     rule = SignInPolicy.objects.filter(publishers_need_second_factor=True)
     ends = SignInEvent.objects.filter(user=OuterRef("pk"), kind__in=SIGN_OUT_KINDS)
-    preferences = {name: F(f"preferences__{field.name}") for name, field in _PREFERENCES.items()}
+    preferences = {f"preferences_{name}": F(f"preferences__{name}") for name in _PREFERENCES}
     users = User.objects.filter(pk=user_id).annotate(
         has_second_factor=Exists(factors),
         is_rule_on=Exists(rule),
@@ -51,10 +48,10 @@ class PreloadingModelBackend(ModelBackend):
         row = _USER_QUERY.first(user_id)
         if not row:
             return None
-        user = User.from_db(connection.alias, _USER, [getattr(row, name) for name in _USER])
+        # The columns are in the order of the query.
+        user = User.from_db(connection.alias, _USER, row[: len(_USER)])
         for name in _FLAGS:
             setattr(user, name, getattr(row, name))
-        values = {field.attname: getattr(row, name) for name, field in _PREFERENCES.items()}
-        has_preferences = values[Preferences._meta.pk.attname] is not None
-        user.preferences = Preferences(**values) if has_preferences else Preferences()
+        saved = Preferences.from_db(connection.alias, _PREFERENCES, row[-len(_PREFERENCES) :])
+        user.preferences = Preferences() if saved.pk is None else saved
         return user if self.user_can_authenticate(user) else None
