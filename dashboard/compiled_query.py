@@ -16,6 +16,7 @@ from typing import Any
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
 from django.db.models import Func, IntegerField, QuerySet
+from django.db.models.sql.compiler import SQLCompiler
 
 MAX_SHAPES = 100
 """Of one query: one for each number of texts in its lists, and for each fixed argument."""
@@ -32,7 +33,7 @@ _FIRST_NUMBER = -2_147_483_000
 
 @dataclass(frozen=True)
 class _Compiled:
-    """The SQL of a query, with a name for each parameter, and how its rows are read."""
+    """The SQL of a query, with a name for each parameter, and what its rows are made with."""
 
     sql: str
     """With `%(name)s` for a parameter: for `%s` Django would search all of it each time."""
@@ -40,7 +41,11 @@ class _Compiled:
     """The place of a parameter's value among those of `_values_of` the arguments."""
     constants: Mapping[str, Any]
     """The other parameters."""
-    read: Callable[[Iterable[Any]], list[Any]]
+    compiler: SQLCompiler
+    converters: dict[int, Any]
+    """The compiler's, which convert the values of some columns."""
+    row: Any
+    """The class of the named tuples."""
 
 
 class CompiledQuery:
@@ -67,7 +72,10 @@ class CompiledQuery:
         given = {name: values[place] for name, place in compiled.arguments.items()}
         with connection.cursor() as cursor:
             cursor.execute(compiled.sql, {**compiled.constants, **given})
-            return compiled.read(cursor.fetchall())
+            found = cursor.fetchall()
+        if compiled.converters:
+            found = compiled.compiler.apply_converters(found, compiled.converters)
+        return [*map(compiled.row._make, found)]
 
     def first(self, *arguments: Argument, **constants: Any) -> Any:
         """Return the first of the rows, or None; one query."""
@@ -91,10 +99,6 @@ class CompiledQuery:
         converters = compiler.get_converters([column for column, _, _ in compiler.select])
         row: Any = namedtuple("Row", query.selected or ())  # type: ignore[misc]  # its own columns
 
-        def read(found: Iterable[Any]) -> list[Any]:
-            converted = compiler.apply_converters(found, converters) if converters else found
-            return [row._make(each) for each in converted]
-
         named = {f"p{number}": value for number, value in enumerate(parameters)}
         arguments = {
             name: places[value]
@@ -102,7 +106,8 @@ class CompiledQuery:
             if isinstance(value, str | int) and value in places
         }
         others = {name: value for name, value in named.items() if name not in arguments}
-        return _Compiled(_with_names(sql, named), arguments, others, read)
+        sql = _with_names(sql, named)
+        return _Compiled(sql, arguments, others, compiler, converters, row)
 
 
 def _values_of(arguments: Iterable[Argument]) -> list[Any]:
