@@ -1,5 +1,7 @@
 """Context of every page: environment, viewer, permissions, sidebar."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -43,30 +45,28 @@ def shell(request: HttpRequest) -> dict[str, Any]:
 
     Values that cost a query are lazy: a partial pays for those it uses only.
     """
-    preferences = SimpleLazyObject(lambda: get_preferences(request.user))
+    preferences = _lazy(lambda: get_preferences(request.user))
     # Cached per request: `get_token` masks it on every call, and a page may contain five forms.
-    token = SimpleLazyObject(lambda: get_token(request))
+    token = _lazy(get_token, request)
     csrf_input = '<input type="hidden" name="csrfmiddlewaretoken" value="{}">'
-    values = {
+    return {
         "preferences": preferences,
         "csrf_token": token,
-        "csrf_input": SimpleLazyObject(lambda: format_html(csrf_input, token)),
-        "theme": SimpleLazyObject(lambda: _theme(request)),
-        "time_zone_label": SimpleLazyObject(lambda: time_zone_label(request)),
-        "pinned": SimpleLazyObject(lambda: visit_hits(preferences.pins)),
-        "sidebar_counts": SimpleLazyObject(
+        "csrf_input": _lazy(format_html, csrf_input, token),
+        "theme": _lazy(_theme, request),
+        "time_zone_label": _lazy(time_zone_label, request),
+        "pinned": _lazy(lambda: visit_hits(preferences.pins)),
+        "sidebar_counts": _lazy(
             lambda: side_counts() if request.user.is_authenticated else SidebarCounts()
         ),
-        "service_health": SimpleLazyObject(health_now),
-        "unrecorded": SimpleLazyObject(is_unrecorded),
-        "support_report": SimpleLazyObject(lambda: support_report(request)),
-        "may_publish": SimpleLazyObject(lambda: may(request, PUBLISH)),
-        "may_create_page": SimpleLazyObject(lambda: may(request, CREATE_PAGE)),
-        "may_update_subscription": SimpleLazyObject(lambda: may(request, UPDATE_SUBSCRIPTION)),
-        "may_manage_people": SimpleLazyObject(lambda: may(request, MANAGE_PEOPLE)),
-        "must_set_up_second_factor": SimpleLazyObject(lambda: must_set_up_second_factor(request)),
-    }
-    return values | {
+        "service_health": _lazy(health_now),
+        "unrecorded": _lazy(is_unrecorded),
+        "support_report": _lazy(support_report, request),
+        "may_publish": _lazy(may, request, PUBLISH),
+        "may_create_page": _lazy(may, request, CREATE_PAGE),
+        "may_update_subscription": _lazy(may, request, UPDATE_SUBSCRIPTION),
+        "may_manage_people": _lazy(may, request, MANAGE_PEOPLE),
+        "must_set_up_second_factor": _lazy(must_set_up_second_factor, request),
         "environment_name": settings.ENVIRONMENT_NAME,
         "environment_tone": TONES[settings.ENVIRONMENT_COLOUR],
         "service_host": urlsplit(settings.SERVICE_URL or "").netloc or EMBEDDED_SERVICE_LABEL,
@@ -74,6 +74,11 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         "here": "",
         "reading": None,
     }
+
+
+def _lazy(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return the function's result, computed on first use."""
+    return SimpleLazyObject(partial(function, *arguments))
 
 
 def _theme(request: HttpRequest) -> str:
