@@ -5,6 +5,7 @@ minutes of one hour of the clock. The calls of a request are added at its end. E
 tuples: several releases may share a cache.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -173,17 +174,14 @@ def _add_to_cache(calls: list[CallRecord]) -> None:
 
 def _hours_with(calls: list[CallRecord], keys: set[str]) -> dict[str, dict[int, MinuteBucket]]:
     """Return the cached minutes of these hours that can be read, with these calls added."""
-    cached = cache.get_many(keys)
-    hours: dict[str, dict[int, MinuteBucket]] = {key: {} for key in keys}
-    for key, minutes in cached.items():
+    hours = defaultdict[str, dict[int, MinuteBucket]](dict)
+    for key, minutes in cache.get_many(keys).items():
         for minute, packed in minutes.items() if isinstance(minutes, dict) else ():
             match packed:
                 case (int(), int(), int(), str(state), tuple()) if state in _STATES:
                     hours[key][minute] = MinuteBucket(*packed)
     for call in calls:
-        # A long request may have begun before these hours.
-        minutes = hours.get(_key(call.started_at), {})
-        minute = call.started_at.minute
+        minutes, minute = hours[_key(call.started_at)], call.started_at.minute
         minutes[minute] = minutes.get(minute, MinuteBucket()).with_call(call)
     return hours
 
