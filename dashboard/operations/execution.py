@@ -84,30 +84,24 @@ def send(operation: Operation, attempt: Attempt) -> ExecutionResult:
 
 
 def _call_service(operation: Operation) -> WireModel:
-    """Make the call of an operation. Raises APIError."""
+    """Make the call of an operation. Raises APIError, also if the response is about another one."""
     body = operation.body_sent or {}
     match OperationKind(operation.kind):
         case OperationKind.PUBLISH_VERSION:
-            return _publish(operation, key=body.get("operationKey"))
+            ids = (operation.page_id, operation.audience_id, operation.version_id)
+            key = body.get("operationKey")
+            version = publishing_client().audiences.publish(*ids, operation_key=key)
+            if version.version_id != operation.version_id:
+                problem = f"the service returned another version, {version.version_id}"
+                raise InvalidResponseError(
+                    problem, path="versionId", status_code=200, body=version.to_json()
+                )
+            return version
         case OperationKind.CREATE_PAGE:
             return publishing_client().pages.create(PageRequest.model_validate(body))
         case OperationKind.UPDATE_SUBSCRIPTION:
             patch = SubscriptionPatch.model_validate(body)
             return update_subscription(operation.subscription_id, patch)
-
-
-def _publish(operation: Operation, *, key: str | None) -> AudienceVersion:
-    """Publish the version of an operation, and return it as in the response.
-
-    Raises APIError, also if the response is about another version.
-    """
-    ids = (operation.page_id, operation.audience_id, operation.version_id)
-    version = publishing_client().audiences.publish(*ids, operation_key=key)
-    if version.version_id != operation.version_id:
-        problem = f"the service returned another version, {version.version_id}"
-        body = version.to_json()
-        raise InvalidResponseError(problem, path="versionId", status_code=200, body=body)
-    return version
 
 
 def _record_result(attempt: Attempt, result: AttemptResult) -> Operation:

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from django.db.models import Case, Q, QuerySet, When
@@ -116,9 +117,9 @@ def review_publish(target: PublishTarget, *, with_conversation: bool) -> Publish
     """
     page_id, audience_id, version_id = target
     operation_key = publish_key(*target)
-    page_result = run_concurrently(lambda: publishing_client().pages.get(page_id))
+    page_result = run_concurrently(partial(publishing_client().pages.get, page_id))
     conversation_result = (
-        run_concurrently(lambda: read_conversation(page_id, audience_id))
+        run_concurrently(partial(read_conversation, page_id, audience_id))
         if with_conversation
         else None
     )
@@ -131,13 +132,13 @@ def review_publish(target: PublishTarget, *, with_conversation: bool) -> Publish
     publishes = _PUBLISHES.rows(
         page_id, audience_id, [version_id, live.version_id if live else version_id]
     )
-    # An open one takes precedence: those come first.
-    last = next((each.pk for each in publishes if each.version_id == version_id), None)
-    others_in_flight = [
-        each.version_number
-        for each in publishes
-        if each.outcome in OPEN and each.version_id != version_id
-    ]
+    last, others_in_flight = None, []
+    for each in publishes:
+        if each.version_id == version_id:
+            # An open one takes precedence: those come first.
+            last = last or each.pk
+        elif each.outcome in OPEN:
+            others_in_flight.append(each.version_number)
     return PublishReview(
         target=target,
         operation_key=operation_key,
