@@ -114,8 +114,10 @@ def language(name: str) -> Language | None:
 
 def accepted_language(header: str) -> Language:
     """Return the first known language of an Accept-Language header, else the default."""
-    names = (name for name, weight in parse_accept_lang_header(header) if weight > 0)
-    return next(filter(None, map(language, names)), DEFAULT_LANGUAGE)
+    for name, weight in parse_accept_lang_header(header):
+        if weight > 0 and (found := language(name)):
+            return found
+    return DEFAULT_LANGUAGE
 
 
 def request_language(request: HttpRequest) -> Language:
