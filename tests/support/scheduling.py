@@ -11,6 +11,7 @@ TOGETHER = (
     "tests/web/publishing/test_publish_concurrently.py",
     "tests/web/publishing/test_publish_killed.py",
     "tests/server/test_several_machines.py",
+    "tests/server/test_slow_clients.py",
 )
 """Files whose tests share a browser or server, which takes seconds to start."""
 
