@@ -10,6 +10,8 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
+from django.core import checks
+from django.db import connection
 
 from config import environment
 from config.environment import BASE_DIR, Environment, misspelt_variables, read_environment
@@ -301,11 +303,14 @@ def test_the_demos_secret_is_for_its_owner_alone(
 
 @pytest.mark.parametrize(("mode", "is_warned_of"), [(0o644, True), (0o640, False)])
 def test_a_database_that_all_may_read_is_warned_of(
-    tmp_path: Path, mode: int, is_warned_of: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int, is_warned_of: bool
 ) -> None:
     tmp_path.chmod(0o755)
     database = tmp_path / "old.sqlite3"
     database.touch()
     database.chmod(mode)
-    run = start(**GOOD | {"DATABASE_URL": f"sqlite:///{database}"})
-    assert (f"Every account on this machine can read {database}" in run.stderr) == is_warned_of
+    monkeypatch.setitem(connection.settings_dict, "NAME", str(database))
+    monkeypatch.setattr(connection, "vendor", "sqlite")
+    said = [each.msg for each in checks.run_checks(include_deployment_checks=True)]
+    read = [each for each in said if f"Every account on this machine can read {database}" in each]
+    assert bool(read) == is_warned_of

@@ -13,13 +13,16 @@ import httpx
 import pytest
 
 from config.environment import BASE_DIR
+from tests.support.dashboards import Dashboard
 from tests.support.processes import free_port, running
 
 ODD_ID = "a/b%2F c?#ü..\n"
 MANY = 8
 FILL = f"""
+from django.core.management import call_command
 from tests.support.embedded_api_factories import make_audience, make_page, make_version
 import json
+call_command("issue_api_key", name="A test")
 page = make_page(id={ODD_ID!r})
 audiences = [make_audience(page, id=f"aud/{{n}}") for n in range(3)]
 made = [[make_version(audience, n).id for n in range({MANY})] for audience in audiences]
@@ -41,37 +44,35 @@ def environment(folder: Path) -> dict[str, str]:
         "SECRET_KEY": "only-for-tests-" + "x" * 50,
         "ALLOWED_HOSTS": "127.0.0.1",
         "SECURE_COOKIES": "false",
-        "DATABASE_URL": f"sqlite:///{folder / 'db.sqlite3'}",
+        "DATABASE_URL": f"sqlite:///{folder / 'dashboard.sqlite3'}",
         "DJANGO_SETTINGS_MODULE": "tests.embedded_api.long_queue",
     }
 
 
 @pytest.fixture(scope="module")
-def manage(environment: dict[str, str]) -> Callable[..., str]:
-    """Return a function that runs `manage.py` and returns its last line."""
-
-    def run(*arguments: str) -> str:
-        command = [sys.executable, "manage.py", *arguments]
-        output = subprocess.check_output(command, cwd=BASE_DIR, env=environment, text=True)
-        return output.strip().rpartition("\n")[2]
-
-    return run
+def filled(folder: Path, environment: dict[str, str]) -> tuple[str, str]:
+    """A key of the filled database, and as JSON the ids of many versions, by audience."""
+    Dashboard(folder, "http://127.0.0.1:1").prepare()
+    command = [sys.executable, "manage.py", "shell", "-v0", "-c", FILL]
+    key, made = subprocess.check_output(
+        command, cwd=BASE_DIR, env=environment, text=True
+    ).splitlines()
+    return key, made
 
 
 @pytest.fixture(scope="module")
-def versions(manage: Callable[..., str]) -> list[list[str]]:
+def versions(filled: tuple[str, str]) -> list[list[str]]:
     """The ids of many versions, by audience."""
-    manage("migrate", "-v0")
-    made: list[list[str]] = json.loads(manage("shell", "-v0", "-c", FILL))
+    made: list[list[str]] = json.loads(filled[1])
     return made
 
 
 @pytest.fixture(scope="module")
 def caller(
-    folder: Path, environment: dict[str, str], manage: Callable[..., str], versions: list[list[str]]
+    folder: Path, environment: dict[str, str], filled: tuple[str, str]
 ) -> Iterator[httpx.Client]:
     """An HTTP client of a server with as many threads as there are callers."""
-    key, port = manage("issue_api_key", "--name", "A test"), free_port()
+    key, port = filled[0], free_port()
     command = ["-m", "gunicorn", "config.wsgi", "--bind", f"127.0.0.1:{port}"]
     options = ["--threads", str(MANY), "--no-control-socket"]
     server = running(

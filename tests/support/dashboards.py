@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -124,6 +124,12 @@ class Dashboard:
         with sqlite3.connect(self.database, timeout=20) as rows:
             rows.execute("UPDATE ledger_attempt SET sent_at = datetime(sent_at, '-1 minute')")
         rows.close()
+
+    def outcomes(self) -> list[str]:
+        """Return the outcome of each operation on record, oldest first."""
+        with closing(sqlite3.connect(self.database, timeout=20)) as rows:
+            found = rows.execute("SELECT outcome FROM ledger_operation ORDER BY id")
+            return [outcome for (outcome,) in found]
 
     def _install_in(self, file: Path) -> None:
         self._install(DATABASE_URL=f"sqlite:///{file}")
