@@ -176,6 +176,11 @@ def operations_needing_attention(now: datetime) -> Attention:
     was accepted later: for a page one of the same name, for a subscription changes of all its
     fields.
     """
+    failed = Q(outcome=Outcome.REJECTED, requested_at__gte=now - timedelta(days=1))
+    unknown = Q(outcome=Outcome.UNKNOWN) | interrupted()
+    # On most days there are none, and building the query below takes longer than this one.
+    if not Operation.objects.filter(unknown | failed).exists():
+        return Attention([], 0)
     last_attempt = Attempt.objects.filter(operation=OuterRef("pk")).order_by("-number")
     ids = {name: OuterRef(name) for name in ("page_id", "audience_id", "subscription_id")}
     is_create = Q(kind=OperationKind.CREATE_PAGE)
@@ -191,8 +196,6 @@ def operations_needing_attention(now: datetime) -> Attention:
     for name in SubscriptionPatch.model_fields:
         has_field = Q(body_sent__has_key=name)
         is_open |= is_update & has_field & Q(~Exists(mended.filter(has_field)))
-    failed = Q(outcome=Outcome.REJECTED, requested_at__gte=now - timedelta(days=1))
-    unknown = Q(outcome=Outcome.UNKNOWN) | interrupted()
     found = Operation.objects.filter(unknown | failed & is_open)
     counted = found.annotate(
         message=Subquery(last_attempt.values("message")[:1]),
