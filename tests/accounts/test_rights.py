@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import Permission, User
+from django.core.cache import cache
+from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 from django.urls.converters import IntConverter, StringConverter
@@ -149,20 +151,28 @@ def something(db: None, fake_service: Any) -> None:
 @pytest.mark.same_on_any_database
 @pytest.mark.parametrize("role", GROUPS)
 @pytest.mark.parametrize("method", ["get", "post"])
-@pytest.mark.parametrize("pattern", URLS, ids=lambda p: p.name)
 def test_each_role_may_do_what_was_decided(
     something: None,
-    pattern: NamedURL,
     method: str,
     role: str,
     record_property: Callable[[str, object], None],
 ) -> None:
-    record_property("Rights matrix", 1)
-    client = logged_in(person(role, GROUPS[role]))
-    answer = getattr(client, method)(address(pattern))
-    may = role in DECISIONS[pattern.name][method == "post"]
-    assert (answer.status_code == 403) is not may, answer.status_code
-    assert answer.status_code < 500
+    record_property("Rights matrix", len(URLS))
+    user = person(role, GROUPS[role])
+    # A log-in for each: some of these pages end it.
+    statuses = {p.name: status(logged_in(user), method, address(p)) for p in URLS}
+    refused = {name for name, status in statuses.items() if status == 403}
+    assert refused == {name for name, who in DECISIONS.items() if role not in who[method == "post"]}
+    assert {name: found for name, found in statuses.items() if found >= 500} == {}
+
+
+def status(client: Client, method: str, path: str) -> int:
+    """Return the status of a request whose effects are undone."""
+    with transaction.atomic():
+        answer = getattr(client, method)(path)
+        transaction.set_rollback(True)
+    cache.clear()
+    return int(answer.status_code)
 
 
 @pytest.mark.parametrize("role", GROUPS)
@@ -224,14 +234,13 @@ def test_no_door_to_a_change_is_open_without_one(
 
 
 @pytest.mark.same_on_any_database
-@pytest.mark.parametrize(("named", "pattern"), GUARDED.items(), ids=str)
 @pytest.mark.usefixtures("something", "rule")
-def test_with_one_every_door_is_as_before(
-    mighty: User, named: tuple[str, str], pattern: NamedURL
-) -> None:
-    answer = getattr(with_a_second_factor(mighty), named[1])(address(pattern))
-    assert answer.status_code != 403
-    assert answer.status_code < 500
+def test_with_one_every_door_is_as_before(mighty: User) -> None:
+    browser = with_a_second_factor(mighty)
+    statuses = {
+        named: status(browser, named[1], address(pattern)) for named, pattern in GUARDED.items()
+    }
+    assert {name: found for name, found in statuses.items() if found == 403 or found >= 500} == {}
 
 
 def test_a_right_that_is_taken_away_is_gone_at_the_next_request(paula: User) -> None:
