@@ -3,7 +3,9 @@
 import socket
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import pytest
 
@@ -37,12 +39,33 @@ def within(seconds: float) -> Iterator[None]:
     assert time.monotonic() - start < seconds
 
 
+@dataclass(frozen=True)
+class Failure:
+    """How a call failed, and how many requests it was."""
+
+    error: ResponseLostError
+    requests: int
+
+
+@pytest.fixture(scope="module")
+def failures() -> dict[str, Failure]:
+    """Call each of the slow ones, all at once; each takes the whole limit."""
+
+    def call(how: str) -> Failure:
+        with client_of_server(SLOW[how], timeout_s=LIMIT_S) as (client, server), within(SOON_S):
+            error = error_of(ResponseLostError, client.people.list)
+        return Failure(error, len(server.requests))
+
+    with ThreadPoolExecutor(len(SLOW)) as threads:
+        return dict(zip(SLOW, threads.map(call, SLOW), strict=True))
+
+
 @pytest.mark.parametrize("how", SLOW)
-def test_the_limit_holds_against_one_who_answers_slowly(how: str) -> None:
-    with client_of_server(SLOW[how], timeout_s=LIMIT_S) as (client, server), within(SOON_S):
-        error = error_of(ResponseLostError, client.people.list)
-    assert str(error) == "The service didn't respond within 1 s."
-    assert len(server.requests) == 1
+def test_the_limit_holds_against_one_who_answers_slowly(
+    how: str, failures: dict[str, Failure]
+) -> None:
+    assert str(failures[how].error) == "The service didn't respond within 1 s."
+    assert failures[how].requests == 1
 
 
 def test_the_limit_holds_against_one_who_refuses_slowly() -> None:
@@ -52,12 +75,13 @@ def test_the_limit_holds_against_one_who_refuses_slowly() -> None:
 
 
 def test_the_limit_holds_while_a_request_is_sent() -> None:
-    huge = PAGE_REQUEST.model_copy(update={"page_context": "x" * 20_000_000})
+    huge = PAGE_REQUEST.model_copy(update={"page_context": "x" * 10_000_000})
     # Nobody ever reads here, so the system's buffers fill up and the sending stops.
     with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         # To write so much out takes a while of its own.
-        with client_of(url, timeout_s=5 * LIMIT_S) as client, within(2 * SOON_S):
+        with client_of(url, timeout_s=2 * LIMIT_S) as client, within(2 * SOON_S):
             error = error_of(ResponseLostError, client.pages.create, huge)
     assert error.executed is Executed.MAYBE
 

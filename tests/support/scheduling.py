@@ -4,6 +4,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 TOGETHER = (
     "tests/browser/",
+    "tests/client/test_time_limits.py",
     "tests/conformance/",
     "tests/embedded_api/test_sample.py",
     "tests/embedded_api/test_server.py",
