@@ -254,8 +254,9 @@ class PublishStory(RuleBasedStateMachine):
 
 @pytest.mark.django_db
 def test_no_sequence_of_steps_sends_two_keys_or_shows_a_wrong_outcome(
-    paula: User, fake_service: FakeService
+    paula: User, fake_service: FakeService, pytestconfig: pytest.Config
 ) -> None:
+    stories = 30 if pytestconfig.getoption("exhaustive") else 10
     root = User.objects.create_superuser("root", password="root")
 
     class Story(PublishStory):
@@ -263,7 +264,7 @@ def test_no_sequence_of_steps_sends_two_keys_or_shows_a_wrong_outcome(
 
     Story.fake_service = fake_service
     limits = settings(
-        max_examples=int(os.environ.get("STORIES", "30")),
+        max_examples=int(os.environ.get("STORIES", stories)),
         stateful_step_count=12,
         suppress_health_check=list(HealthCheck),
     )
