@@ -151,8 +151,8 @@ def test_a_first_text_is_marked_as_added() -> None:
             "a a b " * 6_000, "a b a a " * 5_000, DiffGranularity.WORD, id="changes can move"
         ),
         pytest.param("a\n" * 20_000, "\n" * 20_000 + "a\n", DiffGranularity.WORD, id="lines alone"),
-        pytest.param("a b\n" * 20_000, "b a\n" * 20_000, DiffGranularity.LINE, id="too many words"),
-        pytest.param("a\n" * 40_000, "b\n" * 40_000, DiffGranularity.WHOLE, id="too many lines"),
+        pytest.param("a b\n" * 12_500, "b a\n" * 12_500, DiffGranularity.LINE, id="too many words"),
+        pytest.param("a\n" * 25_000, "b\n" * 25_000, DiffGranularity.WHOLE, id="too many lines"),
         pytest.param("x" * 1_000_000, "-" * 20_000, DiffGranularity.WORD, id="one endless word"),
     ],
 )
