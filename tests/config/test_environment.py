@@ -310,7 +310,6 @@ def test_a_database_that_all_may_read_is_warned_of(
     database.touch()
     database.chmod(mode)
     monkeypatch.setitem(connection.settings_dict, "NAME", str(database))
-    monkeypatch.setattr(connection, "vendor", "sqlite")
     said = [each.msg for each in checks.run_checks(include_deployment_checks=True)]
     read = [each for each in said if f"Every account on this machine can read {database}" in each]
     assert bool(read) == is_warned_of
