@@ -6,7 +6,16 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Error, Locator, Page, Route, expect
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    CDPSession,
+    Error,
+    Locator,
+    Page,
+    Route,
+    expect,
+)
 
 from tests.browser.conftest import NEXT_FRAME, log_in, open_page, settle, until
 from tests.browser.many_services import Places
@@ -25,7 +34,6 @@ NOTE_WHAT_GOES = """window.gone = [];
 POLL = """() => { for (const part of document.querySelectorAll("main [data-polls]")) {
     htmx.ajax("GET", part.getAttribute("hx-get"), {source: part, target: part});
   } }"""
-OPENED_A_LOAD = 5
 
 
 @pytest.fixture
@@ -57,23 +65,30 @@ def pages_with_openers(at: Places) -> list[str]:
     return [at.audience, at.versions, compare, f"{at.audience}conversation/", page]
 
 
-def slow_down(tab: Page, rate: int) -> None:
-    tab.context.new_cdp_session(tab).send("Emulation.setCPUThrottlingRate", {"rate": rate})
+def slow_down(devtools: CDPSession, rate: int) -> None:
+    devtools.send("Emulation.setCPUThrottlingRate", {"rate": rate})
 
 
-def test_a_dialog_stays_whatever_order_responses_come_in(tab: Page, at: Places) -> None:
-    chance = random.Random(18)
+def test_a_dialog_stays_whatever_order_responses_come_in(
+    tab: Page, at: Places, pytestconfig: pytest.Config
+) -> None:
+    """Try random orders on every page: two of them, and ten with --exhaustive."""
+    is_exhaustive = pytestconfig.getoption("exhaustive")
+    chance = random.Random(18 if is_exhaustive else pytestconfig.option.matrix_seed)
+    loads, openings = (2, 5) if is_exhaustive else (1, 2)
     held: list[Route] = []
 
     def hold(route: Route) -> None:
         held.append(route) if route.request.resource_type == "xhr" else route.continue_()
 
-    slow_down(tab, 4)
-    for address in pages_with_openers(at) * 2:
+    devtools = tab.context.new_cdp_session(tab)
+    for address in pages_with_openers(at) * loads:
+        slow_down(devtools, 1)
         tab.goto(address, wait_until="domcontentloaded")
+        slow_down(devtools, chance.choice([1, 4]))
         tab.evaluate(NOTE_WHAT_GOES)
         openers = tab.locator(OPENER)
-        for _ in range(OPENED_A_LOAD):
+        for _ in range(openings):
             tab.route("**/*", hold)
             # A poll before, clicks on all there is to open, one of them twice, and a poll after.
             tab.evaluate(POLL)
