@@ -22,6 +22,7 @@ from playwright.sync_api import (
 
 from tests.browser.many_services import ManyServices, Places
 from tests.support.dashboards import Dashboard, over_http
+from tests.support.fake_service import Answer
 from tests.support.processes import Running, demo, fill_as_the_demo_does
 from tests.support.publishing_service import PublishingService
 from tests.support.shared_files import made_once
@@ -162,6 +163,11 @@ def page(context: BrowserContext, troubles: list[str]) -> Page:
     return open_page(context, troubles)
 
 
+def token(context: BrowserContext) -> str:
+    """Return what a form of a profile sends against forgery."""
+    return next(each["value"] for each in context.cookies() if each["name"] == "csrftoken")
+
+
 def sign_in(context: BrowserContext, name: str = "demo") -> None:
     """Give a profile the session of one of the demo's accounts; their passwords are their names.
 
@@ -169,8 +175,7 @@ def sign_in(context: BrowserContext, name: str = "demo") -> None:
     fills it.
     """
     context.request.get("/accounts/login/")
-    token = next(each["value"] for each in context.cookies() if each["name"] == "csrftoken")
-    form = {"username": name, "password": name, "csrfmiddlewaretoken": token}
+    form = {"username": name, "password": name, "csrfmiddlewaretoken": token(context)}
     answer = context.request.post("/accounts/login/", form=form, max_redirects=0)
     assert answer.status == 302, answer.text()
 
@@ -197,15 +202,15 @@ def service() -> PublishingService:
     return PublishingService()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def services() -> ManyServices:
-    """The services of all tests of a file, behind one address."""
+    """The services of all tests of a worker, behind one address."""
     return ManyServices()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def running(services: ManyServices, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """A dashboard before the services of all these tests."""
+    """A dashboard before these services, once a worker."""
     with over_http(services) as url:
         dashboard = Dashboard(tmp_path_factory.mktemp("services"), url)
         dashboard.prepare()
@@ -214,6 +219,6 @@ def running(services: ManyServices, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 @pytest.fixture
-def at(services: ManyServices, service: PublishingService) -> Places:
+def at(services: ManyServices, service: Answer) -> Places:
     """Where the test's own service is found."""
     return services.add(service)

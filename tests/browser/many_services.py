@@ -7,7 +7,7 @@ import httpx
 
 from tests.support.fake_service import Answer
 
-ID = re.compile(r'"((?:page|aud|ver)_\w+)"')
+ID = re.compile(r'"((?:page|aud|ver|whs)_\w+)"')
 
 
 @dataclass
@@ -31,6 +31,10 @@ class Places:
     @property
     def publish(self) -> str:
         return f"{self.versions}ver_2{self.mark}/publish/"
+
+    @property
+    def webhook(self) -> str:
+        return f"/webhooks/whs_1{self.mark}/"
 
 
 @dataclass

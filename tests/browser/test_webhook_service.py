@@ -3,18 +3,16 @@
 import json
 from collections.abc import Iterator
 
-import httpx
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.conftest import PATIENCE_S, log_in, open_page, until
+from tests.browser.conftest import PATIENCE_S, open_page, sign_in, token, until
+from tests.browser.many_services import Places
 from tests.support import wire
-from tests.support.dashboards import Dashboard, hidden, logged_in, over_http
 from tests.support.processes import Running
 from tests.support.webhook_service import WebhookService, accepts, answers
 
 NEW = "https://hooks.example/näher?q=<b>&x=“1”"
-PAGE = "/webhooks/whs_1/"
 
 
 @pytest.fixture
@@ -22,48 +20,26 @@ def service() -> WebhookService:
     return WebhookService()
 
 
-@pytest.fixture(scope="module")
-def held() -> list[WebhookService]:
-    """The service that answers now: the dashboard lives longer than a test."""
-    return [WebhookService()]
-
-
-@pytest.fixture(scope="module")
-def address(held: list[WebhookService], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A dashboard before that service, which is asked of anew for each test."""
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        return held[0](request)
-
-    with over_http(answer) as url:
-        dashboard = Dashboard(tmp_path_factory.mktemp("webhooks"), url)
-        dashboard.prepare()
-        with dashboard.started() as running:
-            put_on_the_list(running)
-            yield running.url
-
-
-def put_on_the_list(running: Running) -> None:
-    with logged_in(running) as browser:
-        token = hidden(browser.get("/webhooks/"), "csrfmiddlewaretoken")
-        form = {"subscription_id": "whs_1", "label": "CRM", "csrfmiddlewaretoken": token}
-        assert browser.post("/webhooks/new/", data=form).url.path == PAGE
-
-
 @pytest.fixture(params=[True, False], ids=["scripts", "no scripts"])
 def page(
-    request: pytest.FixtureRequest,
-    browser: Browser,
-    address: str,
-    held: list[WebhookService],
-    service: WebhookService,
+    request: pytest.FixtureRequest, browser: Browser, running: Running, at: Places
 ) -> Iterator[Page]:
     """The subscription's page, with and without JavaScript."""
-    held[0] = service
-    context = browser.new_context(base_url=address, java_script_enabled=request.param)
+    context = browser.new_context(base_url=running.url, java_script_enabled=request.param)
     context.set_default_timeout(PATIENCE_S * 1000)
-    yield log_in(open_page(context, []), "root", to=PAGE)
+    sign_in(context, "root")
+    put_on_the_list(context, at)
+    page = open_page(context, [])
+    page.goto(at.webhook)
+    yield page
     context.close()
+
+
+def put_on_the_list(context: BrowserContext, at: Places) -> None:
+    webhook_id = at.webhook.split("/")[-2]
+    form = {"subscription_id": webhook_id, "label": "CRM", "csrfmiddlewaretoken": token(context)}
+    answer = context.request.post("/webhooks/new/", form=form)
+    assert answer.url.endswith(at.webhook), answer.text()
 
 
 def has_scripts(page: Page) -> bool:
