@@ -133,6 +133,25 @@ def write_metadata(page: Page) -> None:
         type_at(page, f"metadata.{name}", words)
 
 
+def all_but_metadata(name: str) -> dict[str, str]:
+    """Return the fields of the form as they are sent, with all that is typed above metadata."""
+    context = "For carriers of 20 to 200 vehicles."
+    fields = {"name": name, "pageType": "outbound", "pageContext": context}
+    for place, action in enumerate(ACTIONS):
+        fields |= {f"actions.{place}.{key}": words for key, words in action.items()}
+    fields["headerActionId"] = "act-c"
+    for place, card in enumerate(CARDS):
+        under = f"actionCardWidgets.{place}"
+        fields |= {f"{under}.{key}": card[key] for key in ("type", "title")}
+        logo = {key: words for key, words in card.items() if key.startswith("image.")}
+        fields |= {f"{under}.logos.0.{key}": words for key, words in logo.items()}
+    fields |= {"footerLinks.0.title": "Legal", "footerLinks.0.id": "legal"}
+    fields |= {f"footerLinks.0.links.0.{key}": words for key, words in FOOTER_LINK.items()}
+    for place, script in enumerate(SCRIPTS):
+        fields |= {f"scripts.{place}.{key}": words for key, words in script.items()}
+    return fields | {"scripts.1.enabled": "on"}
+
+
 def write_basics(page: Page, name: str) -> None:
     """Type the name and the context; the brand is suggested, the type chosen."""
     type_at(page, "name", name)
