@@ -20,6 +20,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
+from dashboard.operations.publish_progress import MAX_POLL_INTERVAL_S
 from tests.browser.many_services import ManyServices, Places
 from tests.support.dashboards import Dashboard, over_http
 from tests.support.fake_service import Answer
@@ -125,6 +126,14 @@ def best(measure: Callable[[], float], *, below: float) -> float:
             break
         least = min(least, measure())
     return least
+
+
+def time_passes(page: Page) -> None:
+    """Let as much time pass on a page as lies at most between two polls.
+
+    It has to have a clock that the test can move, from before it was loaded.
+    """
+    page.clock.fast_forward(MAX_POLL_INTERVAL_S * 1000)
 
 
 def until(page: Page, holds: Callable[[], object]) -> None:

@@ -17,7 +17,7 @@ from playwright.sync_api import (
     expect,
 )
 
-from tests.browser.conftest import NEXT_FRAME, log_in, open_page, settle, until
+from tests.browser.conftest import NEXT_FRAME, log_in, open_page, settle, time_passes, until
 from tests.browser.many_services import Places
 from tests.support.processes import Running
 from tests.support.publishing_service import PublishingService
@@ -230,9 +230,11 @@ def test_after_a_publish_the_focus_stays_when_a_row_is_polled_before_the_page_is
 def test_after_a_publish_that_took_the_button_away_the_focus_is_beside_it(
     tab: Page, at: Places, service: PublishingService
 ) -> None:
+    tab.clock.install()
     tab.goto(at.audience)
     publish(tab)
     service.moves_on("published")
+    time_passes(tab)
     expect(tab.locator("#pub-h")).to_have_text("Version 2 is live", timeout=PATIENCE_MS)
     tab.get_by_role("link", name="Close", exact=True).click()
     expect(tab.locator("#head")).to_contain_text("Version 2 live")
@@ -250,11 +252,13 @@ def test_a_reload_while_it_publishes_shows_how_far_it_is(tab: Page, at: Places) 
 
 
 def test_closing_a_dialog_aborts_its_requests(tab: Page, at: Places) -> None:
+    tab.clock.install()
     tab.goto(at.audience)
     publish(tab)
     watched = re.compile(r"\?operation=")
     with tab.expect_request(watched):
         tab.route(watched, lambda _route: None)
+        time_passes(tab)
     with tab.expect_event("requestfailed", lambda request: bool(watched.search(request.url))):
         tab.keyboard.press("Escape")
     expect(tab.locator("#head")).to_contain_text("Version 2 queued")
@@ -276,9 +280,11 @@ def test_a_lost_session_behind_a_dialog_leads_to_sign_in_with_a_note_that_nothin
 
 
 def test_a_session_lost_while_publishing_is_noted_at_sign_in(tab: Page, at: Places) -> None:
+    tab.clock.install()
     tab.goto(at.audience)
     publish(tab)
     tab.context.clear_cookies(name="sessionid")
+    time_passes(tab)
     expect(tab.locator("main")).to_contain_text(
         "You were signed out. Requests already sent continue.", timeout=PATIENCE_MS
     )
