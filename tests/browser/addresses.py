@@ -18,9 +18,14 @@ VIEWER = "SELECT id FROM auth_user WHERE username = 'viewer'"
 OPERATION = "SELECT operation_key FROM ledger_operation WHERE outcome = ? ORDER BY 1 LIMIT 1"
 
 
+def database_of(server: Running) -> Path:
+    """Return the database of the demo."""
+    return server.log.parent / "demo.sqlite3"
+
+
 def addresses(server: Running) -> dict[str, str]:
     """Return the addresses by name."""
-    with closing(sqlite3.connect(_database(server))) as database:
+    with closing(sqlite3.connect(database_of(server))) as database:
 
         def one(query: str, *values: str) -> list[str]:
             row = database.execute(query, values).fetchone()
@@ -65,7 +70,3 @@ def addresses(server: Running) -> dict[str, str]:
         "reset": f"/accounts/rules/{viewer}/reset/",
         "no such page": "/nowhere/",
     }
-
-
-def _database(server: Running) -> Path:
-    return server.log.parent / "demo.sqlite3"
