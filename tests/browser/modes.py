@@ -1,7 +1,10 @@
 """A page as it is zoomed, printed, without motion, and in the few colours a system may force."""
 
+from collections.abc import Callable
+
 from playwright.sync_api import Page
 
+WIDE = {"width": 1280, "height": 800}
 ZOOMED = {"width": 640, "height": 400}
 """A window of 1280 at 200 %."""
 PAPER = {"width": 718, "height": 1047}
@@ -64,21 +67,38 @@ UNMARKED = """[...document.querySelectorAll("#nav .nav [aria-current]")]
 MOVING = """document.getAnimations().map((each) => each.effect.target.outerHTML.slice(0, 120))"""
 
 
-def wrong_in_other_modes(page: Page) -> list[str]:
-    """Return what is amiss in each; the page is wide, in the dark theme, and without motion.
+def moving(page: Page) -> list[str]:
+    """Return what moves in a page without motion."""
+    return [f"moves: {each}" for each in page.evaluate(MOVING)]
 
-    On paper the dark theme is one the person has chosen, which is the harder case.
-    """
-    found = [f"moves: {each}" for each in page.evaluate(MOVING)]
+
+def in_forced_colours(page: Page) -> list[str]:
+    """Return what is amiss in the few colours of a system; only a wide page has its navigation."""
+    page.set_viewport_size(WIDE)
     page.emulate_media(forced_colors="active")
-    found += [f"in forced colours, not marked: {each}" for each in page.evaluate(UNMARKED)]
+    found = [f"in forced colours, not marked: {each}" for each in page.evaluate(UNMARKED)]
     page.emulate_media(forced_colors="none")
+    return found
+
+
+def zoomed(page: Page) -> list[str]:
+    """Return what is amiss at 200 %."""
     page.set_viewport_size(ZOOMED)
-    found += [f"at 200 %, too wide: {each}" for each in page.evaluate(TOO_WIDE)]
-    found += [f"at 200 %, {each}" for each in page.evaluate(OVERLAPPING)]
+    found = [f"at 200 %, too wide: {each}" for each in page.evaluate(TOO_WIDE)]
+    return found + [f"at 200 %, {each}" for each in page.evaluate(OVERLAPPING)]
+
+
+def on_paper(page: Page) -> list[str]:
+    """Return what is amiss in print, in the dark theme that a person chose: the harder case."""
     page.set_viewport_size(PAPER)
     page.evaluate("document.documentElement.dataset.theme = 'dark'")
     page.emulate_media(media="print")
-    found += [f"on paper, {each}" for each in page.evaluate(ON_PAPER)]
+    found = [f"on paper, {each}" for each in page.evaluate(ON_PAPER)]
     found += [f"on paper, too wide: {each}" for each in page.evaluate(TOO_WIDE)]
+    page.emulate_media(media="screen")
     return found
+
+
+Mode = Callable[[Page], list[str]]
+"""Returns what is amiss in a page, and leaves it in another size."""
+MODES: tuple[Mode, ...] = (in_forced_colours, zoomed, on_paper)

@@ -1,16 +1,19 @@
 """Every page in both themes and at four widths: light, whole, still, and readable by all."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
+from random import Random
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.browser.addresses import addresses
-from tests.browser.barriers import WHOLE, barriers, barriers_of_colour
+from tests.browser.barriers import WHOLE, barriers
 from tests.browser.conftest import PATIENCE_S, confirm, open_page, settle, sign_in
 from tests.browser.layers import layers
-from tests.browser.modes import TOO_WIDE, wrong_in_other_modes
+from tests.browser.modes import MODES, TOO_WIDE, Mode, moving
 from tests.browser.weight import (
     COLD_KB,
     COLD_REQUESTS,
@@ -20,8 +23,10 @@ from tests.browser.weight import (
 )
 from tests.support.processes import Running
 
-# The first is the one a page is opened at.
-WIDTHS = (1280, 360, 768, 1920)
+Look = tuple[Literal["light", "dark"], int]
+LOOKS: list[Look] = [
+    (theme, width) for theme in ("light", "dark") for width in (1280, 360, 768, 1920)
+]
 MAX_SHIFT = 0.02
 NOT_THERE = {"page never seen", "no such page"}
 ASKS_LATER = {"find": 1, "audience": 1, "versions": 1, "publish": 1}
@@ -53,11 +58,32 @@ def profile(browser: Browser, server: Running) -> Iterator[BrowserContext]:
     context.close()
 
 
-def wrong_with(page: Page, where: str = WHOLE) -> list[str]:
-    """Return what axe, the outline and the widths have against a page, or what opened there."""
+def drawn(names: Iterable[str], look: Look, config: pytest.Config) -> dict[str, Sequence[Mode]]:
+    """Return the names to be seen in a look, each with the other modes to see it in.
+
+    Over all looks, each name is drawn once, in one mode; with `--exhaustive` each in all.
+    """
+    if config.getoption("exhaustive"):
+        return dict.fromkeys(names, MODES)
+    order = sorted(names)
+    Random(config.option.matrix_seed).shuffle(order)
+    mine = order[LOOKS.index(look) :: len(LOOKS)]
+    return {name: [MODES[place % len(MODES)]] for place, name in enumerate(mine)}
+
+
+@contextmanager
+def seen_in(look: Look, profile: BrowserContext, troubles: list[str]) -> Iterator[Page]:
+    """Open a tab in a theme."""
+    theme, _ = look
+    page = open_page(profile, troubles)
+    page.emulate_media(color_scheme=theme)
+    yield page
+    page.close()
+
+
+def wrong_with(page: Page, width: int, where: str = WHOLE) -> list[str]:
+    """Return what axe, the outline and the width have against a page, or what opened there."""
     found = barriers(page, where)
-    page.emulate_media(color_scheme="dark")
-    found += [f"in the dark, {each}" for each in barriers_of_colour(page, where)]
     outline = page.evaluate(OUTLINE)
     if outline.count(1) != 1:
         found.append(f"headings of the first level: {outline.count(1)}")
@@ -66,60 +92,71 @@ def wrong_with(page: Page, where: str = WHOLE) -> list[str]:
         for before, after in pairwise(outline)
         if after > before + 1
     ]
-    for width in WIDTHS:
-        page.set_viewport_size({"width": width, "height": 800})
-        found += [f"too wide at {width}: {each}" for each in page.evaluate(TOO_WIDE)]
-    return found
+    page.set_viewport_size({"width": width, "height": 800})
+    return found + [f"too wide: {each}" for each in page.evaluate(TOO_WIDE)]
 
 
-def test_every_page_is_light_and_whole_in_each_theme_at_each_width(
-    profile: BrowserContext, server: Running
+@pytest.mark.parametrize("look", LOOKS, ids=lambda look: "-".join(map(str, look)))
+def test_every_page_is_light_and_whole(
+    look: Look, profile: BrowserContext, server: Running, request: pytest.FixtureRequest
 ) -> None:
     wrong: dict[str, list[str]] = {}
-    for name, address in addresses(server).items():
-        troubles: list[str] = []
-        page = open_page(profile, troubles)
-        page.set_viewport_size({"width": 1280, "height": 800})
-        # What asked for the password was the first page, and brought all that pages share.
-        second = weighed(page, name)
-        page.goto(address)
-        settle(page)
-        shift = page.evaluate(SHIFT)
-        # The browser itself notes an answer of 404.
-        found = [each for each in troubles if "404" not in each or name not in NOT_THERE]
-        found += [f"shifts by {shift:.3f}"] if shift > MAX_SHIFT else []
-        more = second.requests - SECOND_REQUESTS - ASKS_LATER.get(name, 0)
-        found += [second.said] if second.kb > SECOND_KB or more > 0 else []
-        found += wrong_with(page) + wrong_in_other_modes(page)
-        if found:
-            wrong[name] = found
-        page.close()
+    troubles: list[str] = []
+    _, width = look
+    at = addresses(server)
+    with seen_in(look, profile, troubles) as page:
+        if request.config.getoption("exhaustive"):
+            confirm(page)  # for five minutes
+        for name, modes in drawn(at, look, request.config).items():
+            troubles.clear()
+            page.set_viewport_size({"width": width, "height": 800})
+            # What asked for the password was the first page, and brought all that pages share.
+            with weighed(page, name) as second:
+                page.goto(at[name])
+                settle(page)
+                shift = page.evaluate(SHIFT)
+            # The browser itself notes an answer of 404.
+            found = [each for each in troubles if "404" not in each or name not in NOT_THERE]
+            found += [f"shifts by {shift:.3f}"] if shift > MAX_SHIFT else []
+            more = second.requests - SECOND_REQUESTS - ASKS_LATER.get(name, 0)
+            found += [second.said] if second.kb > SECOND_KB or more > 0 else []
+            found += moving(page) + wrong_with(page, width)
+            for mode in modes:
+                found += mode(page)
+            if found:
+                wrong[name] = found
     assert wrong == {}
 
 
 @pytest.mark.parametrize("name", ["overview", "conversation", "create page"])
 def test_the_first_page_is_light_too(profile: BrowserContext, server: Running, name: str) -> None:
     page = profile.new_page()
-    first = weighed(page, name, cold=True)
-    page.goto(addresses(server)[name], wait_until="networkidle")
+    with weighed(page, name, cold=True) as first:
+        page.goto(addresses(server)[name], wait_until="networkidle")
     page.close()
     assert SECOND_REQUESTS < first.requests <= COLD_REQUESTS, first.said
     assert first.kb <= COLD_KB, first.said
 
 
-def test_all_that_opens_is_readable_in_each_theme(profile: BrowserContext, server: Running) -> None:
+@pytest.mark.parametrize("look", LOOKS, ids=lambda look: "-".join(map(str, look)))
+def test_all_that_opens_is_readable(
+    look: Look, profile: BrowserContext, server: Running, request: pytest.FixtureRequest
+) -> None:
     wrong: dict[str, list[str]] = {}
-    for name, (address, open_it) in layers(server).items():
-        troubles: list[str] = []
-        page = open_page(profile, troubles)
-        page.set_viewport_size({"width": 1280, "height": 800})
-        page.goto(address)
-        settle(page)
-        open_it(page)
-        # A page without folds is looked at whole.
-        where = OPENED if page.locator(OPENED).count() else WHOLE
-        found = [*troubles, *wrong_with(page, where)]
-        if found:
-            wrong[name] = found
-        page.close()
+    troubles: list[str] = []
+    _, width = look
+    there = layers(server)
+    with seen_in(look, profile, troubles) as page:
+        for name in drawn(there, look, request.config):
+            troubles.clear()
+            address, open_it = there[name]
+            page.set_viewport_size({"width": width, "height": 800})
+            page.goto(address)
+            settle(page)
+            open_it(page)
+            # A page without folds is looked at whole.
+            where = OPENED if page.locator(OPENED).count() else WHOLE
+            found = [*troubles, *wrong_with(page, width, where)]
+            if found:
+                wrong[name] = found
     assert wrong == {}

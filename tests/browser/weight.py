@@ -1,6 +1,8 @@
 """What came over the wire for a page."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from playwright.sync_api import BrowserContext, Page
@@ -18,6 +20,8 @@ class Load:
     requests: int = 0
     page_bytes: int = 0
     files_bytes: int = 0
+    _documents: list[str] = field(default_factory=list)
+    _not_counted: set[str] = field(default_factory=set)
 
     @property
     def kb(self) -> float:
@@ -32,43 +36,53 @@ class Load:
             f"{self.name}: {page:.0f} KB of HTML, {files:.0f} KB besides, {self.requests} requests"
         )
 
+    def asked(self, event: Any) -> None:
+        """Note a request; what the page before it still asks for is not counted."""
+        if event["type"] == "Document":
+            self._documents.append(event["requestId"])
+        # The loader of a page is named as the request for its document is.
+        if event["loaderId"] not in self._documents[:1]:
+            self._not_counted.add(event["requestId"])
+
+    def answered(self, event: Any) -> None:
+        """Note whether an answer came over the wire."""
+        if event["response"].get("fromDiskCache"):
+            self.cached(event)
+
+    def cached(self, event: Any) -> None:
+        """Note an answer that did not."""
+        self._not_counted.add(event["requestId"])
+
+    def came(self, event: Any) -> None:
+        """Count an answer that is complete."""
+        if event["requestId"] in self._not_counted:
+            return
+        self.requests += 1
+        if event["requestId"] in self._documents:
+            self.page_bytes += int(event["encodedDataLength"])
+        else:
+            self.files_bytes += int(event["encodedDataLength"])
+
 
 def load(context: BrowserContext, url: str, name: str) -> Load:
     """Open a page in a tab of its own and count what came."""
     page = context.new_page()
-    loaded = weighed(page, name)
-    page.goto(url, wait_until="networkidle")
+    with weighed(page, name) as loaded:
+        page.goto(url, wait_until="networkidle")
     page.close()
     return loaded
 
 
-def weighed(page: Page, name: str, *, cold: bool = False) -> Load:
-    """Return what comes from now on in a tab; a file of the cache is no request."""
-    load, document = Load(name), {"id": ""}
-    cached: set[str] = set()
-    wire = page.context.new_cdp_session(page)
-
-    def on_request(event: Any) -> None:
-        document["id"] = document["id"] or event["requestId"]
-
-    def answered(event: Any) -> None:
-        if event["response"].get("fromDiskCache"):
-            cached.add(event["requestId"])
-
-    def came(event: Any) -> None:
-        if event["requestId"] in cached:
-            return
-        load.requests += 1
-        if event["requestId"] == document["id"]:
-            load.page_bytes += int(event["encodedDataLength"])
-        else:
-            load.files_bytes += int(event["encodedDataLength"])
-
-    wire.on("Network.requestWillBeSent", on_request)
-    wire.on("Network.requestServedFromCache", lambda event: cached.add(event["requestId"]))
-    wire.on("Network.responseReceived", answered)
-    wire.on("Network.loadingFinished", came)
+@contextmanager
+def weighed(page: Page, name: str, *, cold: bool = False) -> Iterator[Load]:
+    """Count what comes for the next page of a tab; a file of the cache is no request."""
+    load, wire = Load(name), page.context.new_cdp_session(page)
+    wire.on("Network.requestWillBeSent", load.asked)
+    wire.on("Network.requestServedFromCache", load.cached)
+    wire.on("Network.responseReceived", load.answered)
+    wire.on("Network.loadingFinished", load.came)
     wire.send("Network.enable")
     if cold:
         wire.send("Network.clearBrowserCache")
-    return load
+    yield load
+    wire.detach()
