@@ -168,6 +168,6 @@ def addresses(identifier: str) -> dict[str, str]:
         "overview": "/",
         "activity": "/activity/",
         "find": "/find/?q=alert",
-        "pages seen": "/pages/?q=alert&sort=name",
+        "pages seen": "/pages/?q=e&sort=name",
         "an error": "/pages/gone/",
     }

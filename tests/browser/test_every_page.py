@@ -1,9 +1,8 @@
 """Every page in both themes and at four widths: light, whole, still, and readable by all."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
-from random import Random
 from typing import Literal
 
 import pytest
@@ -13,7 +12,7 @@ from tests.browser.addresses import addresses
 from tests.browser.barriers import WHOLE, barriers
 from tests.browser.conftest import PATIENCE_S, confirm, open_page, settle, sign_in
 from tests.browser.layers import layers
-from tests.browser.modes import MODES, TOO_WIDE, Mode, moving
+from tests.browser.modes import MODES, TOO_WIDE, moving
 from tests.browser.weight import (
     COLD_KB,
     COLD_REQUESTS,
@@ -21,6 +20,7 @@ from tests.browser.weight import (
     SECOND_REQUESTS,
     weighed,
 )
+from tests.support.matrix import drawn
 from tests.support.processes import Running
 
 Look = tuple[Literal["light", "dark"], int]
@@ -58,19 +58,6 @@ def profile(browser: Browser, server: Running) -> Iterator[BrowserContext]:
     context.close()
 
 
-def drawn(names: Iterable[str], look: Look, config: pytest.Config) -> dict[str, Sequence[Mode]]:
-    """Return the names to be seen in a look, each with the other modes to see it in.
-
-    Over all looks, each name is drawn once, in one mode; with `--exhaustive` each in all.
-    """
-    if config.getoption("exhaustive"):
-        return dict.fromkeys(names, MODES)
-    order = sorted(names)
-    Random(config.option.matrix_seed).shuffle(order)
-    mine = order[LOOKS.index(look) :: len(LOOKS)]
-    return {name: [MODES[place % len(MODES)]] for place, name in enumerate(mine)}
-
-
 @contextmanager
 def seen_in(look: Look, profile: BrowserContext, troubles: list[str]) -> Iterator[Page]:
     """Open a tab in a theme."""
@@ -103,11 +90,12 @@ def test_every_page_is_light_and_whole(
     wrong: dict[str, list[str]] = {}
     troubles: list[str] = []
     _, width = look
-    at = addresses(server)
+    at, exhaustive = addresses(server), request.config.getoption("exhaustive")
+    names = drawn(at, request.config, turn=LOOKS.index(look), of=len(LOOKS))
     with seen_in(look, profile, troubles) as page:
-        if request.config.getoption("exhaustive"):
+        if exhaustive:
             confirm(page)  # for five minutes
-        for name, modes in drawn(at, look, request.config).items():
+        for place, name in enumerate(names):
             troubles.clear()
             page.set_viewport_size({"width": width, "height": 800})
             # What asked for the password was the first page, and brought all that pages share.
@@ -121,7 +109,7 @@ def test_every_page_is_light_and_whole(
             more = second.requests - SECOND_REQUESTS - ASKS_LATER.get(name, 0)
             found += [second.said] if second.kb > SECOND_KB or more > 0 else []
             found += moving(page) + wrong_with(page, width)
-            for mode in modes:
+            for mode in MODES if exhaustive else [MODES[place % len(MODES)]]:
                 found += mode(page)
             if found:
                 wrong[name] = found
@@ -146,8 +134,9 @@ def test_all_that_opens_is_readable(
     troubles: list[str] = []
     _, width = look
     there = layers(server)
+    names = drawn(there, request.config, turn=LOOKS.index(look), of=len(LOOKS))
     with seen_in(look, profile, troubles) as page:
-        for name in drawn(there, look, request.config):
+        for name in names:
             troubles.clear()
             address, open_it = there[name]
             page.set_viewport_size({"width": width, "height": 800})

@@ -19,6 +19,18 @@ def sample(items: Iterable[pytest.Item], seed: int) -> set[pytest.Item]:
     return {cell for cells in matrices.values() for cell in _covering(cells, Random(seed))}
 
 
+def drawn(names: Iterable[str], config: pytest.Config, *, turn: int, of: int) -> list[str]:
+    """Return what one of so many turns takes of the names: over all of them, each is taken once.
+
+    With `--exhaustive`, every turn takes all.
+    """
+    order = sorted(names)
+    if config.getoption("exhaustive"):
+        return order
+    Random(config.option.matrix_seed).shuffle(order)
+    return order[turn::of]
+
+
 def _covering(cells: list[pytest.Function], chance: Random) -> list[pytest.Function]:
     """Go through the cells in random order and keep each that holds a value not yet seen."""
     seen: set[tuple[str, int]] = set()
