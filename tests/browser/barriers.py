@@ -8,6 +8,7 @@ from playwright.sync_api import Page
 WHOLE = "html"
 ONLY_BROKEN = {"resultTypes": ["violations"], "selectors": False}
 CONTRAST = ONLY_BROKEN | {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
+LINKS = ONLY_BROKEN | {"runOnly": {"type": "rule", "values": ["link-in-text-block"]}}
 RULES = ONLY_BROKEN | {
     "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
     "rules": {"color-contrast": {"enabled": False}},
@@ -46,10 +47,23 @@ FAINT = """async ([where, rules]) => {
 
 def barriers(page: Page, where: str = WHOLE) -> list[str]:
     """Return what axe has against a page, and against the colours of a part of it."""
+    _bring_axe(page)
+    return _told(page.evaluate(AGAINST, [WHOLE, RULES])) + _faint(page, where)
+
+
+def barriers_of_colour(page: Page, where: str = WHOLE) -> list[str]:
+    """Return all that another theme can change: both have the same elements."""
+    _bring_axe(page)
+    return _told(page.evaluate(AGAINST, [where, LINKS])) + _faint(page, where)
+
+
+def _faint(page: Page, where: str) -> list[str]:
+    return _told(page.evaluate(FAINT, [where, CONTRAST]))
+
+
+def _bring_axe(page: Page) -> None:
     if not page.evaluate(IS_HERE):
         page.evaluate(AXE_SCRIPT)
-    faint = _told(page.evaluate(FAINT, [where, CONTRAST]))
-    return _told(page.evaluate(AGAINST, [WHOLE, RULES])) + faint
 
 
 def _told(found: dict[str, Any]) -> list[str]:
