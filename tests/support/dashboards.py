@@ -25,7 +25,8 @@ from tests.support.shared_files import is_a_run, made_once, settings
 
 INSTALL = """from django.core.management import call_command as run
 run("migrate", verbosity=0)
-run("createsuperuser", interactive=False, username="root", email="root@kestrel.example")"""
+root = {"username": "root", "email": "root@kestrel.example"}
+run("createsuperuser", interactive=False, verbosity=0, **root)"""
 """Both in one process, as starting one takes a second."""
 
 
@@ -106,13 +107,14 @@ class Dashboard:
             self._install()
 
     def started(
-        self, *, port: int | None = None, processes: int = 1
+        self, *, port: int | None = None, processes: int = 1, threads: int = 8
     ) -> AbstractContextManager[Running]:
         """Run it until the block ends; two at once share the database."""
         self.starts += 1
         port = port or free_port()
+        size = [f"--processes={processes}", f"--threads={threads}"]
         return running(
-            ["manage.py", "serve", f"--port={port}", f"--processes={processes}", "--threads=8"],
+            ["manage.py", "serve", f"--port={port}", *size],
             port=port,
             ready="/health/live",
             log=self.folder / f"dashboard-{self.starts}.log",
