@@ -1,192 +1,128 @@
-"""What the parts of the suite share: servers on one set of rows, started when first asked for."""
+"""What the parts share: how much they measure, and how servers are started."""
 
 import os
+import re
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
-from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, TypeVar
+
+import httpx
+from django.core.management import call_command
 
 from config.environment import BASE_DIR
-from tests.benchmarks.figures import Unmeasured
-from tests.benchmarks.outside_service import OutsideService
-from tests.benchmarks.sides import Served, log_in
-from tests.benchmarks.world import ROWS, make_world
-from tests.support.dashboards import Dashboard, over_http
-from tests.support.processes import Running, demo, free_port, running
+from tests.benchmarks.fresh_process import Done, in_fresh_process
+from tests.benchmarks.measuring import Side, Site
+from tests.benchmarks.world import make_world
+from tests.support.dashboards import Dashboard
+from tests.support.postgres import own_database
+from tests.support.processes import Running, free_port, running
 
-T = TypeVar("T")
-
-PROCESSES, THREADS = 2, 8
-ROOT = {"username": "root", "password": "root"}
-PINS = ("django", "gunicorn", "whitenoise", "brotli")
-PEERS: Mapping[str, tuple[str, ...]] = {
-    "admin": (),
-    "unfold": ("django-unfold==0.91.0",),
-    "wagtail": ("wagtail==8.0.1",),
-}
-"""Each peer with what it is installed from, besides what Pressroom serves with itself."""
+WARMING = 6
+SERVED_WITH = ("django", "gunicorn", "whitenoise", "brotli")
+"""Peers get these in the versions that Pressroom has."""
+ACCEPTED = "gzip, deflate, br, zstd"  # by Chromium
 
 
 @dataclass
 class Bench:
-    """A folder for everything the suite makes, and how long it may take."""
+    """A folder for everything that is made, and how much is measured."""
 
     folder: Path
     stack: ExitStack
-    quick: bool = False
+    quick: bool
+    postgres: bool
+    seed: str
 
-    @property
-    def rounds(self) -> int:
-        """How often each side has its turn."""
-        return 3 if self.quick else 9
+    def __post_init__(self) -> None:
+        """Choose the number of turns, of requests in one, and of rows of each kind."""
+        self.rounds, self.requests, self.rows = (3, 10, 2_000) if self.quick else (9, 20, 10_000)
 
-    @property
-    def requests(self) -> int:
-        """How many a side answers in one turn."""
-        return 12 if self.quick else 20
-
-    @property
-    def rows(self) -> int:
-        """Pages, audiences and people each."""
-        return 2_000 if self.quick else ROWS
-
-    @cached_property
-    def database(self) -> Path:
-        """The database with the rows and the account of root."""
-        dashboard = self.embedded
-        dashboard.prepare()
-        in_a_fresh_process(make_world, dashboard.env, self.rows)
-        return dashboard.database
+    def take_turns(self, *sides: Side) -> None:
+        """Measure each side in each round, after some requests that are not measured."""
+        for side in sides * WARMING:
+            side.get()
+        for side in sides * self.rounds:
+            side.take_a_turn(self.requests)
 
     @cached_property
     def embedded(self) -> Dashboard:
-        """A dashboard on the API it carries."""
-        dashboard = Dashboard(self._new_folder("pressroom"), "")
-        # The limit is one of a minute, and many a minute's calls are made here in one.
-        dashboard.env |= {"SERVICE_API_KEY": "", "API_CALLS_PER_MINUTE": "100000000"}
+        """A dashboard on the API it carries, where everything was seen before; on SQLite."""
+        dashboard = self.new_dashboard("embedded")
+        in_fresh_process(dashboard.env, make_world, self.rows, self.rows, self.rows)
+        crawl(dashboard)
         return dashboard
 
     @cached_property
-    def ours(self) -> Served:
-        """Pressroom, as `manage.py serve` starts it."""
-        assert self.database
-        return self.serve(self.embedded, processes=PROCESSES)
+    def ours(self) -> Site:
+        """Pressroom on that dashboard."""
+        return self.serve(self.embedded, processes=2)
 
-    @cached_property
-    def peers(self) -> dict[str, Served | Unmeasured]:
-        """Each peer, or why it is not there."""
-        return {name: self._peer(name) for name in PEERS}
-
-    @cached_property
-    def service(self) -> OutsideService:
-        """A service over HTTP, whose answers can be slowed down."""
-        return OutsideService()
-
-    @cached_property
-    def service_url(self) -> str:
-        """Where that service answers."""
-        return self.stack.enter_context(over_http(self.service))
-
-    @cached_property
-    def outside(self) -> Served:
-        """Pressroom on that service."""
-        dashboard = Dashboard(self._new_folder("outside"), self.service_url)
-        dashboard.prepare()
-        return self.serve(dashboard, processes=PROCESSES)
-
-    @cached_property
-    def demo(self) -> Served:
-        """The demo, with its weeks of use."""
-        server = self.stack.enter_context(demo(self._new_folder("demo")))
-        return self._logged_in(server, "/accounts/login/", username="demo", password="demo")
-
-    def database_url(self, name: str) -> str:
-        """Return the address of a database that is not there yet."""
-        return f"sqlite:///{self.folder / name}.sqlite3"
-
-    def serve(self, dashboard: Dashboard, *, processes: int) -> Served:
-        """Start a dashboard and log in."""
-        server = self.stack.enter_context(dashboard.started(processes=processes))
-        return self._logged_in(server, "/accounts/login/", **ROOT)
-
-    def new_dashboard(self, name: str, service_url: str) -> Dashboard:
-        """Return a dashboard with a folder of its own."""
-        return Dashboard(self._new_folder(name), service_url)
-
-    def _logged_in(self, server: Running, address: str, **credentials: str) -> Served:
-        browser = log_in(server.url, address, **credentials)
-        self.stack.callback(browser.close)
-        return Served(server, browser)
-
-    def _new_folder(self, name: str) -> Path:
+    def new_folder(self, name: str) -> Path:
+        """Make a folder."""
         folder = self.folder / name
         folder.mkdir()
         return folder
 
-    def _peer(self, name: str) -> Served | Unmeasured:
-        folder, port = self._new_folder(name), free_port()
-        copy_database(self.database, folder / "peer.sqlite3")
-        # The machine's own say how packages are come by.
-        environment = {
-            **os.environ,
-            "PEER": name,
-            "PEER_FOLDER": str(folder),
-            "DJANGO_SETTINGS_MODULE": "tests.benchmarks.peers.settings",
-        }
-        python = python_with(PEERS[name])
-        prepared = subprocess.run(
-            [*python, "-m", "tests.benchmarks.peers.prepare"],
-            cwd=BASE_DIR,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if prepared.returncode:
-            return Unmeasured(name, " ".join(prepared.stderr.split())[-200:])
-        command = ["-m", "gunicorn", "tests.benchmarks.peers.wsgi", f"--bind=127.0.0.1:{port}"]
-        options = [f"--workers={PROCESSES}", f"--threads={THREADS}", "--keep-alive=75"]
-        server = self.stack.enter_context(
-            running(
-                [*command, *options, "--log-level=warning"],
-                python=python,
-                port=port,
-                ready="/admin/login/",
-                log=folder / "log",
-                env=environment,
-            )
-        )
-        return self._logged_in(server, "/admin/login/", **ROOT)
+    def new_dashboard(self, name: str, service_url: str = "", database_url: str = "") -> Dashboard:
+        """Return a dashboard without rows, on the API it carries unless another is named."""
+        dashboard = Dashboard(self.new_folder(name), service_url, database_url=database_url)
+        if not service_url:
+            # The limit is one of a minute, and many a minute's calls are made here in one.
+            dashboard.env |= {"SERVICE_API_KEY": "", "API_CALLS_PER_MINUTE": "100000000"}
+        dashboard.prepare()
+        return dashboard
+
+    def filled(self, name: str, *rows: int) -> tuple[Dashboard, Done]:
+        """Return a dashboard with rows for `make_world`, on either database, and what that took."""
+        database_url = self.stack.enter_context(own_database()) if self.postgres else ""
+        dashboard = self.new_dashboard(name, database_url=database_url)
+        return dashboard, in_fresh_process(dashboard.env, make_world, *rows)
+
+    def serve(self, dashboard: Dashboard, *, processes: int = 1, threads: int = 8) -> Site:
+        """Start a dashboard and log in."""
+        started = dashboard.started(processes=processes, threads=threads)
+        return self.log_in(self.stack.enter_context(started))
+
+    def serve_peer(self, name: str, *packages: str) -> Site:
+        """Start a peer on a copy of the rows. Raises CalledProcessError without its packages."""
+        folder, port = self.new_folder(name), free_port()
+        pins = [f"{package}=={version(package)}" for package in SERVED_WITH]
+        added = [f"--with={package}" for package in (*pins, *packages)]
+        release = f"--python={sys.version_info.major}.{sys.version_info.minor}"
+        isolated = ["uv", "run", "--quiet", "--no-project", "--isolated"]
+        python = [*isolated, release, *added, "python"]
+        with closing(sqlite3.connect(self.embedded.database)) as rows:
+            rows.execute("VACUUM INTO ?", [str(folder / "peer.sqlite3")])
+        settings = {"DJANGO_SETTINGS_MODULE": "tests.benchmarks.peers.settings"}
+        env = {**os.environ, **settings, "PEER": name, "PEER_FOLDER": str(folder)}
+        for command in (["migrate"], ["collectstatic", "--no-input"]):
+            prepare = [*python, "-m", "django", *command, "--verbosity=0"]
+            subprocess.run(prepare, cwd=BASE_DIR, env=env, check=True, capture_output=True)
+        application = "django.core.wsgi:get_wsgi_application()"
+        options = [f"--bind=127.0.0.1:{port}", "--workers=2", "--threads=8", "--keep-alive=75"]
+        command = ["-m", "gunicorn", application, *options]
+        ready, log = "/admin/login/", folder / "log"
+        peer = running(command, python=python, port=port, ready=ready, log=log, env=env)
+        return self.log_in(self.stack.enter_context(peer), ready)
+
+    def log_in(self, server: Running, path: str = "/accounts/login/", name: str = "root") -> Site:
+        """Log in by a form, as somebody whose password is the name."""
+        headers = {"Referer": f"{server.url}/", "Accept-Encoding": ACCEPTED}
+        client = httpx.Client(base_url=server.url, headers=headers, timeout=120)
+        self.stack.callback(client.close)
+        page = client.get(path, follow_redirects=True).text
+        [token] = re.findall(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)[:1]
+        form = {"username": name, "password": name, "csrfmiddlewaretoken": token}
+        answer = client.post(path, data=form)
+        assert answer.status_code == 302, answer.text
+        return Site(server, client)
 
 
-def python_with(packages: tuple[str, ...]) -> list[str]:
-    """Return how Python is called in an environment of its own; ours where nothing is added."""
-    if not packages:
-        return [sys.executable]
-    pins = [f"{name}=={version(name)}" for name in PINS]
-    added = [f"--with={package}" for package in (*pins, *packages)]
-    release = f"{sys.version_info.major}.{sys.version_info.minor}"
-    isolated = ["uv", "run", "--quiet", "--no-project", "--isolated", f"--python={release}"]
-    return [*isolated, *added, "python"]
-
-
-def copy_database(source: Path, target: Path) -> None:
-    """Copy a database that may be in use."""
-    with sqlite3.connect(source) as rows, sqlite3.connect(target) as copy:
-        rows.backup(copy)
-    rows.close()
-    copy.close()
-
-
-def in_a_fresh_process(act: Callable[..., T], *arguments: Any) -> T:
-    """Call a function where no settings were read yet, and return what it returns."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
-        return process.submit(act, *arguments).result()
+def crawl(dashboard: Dashboard) -> Done:
+    """Let a ledger see everything that the service has."""
+    return in_fresh_process(dashboard.env, call_command, "crawl", "--rate=1000", "--verbosity=0")

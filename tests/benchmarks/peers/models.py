@@ -1,78 +1,38 @@
-"""The rows that Pressroom lists, in the tables of a copy of its database."""
+"""The rows that Pressroom lists, in a copy of its database, and how the peers list them."""
+
+from typing import Any
 
 from django.db import models
 
 
-class Page(models.Model):
-    """A page."""
-
-    id = models.CharField(primary_key=True, max_length=255)
-    name = models.TextField()
-    title = models.TextField()
-    page_type = models.CharField(max_length=40)
-    created_at = models.CharField(max_length=40)
-    updated_at = models.CharField(max_length=40)
-    published_at = models.CharField(max_length=40, null=True)
-    archived_at = models.CharField(max_length=40, null=True)
-
-    class Meta:
-        managed = False
-        db_table = "embedded_api_page"
-
-    def __str__(self) -> str:
-        return self.name
+def table(name: str, key: str, *columns: str, **others: Any) -> Any:
+    """Return the model of a table; its columns are text, except the others."""
+    meta = {"managed": False, "db_table": f"embedded_api_{name.lower()}"}
+    fields = {column: models.TextField(null=True) for column in columns}
+    fields[key] = models.TextField(primary_key=True)
+    members = {"__module__": __name__, "Meta": type("Meta", (), meta)}
+    return type(name, (models.Model,), members | fields | others)
 
 
-class Person(models.Model):
-    """A person."""
+DATES = ("created_at", "updated_at")
+OF_PAGES = ("name", "title", "page_type", "published_at", "archived_at")
+OF_PEOPLE = ("name", "email", "domain", "slug", "phone_number")
+OF_AUDIENCES = ("computed_name", "custom_name", "prospect_route_key", "archived_at", "created_at")
 
-    person_id = models.CharField(primary_key=True, max_length=255)
-    name = models.TextField()
-    email = models.TextField(null=True)
-    domain = models.TextField(null=True)
-    slug = models.TextField(null=True)
-    phone_number = models.TextField(null=True)
-    created_at = models.CharField(max_length=40)
-    updated_at = models.CharField(max_length=40)
-
-    class Meta:
-        managed = False
-        db_table = "embedded_api_person"
-        verbose_name_plural = "people"
-
-    def __str__(self) -> str:
-        return self.name
-
-
-class Audience(models.Model):
-    """An audience."""
-
-    id = models.CharField(primary_key=True, max_length=255)
-    page = models.ForeignKey(Page, models.CASCADE)
-    computed_name = models.TextField(null=True)
-    custom_name = models.TextField(null=True)
-    prospect_route_key = models.TextField(null=True)
-    is_new_page_agent = models.BooleanField()
-    created_at = models.CharField(max_length=40)
-    archived_at = models.CharField(max_length=40, null=True)
-
-    class Meta:
-        managed = False
-        db_table = "embedded_api_audience"
-
-    def __str__(self) -> str:
-        return self.custom_name or self.computed_name or self.id
-
-
-COLUMNS = {
-    Page: ("name", "page_type", "title", "published_at", "updated_at"),
-    Person: ("name", "email", "domain", "phone_number", "updated_at"),
-    Audience: ("computed_name", "custom_name", "prospect_route_key", "archived_at", "created_at"),
+LISTS: dict[Any, dict[str, Any]] = {
+    table("Page", "id", *OF_PAGES, *DATES): {
+        "list_display": ["name", "page_type", "title", "published_at", "updated_at"],
+        "search_fields": ["name", "title"],
+        "list_filter": ["page_type"],
+    },
+    table("Person", "person_id", *OF_PEOPLE, *DATES): {
+        "list_display": ["name", "email", "domain", "phone_number", "updated_at"],
+        "search_fields": [*OF_PEOPLE],
+    },
+    table("Audience", "id", *OF_AUDIENCES, is_new_page_agent=models.BooleanField()): {
+        "list_display": [*OF_AUDIENCES],
+        "search_fields": ["computed_name", "custom_name"],
+        "list_filter": ["is_new_page_agent"],
+    },
 }
-SEARCHED = {
-    Page: ("name", "title"),
-    Person: ("name", "email", "domain", "slug", "phone_number"),
-    Audience: ("computed_name", "custom_name"),
-}
-FILTERED = {Page: ("page_type",), Person: (), Audience: ("is_new_page_agent",)}
-A_LIST = 50
+A_LIST = {"list_per_page": 50}

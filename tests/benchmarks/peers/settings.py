@@ -8,38 +8,20 @@ FOLDER = Path(os.environ["PEER_FOLDER"])
 
 SECRET_KEY = "only-for-benchmarks-" + "x" * 50
 ALLOWED_HOSTS = ["127.0.0.1"]
-DEBUG = False
-USE_TZ = True
 USE_I18N = False
-DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 ROOT_URLCONF = "tests.benchmarks.peers.urls"
 WAGTAIL_SITE_NAME = "Peer"
 WAGTAILADMIN_BASE_URL = "http://127.0.0.1"
 
-APPS = {
-    "admin": [],
-    "unfold": ["unfold", "unfold.contrib.filters"],
-    "wagtail": [
-        "wagtail.users",
-        "wagtail.snippets",
-        "wagtail.documents",
-        "wagtail.images",
-        "wagtail.admin",
-        "wagtail.search",
-        "wagtail",
-        "modelcluster",
-        "taggit",
-    ],
-}
+WAGTAIL_APPS = [
+    *("wagtail.users", "wagtail.snippets", "wagtail.documents", "wagtail.images"),
+    *("wagtail.admin", "wagtail.search", "wagtail", "modelcluster", "taggit"),
+]
+DJANGO_APPS = ("admin", "auth", "contenttypes", "messages", "sessions", "staticfiles")
 INSTALLED_APPS = [
     "tests.benchmarks.peers",
-    *APPS[PEER],
-    "django.contrib.admin",
-    "django.contrib.auth",
-    "django.contrib.contenttypes",
-    "django.contrib.messages",
-    "django.contrib.sessions",
-    "django.contrib.staticfiles",
+    *(WAGTAIL_APPS if PEER == "wagtail" else []),
+    *(f"django.contrib.{name}" for name in DJANGO_APPS),
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
@@ -51,17 +33,16 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
+CONTEXT = [
+    "django.template.context_processors.request",
+    "django.contrib.auth.context_processors.auth",
+    "django.contrib.messages.context_processors.messages",
+]
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "APP_DIRS": True,
-        "OPTIONS": {
-            "context_processors": [
-                "django.template.context_processors.request",
-                "django.contrib.auth.context_processors.auth",
-                "django.contrib.messages.context_processors.messages",
-            ]
-        },
+        "OPTIONS": {"context_processors": CONTEXT},
     }
 ]
 DATABASES = {
@@ -71,7 +52,6 @@ DATABASES = {
         "CONN_MAX_AGE": 60,
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",
-            "timeout": 20,
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
         },
     }
@@ -82,4 +62,3 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
-WHITENOISE_KEEP_ONLY_HASHED_FILES = True

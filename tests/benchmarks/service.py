@@ -1,0 +1,45 @@
+"""A service over HTTP, which answers at once or after a while."""
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from tests.support import wire
+
+HEAVY_KB = 900
+ROWS = range(50)
+
+
+@dataclass
+class Service:
+    """Answers with 50 rows or a page; one whose id starts with `heavy` has 900 KB of text."""
+
+    delay_s: float = 0.0
+    asked: list[str] = field(default_factory=list)
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        """Answer."""
+        self.asked.append(request.url.path)
+        time.sleep(self.delay_s)
+        return httpx.Response(200, json=_body(request.url.path.rstrip("/").rpartition("/")[2]))
+
+
+def _body(asked: str) -> dict[str, Any]:
+    match asked:
+        case "pages":
+            return wire.envelope(*(_page(f"page_{number}") for number in ROWS))
+        case "audiences":
+            return wire.envelope(*(wire.audience(audienceId=f"aud_{number}") for number in ROWS))
+        case "persons":
+            return wire.envelope(*(wire.person(personId=f"person_{number}") for number in ROWS))
+        case "messages":
+            return wire.conversation()
+    return _page(asked)
+
+
+def _page(page_id: str) -> dict[str, Any]:
+    paragraph = f"What {page_id} says to carriers, shippers and those who wait. " * 8 + "\n\n"
+    size = HEAVY_KB * 1000 if page_id.startswith("heavy") else 2_500
+    return wire.page(pageId=page_id, pageContext=(paragraph * (size // 400))[:size])
