@@ -1,4 +1,1 @@
-"""Peers on the same rows: Django's admin and Wagtail. Each in a process of its own.
-
-Nothing here imports Pressroom: a peer runs where its dependencies are not installed.
-"""
+"""Peers on the same rows, in processes of their own without our packages: nothing of ours here."""
