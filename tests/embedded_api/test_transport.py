@@ -116,11 +116,11 @@ def test_many_calls_leave_nothing_behind(inside: httpx.Client) -> None:
         return len(gc.get_objects())
 
     inside.get("/v0/pages")
-    before = left_over()
+    before, threads = left_over(), threading.active_count()
     for _ in range(100):
         inside.get("/v0/pages")
     assert left_over() - before < 100
-    assert threading.active_count() == 1
+    assert threading.active_count() <= threads
 
 
 def test_a_write_in_process_is_what_a_read_then_finds(inside: httpx.Client) -> None:
