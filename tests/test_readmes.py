@@ -1,9 +1,11 @@
 """The READMEs: their links, lengths, variables, commands and metrics, checked against the code."""
 
+import os
 import re
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -140,3 +142,10 @@ def test_the_unit_is_confined(tmp_path: Path) -> None:
     exposure = re.search(r"Overall exposure level for \S+: ([\d.]+)", verdict.stdout)
     assert exposure, verdict.stderr
     assert float(exposure[1]) < MAX_EXPOSURE
+
+
+@pytest.mark.parametrize("module", ["tests.benchmarks.__main__", "tests.browser.pictures"])
+def test_what_runs_beside_the_suite_needs_no_settings_to_start(module: str) -> None:
+    env = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
+    run = [sys.executable, "-c", f"import {module}"]
+    assert subprocess.run(run, check=False, cwd=ROOT, env=env, capture_output=True).stderr == b""

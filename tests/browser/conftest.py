@@ -20,7 +20,6 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from dashboard.operations.publish_progress import MAX_POLL_INTERVAL_S
 from tests.browser.many_services import ManyServices, Places
 from tests.support.dashboards import Dashboard, over_http
 from tests.support.fake_service import Answer
@@ -133,6 +132,9 @@ def time_passes(page: Page) -> None:
 
     It has to have a clock that the test can move, from before it was loaded.
     """
+    # Here, as the pictures and the benchmarks import this module without settings.
+    from dashboard.operations.publish_progress import MAX_POLL_INTERVAL_S
+
     page.clock.fast_forward(MAX_POLL_INTERVAL_S * 1000)
 
 
