@@ -172,7 +172,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         kept = [each for each in kept if not each.get_closest_marker("matrix") or each in cells]
     if "TEST_DATABASE_URL" in os.environ:
         kept = [each for each in kept if depends_on_the_database(each)]
-    config.hook.pytest_deselected(items=[each for each in items if each not in set(kept)])
+    config.hook.pytest_deselected(items=list(set(items).difference(kept)))
     items[:] = kept
 
 
@@ -187,7 +187,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     """Report which sample of the matrices ran, and their sizes, as `record_property` notes them."""
     if not config.getoption("exhaustive"):
         seed = config.option.matrix_seed
-        terminalreporter.write_line(f"matrices: a sample; --matrix-seed {seed} draws it again")
+        terminalreporter.write_line(f"matrices: a sample; --matrix-seed {seed} repeats it")
     cells: dict[str, list[int]] = {}
     for column, outcome in enumerate(("passed", "failed")):
         for report in terminalreporter.stats.get(outcome, []):

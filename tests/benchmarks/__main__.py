@@ -32,7 +32,7 @@ PARTS = {
 
 
 def main() -> None:
-    """Run the parts that were asked for, and print what they find."""
+    """Run the chosen parts, and print what they find."""
     chosen = arguments().parse_args()
     # Stopped in any way, it stops the servers and takes its folder away.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("Stopped."))

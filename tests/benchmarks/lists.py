@@ -78,7 +78,7 @@ def _ratio(what: str, side: Side, of: Side, goal: float) -> Figure:
 
 
 def _other_rows(each: List, bench: Bench) -> Iterator[str]:
-    """Return addresses of as many other rows each, which nobody has looked at."""
+    """Return addresses of as many other rows each, none of them seen before."""
     if each.name == "audiences":
         return (f"/pages/page_{number}/" for number in range(1, bench.rows // A_LIST))
     elsewhere = bench.serve(bench.embedded)  # Its cache is another one.
@@ -115,11 +115,11 @@ def _counts_of(each: List, client: Any, service: Service) -> Iterator[Figure]:
 
     for _ in range(2):
         assert client.get(each.address).status_code == 200
-    service.asked.clear()
+    service.calls.clear()
     with CaptureQueriesContext(connection) as made:
         client.get(each.address)
-    what, calls = f"{each.name}, {A_LIST} rows", ", ".join(service.asked)
+    what, calls = f"{each.name}, {A_LIST} rows", ", ".join(service.calls)
     tables = Counter(TABLE.findall(query["sql"])[0] for query in made)
     beside = ", ".join(f"{count} to {table}" for table, count in sorted(tables.items()))
     yield Figure(f"{what}: queries", len(made), QUERIES, "", beside)
-    yield Figure(f"{what}: calls of the service", len(service.asked), each.calls, "", calls)
+    yield Figure(f"{what}: calls of the service", len(service.calls), each.calls, "", calls)

@@ -27,7 +27,7 @@ def three_answers(bench: Bench) -> Iterator[Figure]:
     site = bench.serve(bench.new_dashboard("waiting", url))
     three = Side("three answers", site, f"{VERSIONS}ver_2/publish/")
     three.get()
-    assert len(service.asked) == 3, service.asked
+    assert len(service.calls) == 3, service.calls
     one = Side("one", site, VERSIONS)
     bench.take_turns(three, one)
     what, beside = f"page of three answers, {DELAY_MS} ms each", f"{three}; {one}"

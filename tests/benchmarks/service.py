@@ -17,11 +17,11 @@ class Service:
     """Answers with 50 rows or a page; one whose id starts with `heavy` has 900 KB of text."""
 
     delay_s: float = 0.0
-    asked: list[str] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         """Answer."""
-        self.asked.append(request.url.path)
+        self.calls.append(request.url.path)
         time.sleep(self.delay_s)
         return httpx.Response(200, json=_body(request.url.path.rstrip("/").rpartition("/")[2]))
 

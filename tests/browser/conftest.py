@@ -182,7 +182,7 @@ def token(context: BrowserContext) -> str:
 def sign_in(context: BrowserContext, name: str = "demo") -> None:
     """Give a profile the session of one of the demo's accounts; their passwords are their names.
 
-    To see two pages drawn for it takes half a second of processor time: whoever is about the form
+    To render two pages for it takes half a second of processor time: whoever is about the form
     fills it.
     """
     context.request.get("/accounts/login/")

@@ -20,7 +20,7 @@ from tests.browser.weight import (
     SECOND_REQUESTS,
     weighed,
 )
-from tests.support.matrix import drawn
+from tests.support.matrix import sampled
 from tests.support.processes import Running
 
 Look = tuple[Literal["light", "dark"], int]
@@ -91,14 +91,14 @@ def test_every_page_is_light_and_whole(
     troubles: list[str] = []
     _, width = look
     at, exhaustive = addresses(server), request.config.getoption("exhaustive")
-    names = drawn(at, request.config, turn=LOOKS.index(look), of=len(LOOKS))
+    names = sampled(at, request.config, turn=LOOKS.index(look), of=len(LOOKS))
     with seen_in(look, profile, troubles) as page:
         if exhaustive:
             confirm(page)  # for five minutes
         for place, name in enumerate(names):
             troubles.clear()
             page.set_viewport_size({"width": width, "height": 800})
-            # What asked for the password was the first page, and brought all that pages share.
+            # The password form was the first page, and loaded all that pages share.
             with weighed(page, name) as second:
                 page.goto(at[name])
                 settle(page)
@@ -134,7 +134,7 @@ def test_all_that_opens_is_readable(
     troubles: list[str] = []
     _, width = look
     there = layers(server)
-    names = drawn(there, request.config, turn=LOOKS.index(look), of=len(LOOKS))
+    names = sampled(there, request.config, turn=LOOKS.index(look), of=len(LOOKS))
     with seen_in(look, profile, troubles) as page:
         for name in names:
             troubles.clear()

@@ -10,7 +10,7 @@ from dashboard.contract.wire import MAX_IDENTIFIER_BYTES
 from tests.browser.conftest import PATIENCE_S, open_page, settle, sign_in
 from tests.browser.hostile_service import ALL_MARKUP, FIELDS, HostileService, addresses, rounds
 from tests.support.dashboards import Dashboard, hidden, logged_in, over_http
-from tests.support.matrix import drawn
+from tests.support.matrix import sampled
 from tests.support.processes import Running
 
 ID = "hostile"
@@ -112,7 +112,7 @@ def pages(
     alike = range(ALL_MARKUP) if number < ALL_MARKUP else range(ALL_MARKUP, len(rounds()))
     policy_off = request.node.callspec.params["profile"]
     turn = (alike.index(number) + policy_off) % len(alike)
-    return drawn(addresses(ID), request.config, turn=turn, of=len(alike))
+    return sampled(addresses(ID), request.config, turn=turn, of=len(alike))
 
 
 @pytest.mark.parametrize(("profile", "number"), ROUNDS, indirect=["profile"])

@@ -19,7 +19,7 @@ def sample(items: Iterable[pytest.Item], seed: int) -> set[pytest.Item]:
     return {cell for cells in matrices.values() for cell in _covering(cells, Random(seed))}
 
 
-def drawn(names: Iterable[str], config: pytest.Config, *, turn: int, of: int) -> list[str]:
+def sampled(names: Iterable[str], config: pytest.Config, *, turn: int, of: int) -> list[str]:
     """Return what one of so many turns takes of the names: over all of them, each is taken once.
 
     With `--exhaustive`, every turn takes all.
