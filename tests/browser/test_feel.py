@@ -64,7 +64,7 @@ def test_the_result_of_copying_is_shown_and_announced(
     page.clock.install()
     a_page_with_audiences(page)
     button = page.locator("main .id button").first
-    name, icon = button.get_attribute("aria-label"), button.locator("use").get_attribute("href")
+    name, before = button.get_attribute("aria-label"), button.locator("use").get_attribute("href")
     stop_the_clock(page)
     button.press("Enter")
     expect(button).to_have_attribute("aria-label", message)
@@ -73,7 +73,7 @@ def test_the_result_of_copying_is_shown_and_announced(
     expect(page.get_by_role("status").filter(has_text=message)).to_have_text(message)
     page.clock.run_for(1000)
     expect(button).to_have_attribute("aria-label", name or "")
-    expect(button.locator("use")).to_have_attribute("href", icon or "")
+    expect(button.locator("use")).to_have_attribute("href", before or "")
     expect(page.get_by_role("status").filter(has_text=message)).to_have_count(0)
 
 
