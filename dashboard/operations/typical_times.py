@@ -75,14 +75,17 @@ DAYS = 14
 """Shown in charts, today included."""
 
 
-def typical_times() -> TypicalTimes | None:
-    """Return the typical times of the last 14 days; None if there are too few."""
-    return summarize_times(recent_queue_times())
+def typical_times(today: date) -> TypicalTimes | None:
+    """Return the typical times of the 14 days up to today; None if there are too few."""
+    return summarize_times(recent_queue_times(today))
 
 
-def recent_queue_times() -> list[QueueTime]:
-    """Return the times of versions published in the last 14 days, cached."""
-    since = start_of_day(first_day(timezone.localdate()))
+def recent_queue_times(today: date) -> list[QueueTime]:
+    """Return the times of versions published in the 14 days up to today, cached.
+
+    `today` is the viewer's, read once a request: midnight may pass in the middle of it.
+    """
+    since = start_of_day(first_day(today))
     # The first day starts at another time in another zone.
     key = f"queue-times:1:{since:%Y%m%d%H%M%z}"
     try:

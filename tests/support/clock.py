@@ -2,7 +2,7 @@
 
 import time
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from django.utils import timezone
@@ -26,8 +26,19 @@ def advanced_by_hand(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def stopped(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Stop `timezone.now` for the rest of a test; it goes on where the test advances it."""
-    clock, now = Clock(), timezone.now()
-    monkeypatch.setattr(timezone, "now", lambda: now + timedelta(seconds=clock.ahead_s))
+def stopped(
+    monkeypatch: pytest.MonkeyPatch, *, at: datetime | None = None, tick_s: float = 0
+) -> Clock:
+    """Stop `timezone.now` for the rest of a test; it goes on where the test advances it.
+
+    With `tick_s`, each reading of it takes that long.
+    """
+    clock, start = Clock(), at or timezone.now()
+
+    def now() -> datetime:
+        reading = start + timedelta(seconds=clock.ahead_s)
+        clock.advance(tick_s)
+        return reading
+
+    monkeypatch.setattr(timezone, "now", now)
     return clock

@@ -62,7 +62,8 @@ def overview(request: Request) -> HttpResponse:
 
 def _poll_flights(request: Request) -> HttpResponse:
     """Poll the service for the versions in progress, and schedule the next poll."""
-    before = load_flights(timezone.now(), sums.late_after(typical_times()))
+    now = timezone.now()
+    before = load_flights(now, sums.late_after(typical_times(timezone.localdate(now))))
     result = poll_service(before)
     polls = 0 if result.changes else int_param(request.GET.get("polls", "")) + 1
     context = _live_context(request, timezone.now())
@@ -79,7 +80,7 @@ def _live_context(request: Request, now: datetime) -> dict[str, Any]:
     """Return the context that is polled while a version or an operation is in progress."""
     recent = list(find_operations().prefetch_related("attempts")[:MAX_RECENT])
     attention = queries.operations_needing_attention(now)
-    usual = typical_times()
+    usual = typical_times(timezone.localdate(now))
     flights = load_flights(now, sums.late_after(usual))
     page_ids = [operation.page_id for operation in recent]
     return {
@@ -105,7 +106,7 @@ def _charts(now: datetime) -> dict[str, Any]:
     return {
         "today": sums.sum_today(counts, today),
         "publishes": sums.publishes_chart(counts, today),
-        "queue": sums.queue_chart(recent_queue_times(), today),
+        "queue": sums.queue_chart(recent_queue_times(today), today),
         "health": health,
         "paused_reads": open_circuits(),
         "health_bars": sums.health_bars(health),

@@ -92,8 +92,9 @@ def show_publish(request: Request, operation: Operation, *, is_new: bool = False
             return _redirect_to_record(request, operation)
         review = review_publish(PublishTarget.of(operation), with_conversation=True)
         return _confirm(request, review, failed=operation)
-    usual = typical_times()
-    progress = publish_progress(operation, snapshot, usual=usual, now=timezone.now())
+    now = timezone.now()
+    usual = typical_times(timezone.localdate(now))
+    progress = publish_progress(operation, snapshot, usual=usual, now=now)
     context = {
         "kind": "unknown" if progress.stage is Stage.UNKNOWN else "progress",
         "operation": operation,

@@ -16,6 +16,7 @@ from dashboard.ledger.operations import AttemptResult, Target, begin, end
 from dashboard.web.shell.sidebar_counts import side_counts
 from dashboard.web.ui.polling import MAX_POLLS
 from tests.support import wire
+from tests.support.clock import stopped
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, text
 from tests.support.one_audience import serve
@@ -271,6 +272,24 @@ def test_the_dialog_and_the_overview_show_the_same_typical_times(
     assert "Median 50 s p95 1 min 10 s" in text(html)
     dialog = get(as_publisher, "/pages/page_1/audiences/aud_1/versions/ver_2/publish/?operation=k1")
     assert "Typically 50 s, 95% within 1 min 10 s" in text(dialog)
+
+
+@pytest.mark.parametrize("seconds_before", range(1, 11))
+def test_a_chart_is_of_one_day_though_midnight_passes_meanwhile(
+    as_viewer: Client, monkeypatch: pytest.MonkeyPatch, seconds_before: int
+) -> None:
+    midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    first_day = midnight - timedelta(days=14)
+    live = wire.live_version(
+        queuedAt=first_day.isoformat(),
+        publishedAt=(first_day + timedelta(seconds=40)).isoformat(),
+    )
+    seed_pages(wire.page())
+    seed_audiences(wire.audience(publishedVersion=live, latestVersion=live))
+    stopped(monkeypatch, at=midnight - timedelta(seconds=seconds_before), tick_s=1)
+    shown = text(get(as_viewer))
+    charts_begin_there = f"per day, {first_day:%-d %B} to" in shown
+    assert (" 40 s " in shown) is charts_begin_there
 
 
 # In progress
