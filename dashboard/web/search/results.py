@@ -246,8 +246,18 @@ def _version_hits(records: list[VersionRecord]) -> list[Hit]:
         version = record.version_number
         note = f"{audiences.get(ids, ids[1])}, {pages.get(ids[0]) or ids[0]}"
         url = f"{reverse('version-list', args=ids)}#v{version}"
-        hits.append(Hit("versions", f"Version {version}", url, note=note, status=record.status))
+        status = _version_status(record, audiences.get(ids))
+        hits.append(Hit("versions", f"Version {version}", url, note=note, status=status))
     return hits
+
+
+def _version_status(record: VersionRecord, audience: AudienceRecord | None) -> str:
+    """Return `live`, `superseded`, or the status as last seen, as the version's history does."""
+    live = audience.live_version_id if audience else ""
+    if live == record.version_id:
+        return "live"
+    is_superseded = live and record.status == VersionStatus.PUBLISHED
+    return "superseded" if is_superseded else record.status
 
 
 def _subscription_hit(record: SubscriptionRecord) -> Hit:

@@ -258,6 +258,21 @@ def test_id_matches_are_shown_with_their_page(as_viewer: Client, paula: User) ->
     assert "Brightwater Foods Fleet telematics" in operation
 
 
+def test_a_version_found_by_its_id_is_live_or_superseded_as_in_its_history(
+    as_viewer: Client,
+) -> None:
+    seed_audiences(wire.audience())
+    assert "Version 1 Brightwater Foods, page_1 Live now" in by_id(as_viewer, "ver_1")
+    newer = wire.live_version(versionId="ver_2", versionNumber=2)
+    seed_audiences(wire.audience(latestVersion=newer, publishedVersion=newer))
+    assert "Version 2 Brightwater Foods, page_1 Live now" in by_id(as_viewer, "ver_2")
+    assert "Version 1 Brightwater Foods, page_1 Superseded" in by_id(as_viewer, "ver_1")
+
+
+def by_id(client: Client, version_id: str) -> str:
+    return text(find(client, version_id, target="palette-list"))
+
+
 # Commands
 
 
