@@ -1,8 +1,11 @@
 """The audience page: its own fields beside the effective ones."""
 
+from contextlib import suppress
+from datetime import timedelta
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
 from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 from django.views.decorators.http import require_GET
@@ -10,21 +13,36 @@ from django.views.decorators.http import require_GET
 from dashboard.client import APIError
 from dashboard.contract.pages import PageItem
 from dashboard.ledger.models import Operation
+from dashboard.ledger.queries.audiences import audience_last_known
 from dashboard.ledger.queries.operations import publishes_of
 from dashboard.ledger.queries.pages import page_last_known
 from dashboard.ledger.receiver import last_publish_delivery
 from dashboard.operations.verdicts import find_publish_of
-from dashboard.service.reading import AudienceLookup, ReadResult, read_audience, read_page
+from dashboard.service.reading import (
+    AudienceLookup,
+    ReadResult,
+    read_audience,
+    read_audiences,
+    read_page,
+)
 from dashboard.web.audiences.fields import metadata_rows, override_rows
 from dashboard.web.audiences.polling import version_poll
 from dashboard.web.audiences.state import AudienceHead, head_of
 from dashboard.web.ui.htmx import Request, render_partial, wants_partial
 from dashboard.web.ui.query_params import int_param
 
+FRESH = timedelta(seconds=4)
+"""A page read this recently, perhaps for another badge, is not read again."""
+
 
 @require_GET
 def audience_detail(request: Request, page_id: str, audience_id: str) -> HttpResponse:
-    """Show one audience; `?metadata=` selects the fields that are set, that differ, or all."""
+    """Show one audience; `?metadata=` selects the fields that are set, that differ, or all.
+
+    For `?badge=`, the number of polls, show its badge alone, for a list of another page.
+    """
+    if request.htmx and "badge" in request.GET:
+        return _poll_badge(request, page_id, audience_id)
     reading = read_audience(page_id, audience_id)
     head = head_of(page_id, audience_id, reading.value)
     if wants_partial(request, ("head-poll",)):
@@ -79,6 +97,19 @@ def _poll_head(
         "last_delivery": SimpleLazyObject(lambda: last_publish_delivery(head.audience_id)),
     }
     return render_partial(request, "audiences/detail.html", context, parts=("head-poll",))
+
+
+def _poll_badge(request: Request, page_id: str, audience_id: str) -> HttpResponse:
+    """Return the badge of an audience that was seen before, as it is now, and its next poll."""
+    record = audience_last_known(page_id, audience_id)
+    if record and record.last_seen_at < timezone.now() - FRESH:
+        with suppress(APIError):  # The next poll may get a response.
+            read_audiences(page_id)
+        record = audience_last_known(page_id, audience_id)
+    if record is None:
+        raise Http404
+    polls = int_param(request.GET["badge"]) + 1
+    return render(request, "audiences/badge.html", {"record": record, "polls": polls})
 
 
 def _page(page_id: str, *, may_fetch: bool) -> PageItem | None:

@@ -60,10 +60,10 @@ class Hit:
     url: str
     note: str = ""
     status: str = ""
-    label: str = ""
-    """Replaces the label of the status."""
     form: str = ""
     """The id of a form to submit instead of a link."""
+    audience: AudienceRecord | None = None
+    """The audience whose state is shown, instead of a status."""
 
 
 @dataclass(frozen=True)
@@ -224,14 +224,12 @@ def _audience_hits(records: list[AudienceRecord]) -> list[Hit]:
     hits = []
     for record in records:
         page = pages.get(record.page_id) or record.page_id
-        is_live = bool(record.live_version_id)
         hit = Hit(
             "audience",
             str(record),
             reverse("audience-detail", args=[record.page_id, record.audience_id]),
             note=f"{page}, archived" if record.archived else page,
-            status="live" if is_live else record.latest_status,
-            label=f"Version {record.live_version_number} live" if is_live else "",
+            audience=record,
         )
         hits.append(hit)
     return hits

@@ -18,6 +18,7 @@ from django.utils.safestring import SafeString
 from django_htmx.jinja import htmx_script
 
 from dashboard.web.ui import highlighting, markup, untrusted_markup
+from dashboard.web.ui.polling import badge_wait_s
 from dashboard.web.ui.urls import cached_reverse
 
 
@@ -97,6 +98,7 @@ def current_time() -> datetime:
 
 
 GLOBALS: list[Callable[..., Any]] = [
+    badge_wait_s,
     current_time,
     htmx_script,
     querystring,
