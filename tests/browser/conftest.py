@@ -50,6 +50,8 @@ NEXT_FRAME = "new Promise((done) => requestAnimationFrame(() => setTimeout(done)
 GIVEN_UP = ("htmx:afterRequest", "htmx:sendAbort")
 """Noted of a request that a newer one replaced, as when letters are typed slowly. The first is
 noted of every failure, always with one that says which."""
+HAS_OWN_CLOCK = "() => '__pwClock' in window"
+"""Whether Playwright's clock was installed, which holds for all tabs of a profile."""
 REPORT_VIOLATIONS = """document.addEventListener("securitypolicyviolation", (event) =>
   console.error(`CSP ${event.effectiveDirective} ${event.blockedURI}`))"""
 
@@ -152,19 +154,59 @@ def troubles() -> list[str]:
     return []
 
 
+class ReusedProfile:
+    """A profile at the demo's address, emptied after each test.
+
+    A new one would start a process and load and compile all scripts, half a second for each test.
+    """
+
+    def __init__(self, browser: Browser, url: str) -> None:
+        self._browser, self._url = browser, url
+        self._context: BrowserContext | None = None
+
+    def open(self) -> BrowserContext:
+        """Return the profile, with one tab that keeps its process running."""
+        if self._context is None:
+            self._context = self._browser.new_context(
+                base_url=self._url,
+                viewport={"width": 1280, "height": 800},
+                reduced_motion="reduce",
+                timezone_id="Europe/Berlin",
+                locale="en-GB",
+            )
+            self._context.set_default_timeout(PATIENCE_S * 1000)
+            self._context.new_page().goto("/health/live")
+        return self._context
+
+    def empty(self) -> None:
+        """Close the tabs of a test and forget who was logged in and what was allowed.
+
+        A clock that the test installed can't be taken out again: such a profile is given up.
+        """
+        context = self.open()
+        _, *tabs = context.pages
+        has_own_clock = any(tab.evaluate(HAS_OWN_CLOCK) for tab in tabs)
+        for tab in tabs:
+            tab.close()
+        context.clear_cookies()
+        context.clear_permissions()
+        context.set_offline(False)
+        if has_own_clock:
+            context.close()
+            self._context = None
+
+
+@pytest.fixture(scope="package")
+def reused_profile(browser: Browser, server: Running) -> ReusedProfile:
+    """The profile that most tests use in turn."""
+    return ReusedProfile(browser, server.url)
+
+
 @pytest.fixture
-def context(browser: Browser, server: Running, troubles: list[str]) -> Iterator[BrowserContext]:
-    """A fresh profile at the demo's address; the test fails on any trouble left."""
-    context = browser.new_context(
-        base_url=server.url,
-        viewport={"width": 1280, "height": 800},
-        reduced_motion="reduce",
-        timezone_id="Europe/Berlin",
-        locale="en-GB",
-    )
-    context.set_default_timeout(PATIENCE_S * 1000)
-    yield context
-    context.close()
+def context(reused_profile: ReusedProfile, troubles: list[str]) -> Iterator[BrowserContext]:
+    """An empty profile at the demo's address; the test fails on any trouble left."""
+    yield reused_profile.open()
+    reused_profile.empty()
     assert troubles == []
 
 
