@@ -110,7 +110,7 @@ def ask(case: Any) -> None:
     case.call_and_validate(excluded_checks=[negative_data_rejection])
 
 
-MANY = settings(max_examples=40, suppress_health_check=list(HealthCheck))
+AS_MANY_AS_OF_A_PROPERTY = settings(suppress_health_check=list(HealthCheck))
 
 
 def test_every_operation_is_called_below(document: BaseSchema) -> None:
@@ -122,6 +122,8 @@ def test_every_operation_is_called_below(document: BaseSchema) -> None:
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_the_service_answers_as_its_document_says(document: BaseSchema, operation: str) -> None:
     one = document.include(name=operation)
-    (made,) = get_all_tests(schema=one, test_func=ask, settings=MANY, given_kwargs={})
+    (made,) = get_all_tests(
+        schema=one, test_func=ask, settings=AS_MANY_AS_OF_A_PROPERTY, given_kwargs={}
+    )
     _, asks_all = made.ok()
     asks_all()

@@ -6,15 +6,19 @@ TOGETHER = (
     "tests/browser/",
     "tests/client/test_time_limits.py",
     "tests/conformance/",
+    "tests/embedded_api/test_generated_client.py",
     "tests/embedded_api/test_sample.py",
     "tests/embedded_api/test_server.py",
+    "tests/observability/test_traces.py",
+    "tests/test_wording.py",
     "tests/web/publishing/test_publish_answers.py",
     "tests/web/publishing/test_publish_concurrently.py",
     "tests/web/publishing/test_publish_killed.py",
     "tests/server/test_several_machines.py",
     "tests/server/test_slow_clients.py",
+    "tests/web/webhooks/test_receiver.py::test_nothing_of_an_incomplete_body_is_stored",
 )
-"""Files whose tests share a browser or server, which takes seconds to start."""
+"""Files, or tests of one, that share what takes seconds to make: a browser, a server, all texts."""
 
 HALVES = ("policy off", "all_that_opens")
 """Parts of test names that split a file into halves, for two workers."""
