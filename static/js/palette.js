@@ -101,6 +101,13 @@ document.addEventListener(
   true, // it does not bubble
 );
 
+// A response that arrives between a letter and its request is of the words before that letter.
+document.addEventListener("htmx:beforeSwap", ({ target, detail }) => {
+  if (target === list() && detail.requestConfig.formData.get("q") !== field().value) {
+    detail.shouldSwap = false;
+  }
+});
+
 // After a response with the list, or with the people in it.
 document.addEventListener("htmx:afterSwap", ({ target, detail }) => {
   if (!target.closest("#palette-list") || !palette().open) return;

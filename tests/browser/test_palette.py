@@ -1,15 +1,17 @@
 """The palette and the keys: everything is a few keys away, and nothing is in the way."""
 
 import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.browser.conftest import log_in
+from tests.browser.conftest import log_in, until
 from tests.support.processes import Running
 
 FIELD = "#palette-q"
 CHOSEN = "#palette [aria-selected=true]"
+NOTE_RESPONSE = "addEventListener('htmx:afterRequest', () => { window.hasResponse = true; })"
 
 
 def open_palette(page: Page) -> None:
@@ -130,6 +132,27 @@ def test_results_of_another_query_are_never_shown(page: Page) -> None:
     held[0].continue_()
     expect(page.locator(CHOSEN)).to_contain_text("Hans")
     expect(page.locator("#palette-list")).not_to_contain_text("Searching…")
+
+
+def test_results_that_come_right_after_another_letter_are_never_shown(page: Page) -> None:
+    page.clock.install()
+    log_in(page)
+    open_palette(page)
+    held: list[Route] = []
+    page.route("**/find/?q=act*", lambda route: hold(route, held))
+    page.clock.pause_at(datetime.now(UTC) + timedelta(hours=1))
+    page.keyboard.insert_text("act")
+    with page.expect_request("**/find/?q=act"):
+        page.clock.run_for(1000)
+    page.keyboard.insert_text("i")
+    page.evaluate(NOTE_RESPONSE)
+    held[0].continue_()
+    until(page, lambda: page.evaluate("window.hasResponse"))
+    expect(page.locator("#palette-list")).to_have_text("Searching…")
+    page.clock.run_for(1000)
+    until(page, lambda: len(held) == 2)
+    held[1].continue_()
+    expect(page.locator(CHOSEN)).to_have_text("Activity")
 
 
 def test_enter_before_the_results_opens_the_first_of_them(page: Page) -> None:
