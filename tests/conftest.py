@@ -176,6 +176,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = kept
 
 
+def pytest_xdist_auto_num_workers() -> int | None:
+    """Use a worker more than there are cores, as many a test waits for a server or a browser."""
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
+        return None  # pytest-xdist reads it.
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_xdist_make_scheduler(
     config: pytest.Config, log: Producer
 ) -> LargestScopeFirstScheduling:
