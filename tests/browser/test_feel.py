@@ -163,7 +163,7 @@ def test_what_turns_is_no_work_for_the_page_at_each_frame(page: Page) -> None:
 
     def worked() -> float:
         before = styled()
-        page.wait_for_timeout(1500)
+        page.wait_for_timeout(500)  # thirty frames
         return styled() - before
 
     page.evaluate("document.querySelector('main svg.icon').classList.add('spin')")

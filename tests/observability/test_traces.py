@@ -230,6 +230,7 @@ def test_a_collector_that_is_away_harms_no_page_and_no_stop(tmp_path: Path) -> N
         dashboard.env |= {
             "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{free_port()}",
             "OTEL_BSP_SCHEDULE_DELAY": "10",
+            "OTEL_EXPORTER_OTLP_TIMEOUT": "1",  # Ten seconds otherwise, in which it tries again.
         }
         dashboard.prepare()
         with dashboard.started() as running, logged_in(running) as browser:

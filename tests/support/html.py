@@ -1,7 +1,12 @@
 """Parse HTML for tests: its elements, and its text."""
 
+import re
 from dataclasses import dataclass, field
+from html import unescape
 from html.parser import HTMLParser
+
+MARKUP = re.compile(r"""<!--.*?-->|<[/!]?[a-z](?:[^"'>]|"[^"]*"|'[^']*')*>""", re.DOTALL | re.I)
+"""A comment or a tag, whose attributes may hold any character."""
 
 
 @dataclass
@@ -16,13 +21,9 @@ class _Reader(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.elements: list[Element] = []
-        self.texts: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append(Element(tag, {name: value or "" for name, value in attrs}))
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append(data)
 
 
 def elements(html: str, tag: str = "") -> list[Element]:
@@ -34,8 +35,8 @@ def elements(html: str, tag: str = "") -> list[Element]:
 
 
 def text(html: str) -> str:
-    """Return the text of some HTML, with blanks collapsed."""
-    reader = _Reader()
-    reader.feed(html)
-    reader.close()
-    return " ".join("".join(reader.texts).split())
+    """Return the text of some HTML, with blanks collapsed.
+
+    By a pattern: Python's parser would take a tenth of the time of all tests without a browser.
+    """
+    return " ".join(unescape(MARKUP.sub("", html)).split())
