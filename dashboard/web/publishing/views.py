@@ -42,7 +42,7 @@ from dashboard.operations.publish import (
 from dashboard.operations.publish_progress import Stage, publish_progress
 from dashboard.operations.publish_review import PublishReview, review_publish
 from dashboard.operations.typical_times import typical_times
-from dashboard.web.audiences.state import head_last_known, head_of
+from dashboard.web.audiences.state import AudienceState, head_last_known, head_of
 from dashboard.web.audiences.views import audience_context
 from dashboard.web.ui.htmx import Request, render_partial, wants_partial
 from dashboard.web.ui.text_diff import TextDifference, compare_texts
@@ -175,6 +175,7 @@ def _confirm(
 ) -> HttpResponse:
     live, version = review.snapshot.live, review.snapshot.version
     page_id, audience_id, _ = review.target
+    state = AudienceState(page_id, audience_id, review.audience)
 
     def difference() -> TextDifference:
         """Return what changes in the supplementary context."""
@@ -186,6 +187,7 @@ def _confirm(
     context = {
         "kind": "confirm",
         "review": review,
+        "version_status": state.status_of(version) if version else "",
         "difference": SimpleLazyObject(difference),
         "reading": review.reading,
         "failed": failed,

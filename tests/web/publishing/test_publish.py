@@ -309,7 +309,9 @@ def test_an_earlier_version_is_rolled_back_to_with_its_number(
     shown(as_publisher)
     service.live = wire.version(versionId="ver_2", status="published", publishedAt="2026-03-05")
     service.latest = service.live
-    assert "Roll back to version 1?" in text(shown(as_publisher, EARLIER))
+    form = text(shown(as_publisher, EARLIER))
+    assert "Roll back to version 1?" in form
+    assert "After publishing Version 1Superseded Last known status" in form
     page = publish(as_publisher, EARLIER, number="1")
     assert outcomes() == [Outcome.ACCEPTED]
     assert "isn’t visible until it is live" in text(page)
