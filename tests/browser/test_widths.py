@@ -75,3 +75,23 @@ def test_the_menu_of_the_person_leaves_no_link_half_covered(
     expect(page.get_by_role("button", name="Sign out")).to_be_visible()
     assert barriers(page) == []
     troubles.clear()  # What axe does while it looks is against the policy.
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_cancel_and_publish_stay_side_by_side_where_the_number_is_typed(
+    page: Page, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    log_in(page, to="/pages/?q=fleet+telematics")
+    page.get_by_role("link", name="Fleet telematics for regional carriers").first.click()
+    page.locator("#audience-results tbody a").first.click()
+    page.get_by_role("link", name="Versions").first.click()
+    page.get_by_role("link", name="Roll back to 1").first.click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_label("Type 1 to publish")).to_be_visible()
+    cancel = dialog.get_by_role("link", name="Cancel").bounding_box()
+    publish = dialog.get_by_role("button", name="Publish version 1").bounding_box()
+    assert cancel
+    assert publish
+    assert cancel["y"] == publish["y"]
+    assert cancel["x"] < publish["x"]
