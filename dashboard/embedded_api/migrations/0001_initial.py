@@ -223,6 +223,8 @@ class Migration(migrations.Migration):
             name='Person',
             fields=[
                 ('number', models.BigAutoField(primary_key=True, serialize=False)),
+                ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='people', to='embedded_api.tenant')),
+                ('search_text', dashboard.embedded_api.models.people.SearchTextField(editable=False)),
                 ('person_id', models.CharField(default=functools.partial(dashboard.embedded_api.ids.new_id, *('prospect',)), editable=False, max_length=255, unique=True)),
                 ('name', models.TextField(default='')),
                 ('email', models.TextField(null=True)),
@@ -232,8 +234,6 @@ class Migration(migrations.Migration):
                 ('linkedin_profile_url', models.TextField(null=True)),
                 ('created_at', models.CharField(default=dashboard.embedded_api.ids.uuid7_now, max_length=37)),
                 ('updated_at', models.CharField(default=dashboard.embedded_api.ids.uuid7_now, max_length=37)),
-                ('search_text', dashboard.embedded_api.models.people.SearchTextField(editable=False)),
-                ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='people', to='embedded_api.tenant')),
             ],
             options={
                 'verbose_name_plural': 'people',

@@ -50,10 +50,15 @@ class Person(models.Model):
 
     number = models.BigAutoField(primary_key=True)
     """The rowid of SQLite's search table, which must be an integer."""
+    tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="people")
+    search_text = SearchTextField(editable=False)
+    """Indexed by the first migration with SQL per database, as is the order of the list.
+
+    One of the first columns: PostgreSQL reads a row up to the last column that it needs.
+    """
     person_id = models.CharField(
         unique=True, max_length=ID_LENGTH, default=partial(new_id, "prospect"), editable=False
     )
-    tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="people")
     name = models.TextField(default="")
     email = models.TextField(null=True)
     domain = models.TextField(null=True)
@@ -62,8 +67,6 @@ class Person(models.Model):
     linkedin_profile_url = models.TextField(null=True)
     created_at = models.CharField(max_length=MARK_LENGTH, default=uuid7_now)
     updated_at = models.CharField(max_length=MARK_LENGTH, default=uuid7_now)
-    search_text = SearchTextField(editable=False)
-    """Indexed by the first migration with SQL per database, as is the order of the list."""
 
     objects = PersonQuerySet.as_manager()
 
