@@ -2,10 +2,11 @@
 
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Timer
 
 import pytest
 
@@ -32,10 +33,14 @@ SLOW = {
 
 
 @contextmanager
-def within(seconds: float) -> Iterator[None]:
-    """Fail where the block takes longer."""
-    start = time.monotonic()
-    yield
+def within(seconds: float, cut: Callable[[], None]) -> Iterator[None]:
+    """Fail where the block takes longer: cut what it waits for then, as it might wait for ever."""
+    watch, start = Timer(seconds, cut), time.monotonic()
+    watch.start()
+    try:
+        yield
+    finally:
+        watch.cancel()
     assert time.monotonic() - start < seconds
 
 
@@ -52,7 +57,10 @@ def failures() -> dict[str, Failure]:
     """Call each of the slow ones, all at once; each takes the whole limit."""
 
     def call(how: str) -> Failure:
-        with client_of_server(SLOW[how], timeout_s=LIMIT_S) as (client, server), within(SOON_S):
+        with (
+            client_of_server(SLOW[how], timeout_s=LIMIT_S) as (client, server),
+            within(SOON_S, server.close),
+        ):
             error = error_of(ResponseLostError, client.people.list)
         return Failure(error, len(server.requests))
 
@@ -70,7 +78,10 @@ def test_the_limit_holds_against_one_who_answers_slowly(
 
 def test_the_limit_holds_against_one_who_refuses_slowly() -> None:
     slow_body = dribbles(b"HTTP/1.1 409 Conflict\r\nContent-Length: 1000\r\n\r\n", b" ")
-    with client_of_server(slow_body, timeout_s=LIMIT_S) as (client, _), within(SOON_S):
+    with (
+        client_of_server(slow_body, timeout_s=LIMIT_S) as (client, server),
+        within(SOON_S, server.close),
+    ):
         assert error_of(APIError, client.pages.get, "page_1").executed is Executed.NO
 
 
@@ -81,7 +92,10 @@ def test_the_limit_holds_while_a_request_is_sent() -> None:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         # To write so much out takes a while of its own.
-        with client_of(url, timeout_s=2 * LIMIT_S) as client, within(2 * SOON_S):
+        with (
+            client_of(url, timeout_s=2 * LIMIT_S) as client,
+            within(2 * SOON_S, listener.close),
+        ):
             error = error_of(ResponseLostError, client.pages.create, huge)
     assert error.executed is Executed.MAYBE
 
@@ -89,15 +103,16 @@ def test_the_limit_holds_while_a_request_is_sent() -> None:
 def test_the_limit_holds_over_retries() -> None:
     bad_gateway = answer(b"", status="502 Bad Gateway")
     with client_of_server(says(b"", bad_gateway, pause_s=0.25), timeout_s=0.6) as (client, server):
-        with within(SOON_S):
+        with within(SOON_S, server.close):
             error_of(APIError, client.people.list)
         assert len(server.requests) < 3
 
 
 def test_its_end_is_the_end_of_that_connection_alone() -> None:
     # The second is answered within it, on a busy machine, too.
-    with client_of_server(says(), says(answer(PEOPLE)), timeout_s=3 * LIMIT_S) as (client, _):
-        error_of(ResponseLostError, client.people.list)
+    with client_of_server(says(), says(answer(PEOPLE)), timeout_s=3 * LIMIT_S) as (client, server):
+        with within(SOON_S, server.close):
+            error_of(ResponseLostError, client.people.list)
         assert client.people.list().total_count == 1
 
 
@@ -108,7 +123,7 @@ def test_a_closed_port_was_never_reached() -> None:
         url = f"http://127.0.0.1:{address[1]}"
         with (
             socket.create_connection(address),
-            within(SOON_S),
+            within(SOON_S, listener.close),
             client_of(url, timeout_s=LIMIT_S) as client,
         ):
             error = error_of(ConnectError, client.people.list)
