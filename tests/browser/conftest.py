@@ -51,7 +51,7 @@ GIVEN_UP = ("htmx:afterRequest", "htmx:sendAbort")
 """Noted of a request that a newer one replaced, as when letters are typed slowly. The first is
 noted of every failure, always with one that says which."""
 HAS_OWN_CLOCK = "() => '__pwClock' in window"
-"""Whether Playwright's clock was installed, which holds for all tabs of a profile."""
+"""Whether Playwright's clock was installed: that is in all tabs of a profile."""
 REPORT_VIOLATIONS = """document.addEventListener("securitypolicyviolation", (event) =>
   console.error(`CSP ${event.effectiveDirective} ${event.blockedURI}`))"""
 
@@ -184,14 +184,13 @@ class ReusedProfile:
         A clock that the test installed can't be taken out again: such a profile is given up.
         """
         context = self.open()
-        _, *tabs = context.pages
-        has_own_clock = any(tab.evaluate(HAS_OWN_CLOCK) for tab in tabs)
+        ours, *tabs = context.pages
         for tab in tabs:
             tab.close()
         context.clear_cookies()
         context.clear_permissions()
         context.set_offline(False)
-        if has_own_clock:
+        if ours.evaluate(HAS_OWN_CLOCK):
             context.close()
             self._context = None
 
