@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from django.db.models import QuerySet, Subquery
+from django.db.models import Exists, F, Q, QuerySet, Subquery
 
 from dashboard.compiled_query import CompiledQuery
 from dashboard.contract.audiences import Audience
@@ -34,6 +34,13 @@ def pages_total() -> "QuerySet[ListTotal, int]":
     return ListTotal.objects.filter(list_name=PAGES_LIST).values_list("total_count", flat=True)
 
 
+def audiences_unread() -> Q:
+    """Match the pages whose audiences were not read since their number changed."""
+    return Q(audiences_count__gt=0) & (
+        Q(audiences_count_read=None) | ~Q(audiences_count_read=F("audiences_count"))
+    )
+
+
 def _known_pages(page_ids: list[str]) -> "QuerySet[PageRecord, Any]":
     known = PageRecord.objects.filter(page_id__in=page_ids)
     known = known.annotate(total_count=Subquery(pages_total()))
@@ -44,7 +51,9 @@ def _known_pages(page_ids: list[str]) -> "QuerySet[PageRecord, Any]":
 def _known_audiences(page_id: str) -> "QuerySet[AudienceRecord, Any]":
     # All audiences of the page: the list has all of them, and matching each id takes longer.
     known = AudienceRecord.objects.filter(page_id=page_id)
-    columns = ("audience_id", "latest_version_id", "live_version_id", "latest_status")
+    page = PageRecord.objects.filter(audiences_unread(), page_id=page_id)
+    known = known.annotate(is_unread=Exists(page))
+    columns = ("audience_id", "latest_version_id", "live_version_id", "latest_status", "is_unread")
     return known.values_list(*columns, *_COMPARED_COLUMNS, named=True)
 
 

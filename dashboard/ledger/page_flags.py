@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from django.db.models import Exists, F, OuterRef, Q
 
+from dashboard.contract.audiences import VersionStatus
 from dashboard.ledger.models import AudienceRecord, PageRecord
 from dashboard.ledger.queries.audiences import IN_FLIGHT
 
@@ -15,11 +16,12 @@ AUDIENCE_FLAGS: dict[str, Q] = {
     "not-live": Q(live_version_id=""),
     "changed": ~Q(live_version_id="")
     & ~Q(latest_version_id="")
-    & ~Q(latest_version_id=F("live_version_id")),
+    & ~Q(latest_version_id=F("live_version_id"))
+    & ~Q(latest_status=VersionStatus.CANCELLED),
     "in-flight": Q(latest_status__in=IN_FLIGHT),
 }
-"""Conditions on an audience, by name: it has a live version, or none; its latest version is not
-the live one; its latest version is in flight."""
+"""Conditions on an audience, by name: it has a live version, or none; its latest version is neither
+the live one nor canceled; its latest version is in flight."""
 
 
 def flag_column(flag: str) -> str:

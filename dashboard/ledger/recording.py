@@ -1,8 +1,9 @@
 """Record what was read from the service. Only changed objects are written.
 
-A list of 50 costs at most four queries: load the stored rows, write the changed ones, update
-`last_seen_at`, and the list's total (pages) or the versions (audiences). One more updates the flags
-of new pages, or of a page whose audiences changed; one more follows if versions were replaced.
+A list of 50 costs at most five queries: load the stored rows, write the changed ones (two, if all
+are), update `last_seen_at`, and the list's total (pages) or the versions (audiences). One more
+updates the flags of new pages, or of a page whose audiences changed; one more follows if versions
+were replaced, and one when a page's audiences are read for the first time.
 
 `read_at` is the time of the request: a slow response does not overwrite what was read since.
 """
@@ -13,6 +14,7 @@ from typing import Any, TypeVar
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 
 from dashboard.contract.audiences import Audience, AudienceVersion
@@ -24,6 +26,7 @@ from dashboard.contract.wire import WireModel
 from dashboard.ledger.changes import (
     PAGES_LIST,
     Known,
+    audiences_unread,
     body_digest,
     compare_audiences,
     compare_pages,
@@ -35,7 +38,11 @@ from dashboard.ledger.models import (
     SubscriptionRecord,
     VersionRecord,
 )
-from dashboard.ledger.models.audiences import audience_search_text
+from dashboard.ledger.models.audiences import (
+    audience_search_text,
+    audience_updated_at,
+    live_status,
+)
 from dashboard.ledger.models.base import ObservedRecord
 from dashboard.ledger.models.pages import FLAG_COLUMNS, page_search_text
 from dashboard.ledger.page_flags import update_page_flags
@@ -78,6 +85,9 @@ def record_audiences(
     if changes.stale:
         seen_again = AudienceRecord.objects.filter(page_id=page_id, audience_id__in=changes.stale)
         seen_again.update(last_seen_at=now)
+    if not changes.before or any(known.is_unread for known in changes.before.values()):
+        unread = PageRecord.objects.filter(audiences_unread(), page_id=page_id)
+        unread.update(audiences_count_read=F("audiences_count"))
 
 
 # One transaction: an unchanged audience is not processed again, so versions and flags that follow
@@ -108,7 +118,8 @@ def record_version(page_id: str, version: AudienceVersion) -> None:
     ).first()
     if record is None:
         return
-    body = record.audience.model_copy(update={"latest_version": version}).to_json()
+    audience = record.audience.model_copy(update={"latest_version": version})
+    body = audience.to_json()
     digest = body_digest(body)
     if digest == record.digest:
         return
@@ -119,6 +130,8 @@ def record_version(page_id: str, version: AudienceVersion) -> None:
         digest=digest,
         latest_status=version.status[:MAX_WORD_CHARACTERS],
         in_progress_since=in_progress_since(version),
+        live_status=live_status(audience),
+        updated_at=audience_updated_at(audience),
         last_seen_at=now,
         changed_at=now,
     ):
@@ -197,9 +210,9 @@ def _update_last_seen(
 
 
 def _upsert(records: Sequence[RecordT], *, unique: list[str]) -> None:
-    """Insert or update records; existing ones keep `first_seen_at` and a page's flags."""
+    """Insert or update records; existing ones keep `first_seen_at`, a page's flags and count."""
     model = type(records[0])
-    preserved = {"id", "first_seen_at", *unique, *FLAG_COLUMNS}
+    preserved = {"id", "first_seen_at", "audiences_count_read", *unique, *FLAG_COLUMNS}
     model._default_manager.bulk_create(
         records,
         update_conflicts=True,
@@ -243,6 +256,9 @@ def _audience_record(page_id: str, audience: Audience, now: datetime) -> Audienc
         live_since=read_date(live.published_at) if live else None,
         archived=bool(audience.archived_at),
         created_at=read_date(audience.created_at),
+        live_status=live_status(audience),
+        new_page_agent={True: "yes", False: "no", None: ""}[audience.is_new_page_agent],
+        updated_at=audience_updated_at(audience),
         searched=audience_search_text(audience),
     )
 

@@ -23,7 +23,7 @@ PAGES = ("page_1", "page_2")
 versions = st.none() | st.builds(
     lambda number, status: wire.version(versionId=f"ver_{number}", status=status),
     st.integers(1, 3),
-    st.sampled_from(["draft", "queued", "published"]),
+    st.sampled_from(["draft", "queued", "published", "cancelled"]),
 )
 reads = st.one_of(
     st.tuples(st.just("page"), st.sampled_from(PAGES)),
@@ -53,7 +53,8 @@ def flags_of(page_id: str) -> set[str]:
     """Return the flags of a page's audiences, computed in plain Python."""
     ways = set()
     for one in AudienceRecord.objects.filter(page_id=page_id):
-        is_changed = one.live_version_id and one.latest_version_id not in {"", one.live_version_id}
+        is_other = one.live_version_id and one.latest_version_id not in {"", one.live_version_id}
+        is_changed = is_other and one.latest_status != "cancelled"
         ways |= {"live"} if one.live_version_id else {"not-live"}
         ways |= {"changed"} if is_changed else set()
         ways |= {"in-flight"} if one.latest_status in IN_FLIGHT else set()

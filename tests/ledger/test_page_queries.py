@@ -46,7 +46,12 @@ class Audience:
         ways = {
             "live": self.live,
             "not-live": not self.live,
-            "changed": self.live and self.latest and self.live != self.latest,
+            "changed": (
+                self.live
+                and self.latest
+                and self.live != self.latest
+                and self.status != "cancelled"
+            ),
             "in-flight": self.status in IN_FLIGHT,
         }
         return {way for way, is_so in ways.items() if is_so}
@@ -87,7 +92,7 @@ class Query:
 
 
 versions = st.sampled_from(["", "ver_1", "ver_2"])
-audiences = st.builds(Audience, versions, versions, st.sampled_from(["draft", "queued", ""]))
+audiences = st.builds(Audience, versions, versions, st.sampled_from(["draft", "queued", "cancelled", ""]))
 texts = st.lists(st.sampled_from(WORDS), max_size=3).map(" ".join)
 pages = st.builds(
     Page,

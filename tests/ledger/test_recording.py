@@ -48,8 +48,9 @@ def fifty_audiences(**differs: Any) -> list[dict[str, Any]]:
     ]
 
 
-def test_fifty_new_pages_cost_four_queries(django_assert_max_num_queries: Queries) -> None:
-    with django_assert_max_num_queries(4):
+def test_fifty_new_pages_cost_five_queries(django_assert_max_num_queries: Queries) -> None:
+    # Two of them write: SQLite takes 999 values a query.
+    with django_assert_max_num_queries(5):
         recording.record_pages(pages(*fifty_pages()))
     assert PageRecord.objects.count() == 50
 
@@ -74,8 +75,8 @@ def test_fifty_known_pages_cost_three_queries_however_many_changed(
     assert PageRecord.objects.filter(title="New").count() == changed
 
 
-@pytest.mark.parametrize(("changed", "queries"), [(0, 1), (1, 4), (50, 4)])
-def test_fifty_known_audiences_cost_four_queries_however_many_changed(
+@pytest.mark.parametrize(("changed", "queries"), [(0, 1), (1, 4), (50, 5)])
+def test_fifty_known_audiences_cost_at_most_five_queries_however_many_changed(
     changed: int, queries: int, django_assert_max_num_queries: Queries
 ) -> None:
     recording.record_audiences("page_1", audiences(*fifty_audiences()))
@@ -110,7 +111,7 @@ def test_fifty_replaced_versions_cost_one_query_more(
     django_assert_max_num_queries: Queries,
 ) -> None:
     recording.record_audiences("page_1", audiences(*fifty_audiences()))
-    with django_assert_max_num_queries(5):
+    with django_assert_max_num_queries(6):
         recording.record_audiences(
             "page_1",
             audiences(*(one | {"publishedVersion": None} for one in fifty_audiences())),

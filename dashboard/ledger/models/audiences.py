@@ -1,10 +1,25 @@
 """Audiences as last seen, and all versions ever seen."""
 
+from datetime import datetime
+from enum import StrEnum
+
 from django.db import models
 
-from dashboard.contract.audiences import Audience, AudienceVersion
+from dashboard.contract.audiences import Audience, AudienceVersion, VersionStatus
+from dashboard.contract.dates import read_date
 from dashboard.folding import fold
 from dashboard.ledger.models.base import IndexOfSQLite, ObservedRecord
+
+
+class LiveStatus(StrEnum):
+    """How an audience's live version and its latest one relate. Source: our choice."""
+
+    LIVE = "live"
+    NOT_LIVE = "not-live"
+    CHANGED = "changed"
+    """Something is live, and the latest version is another."""
+    CANCELED = "canceled"
+    """The same, but the latest version was canceled: there is nothing to publish."""
 
 
 class AudienceRecord(ObservedRecord):
@@ -25,6 +40,12 @@ class AudienceRecord(ObservedRecord):
     live_since = models.DateTimeField(null=True)
     archived = models.BooleanField(default=False)
     created_at = models.DateTimeField(null=True)
+    live_status = models.CharField(max_length=8, blank=True)
+    """One of LiveStatus."""
+    new_page_agent = models.CharField(max_length=3, blank=True)
+    """`yes`, `no`, or empty if the service did not send it."""
+    updated_at = models.DateTimeField(null=True)
+    """The latest date of the audience and its two versions (`audience_updated_at`)."""
     searched = models.TextField(default="", db_default="")
     """The text that searches match (`audience_search_text`)."""
 
@@ -46,6 +67,17 @@ class AudienceRecord(ObservedRecord):
                     "latest_status",
                     "live_version_number",
                 ]
+            ),
+            # The orders of the list; the live version's date has the index above.
+            models.Index(fields=["-updated_at", "-id"]),
+            models.Index(fields=["name"]),
+            models.Index(fields=["last_seen_at"]),
+            # The counts beside the list's filters.
+            models.Index(fields=["live_status", "latest_status", "new_page_agent"]),
+            # All columns that filter the list.
+            IndexOfSQLite(
+                name="audiences_narrowed",
+                fields=["live_status", "latest_status", "new_page_agent", "page_id", "searched"],
             ),
             # Counts of the overview.
             models.Index(fields=["first_seen_at"]),
@@ -69,6 +101,36 @@ class AudienceRecord(ObservedRecord):
 def audience_search_text(audience: Audience) -> str:
     """Return the folded text that searches match: the name, then the id, one per line."""
     return fold("\n".join((audience.name or "", audience.audience_id or "")))
+
+
+def live_status(audience: Audience) -> LiveStatus:
+    """Return how the live version and the latest one relate."""
+    latest, live = audience.latest_version, audience.published_version
+    if live is None:
+        return LiveStatus.NOT_LIVE
+    if latest is None or latest.version_id == live.version_id:
+        return LiveStatus.LIVE
+    is_canceled = latest.status == VersionStatus.CANCELLED
+    return LiveStatus.CANCELED if is_canceled else LiveStatus.CHANGED
+
+
+def audience_updated_at(audience: Audience) -> datetime | None:
+    """Return the latest date of an audience and its two versions.
+
+    None if there is none: the service sends no date of the last change (spec, Audience).
+    """
+    dates = [audience.created_at, audience.archived_at]
+    for version in filter(None, (audience.latest_version, audience.published_version)):
+        dates += [
+            version.created_at,
+            version.became_draft_at,
+            version.queued_at,
+            version.published_at,
+            version.obsolete_at,
+            version.archived_at,
+            version.cancelled_at,
+        ]
+    return max(filter(None, map(read_date, dates)), default=None)
 
 
 class VersionRecord(models.Model):

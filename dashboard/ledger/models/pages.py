@@ -22,6 +22,9 @@ class PageRecord(ObservedRecord):
     page_type = models.TextField(blank=True)
     brand_id = models.TextField()
     audiences_count = models.BigIntegerField()
+    audiences_count_read = models.BigIntegerField(null=True)
+    """`audiences_count` when its audiences were last read; null if they never were. They are read
+    again once the two differ."""
     created_at = models.DateTimeField(null=True)
     """Parsed from the service's text; null if it is no date."""
     updated_at = models.DateTimeField(null=True)
@@ -58,6 +61,8 @@ class PageRecord(ObservedRecord):
                 fields=["status", "page_type", "searched", *FLAG_COLUMNS],
             ),
             models.Index(fields=["last_seen_at"]),
+            # The pages whose audiences are still to be read.
+            models.Index(fields=["audiences_count_read", "audiences_count"]),
         ]
 
     def __str__(self) -> str:

@@ -15,6 +15,7 @@ from dashboard.contract.audiences import Audience, VersionStatus
 from dashboard.contract.dates import read_date
 from dashboard.contract.envelope import ListEnvelope, UnreadableItem
 from dashboard.folding import fold
+from dashboard.ledger.models.audiences import LiveStatus, live_status
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.page_flags import AUDIENCE_FLAGS
 from dashboard.ledger.queries.pages import NOT_GIVEN
@@ -102,7 +103,7 @@ class AudienceRow(AudienceState):
         flags = {
             "live": self.live,
             "not-live": not self.live,
-            "changed": self.live and self.newer,
+            "changed": live_status(self.audience) == LiveStatus.CHANGED,
             "in-flight": self.in_flight,
         }
         return [flag for flag, applies in flags.items() if applies]
