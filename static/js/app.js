@@ -15,6 +15,7 @@ import "./morph.js";
 import "./conversation.js";
 import "./help.js";
 import "./rows.js";
+import "./selection.js";
 import "./people.js";
 import "./versions.js";
 import "./webhooks.js";

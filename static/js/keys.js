@@ -1,7 +1,7 @@
 // Single-letter keys. They do nothing in a field, over a dialog, if turned off in the settings,
 // or on a page without the navigation, such as the login page.
 // After G: the links of the navigation, in order.
-const SECTIONS = ["o", "p", "u", "w", "a"];
+const SECTIONS = ["o", "p", "d", "u", "w", "a"];
 const ROWS = "main tbody tr, main .log summary, main .items > li, main #find-results li";
 const SECOND_KEY_MS = 1500;
 let goesUntil = 0;
@@ -32,6 +32,7 @@ document.addEventListener("keydown", (event) => {
   goesUntil = 0;
   // The page's own keys take precedence.
   const pageKey = new CustomEvent("pressroom:key", { detail: key, cancelable: true });
+  pageKey.shiftKey = event.shiftKey;
   const isDone = section < 0 && !document.dispatchEvent(pageKey);
   if (section < 0 && !isDone && !KEYS[key]) return;
   event.preventDefault();
@@ -42,7 +43,7 @@ document.addEventListener("keydown", (event) => {
 // Not while typing in a field, and not on the page behind a dialog.
 function isTaken(target) {
   if (document.querySelector("dialog[open], .app[inert], [popover]:popover-open")) return true;
-  return target.closest?.("input, select, textarea, [contenteditable]") !== null;
+  return target.closest?.("input:not([type=checkbox]), select, textarea, [contenteditable]") !== null;
 }
 
 function showKeys() {

@@ -1,7 +1,7 @@
 // A click anywhere in a row follows the link in its heading, which stays the only link for
 // keyboards and screen readers. Clicks on controls and text selections (a drag, the second click of
 // a double click) are ignored.
-const CONTROLS = "a, button, input, label, select, summary";
+const CONTROLS = "a, button, input, label, select, summary, .select";
 const DOUBLE_CLICK_MS = 250;
 let opening = 0;
 

@@ -82,7 +82,16 @@ def test_a_stranger_enters_no_log_in_half_way(client: Client, method: str) -> No
 EVERYONE = {"viewer", "publisher", "administrator"}
 PUBLISHER, ADMINISTRATOR = {"publisher"}, {"administrator"}
 LOOKING = {
-    *("overview", "find", "page-list", "page-detail", "audience-detail", "version-list"),
+    *(
+        "overview",
+        "find",
+        "page-list",
+        "audience-list",
+        "audience-export",
+        "page-detail",
+        "audience-detail",
+        "version-list",
+    ),
     *("version-compare", "conversation", "conversation-newer", "conversation-export"),
     *("tool-call", "tool-result", "people-list", "people-export", "page-export"),
     *("operation-list", "operation-export", "operation-detail"),
@@ -104,6 +113,7 @@ DECISIONS: dict[str, tuple[set[str], set[str]]] = {
     "policy-report": (EVERYONE, EVERYONE),
     "page-create": (PUBLISHER, PUBLISHER),
     "page-draft": (EVERYONE, EVERYONE),
+    "audience-load": (EVERYONE, EVERYONE),
     "version-publish": (PUBLISHER, PUBLISHER),
     "subscription-list": (EVERYONE, EVERYONE),
     "subscription-add": (ADMINISTRATOR, ADMINISTRATOR),

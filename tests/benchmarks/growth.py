@@ -14,6 +14,9 @@ ADDRESSES = {
     "sorted by name": "/pages/?sort=name",
     "changed since publish": "/pages/?flag=changed",
     "word, status, type, flag": "/pages/?q=fleet&status=draft&type=inbound&flag=not-live",
+    "audiences, as listed": "/audiences/",
+    "audiences: searched": "/audiences/?q=fleet",
+    "audiences: unpublished changes": "/audiences/?live=changed",
     "find, for the palette": "/find/?q=fleet",
     "overview": "/",
 }

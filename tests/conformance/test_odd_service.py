@@ -21,6 +21,7 @@ ADDRESSES = {
     "overview": reverse("overview"),
     "pages": reverse("page-list"),
     "pages by the ledger": reverse("page-list") + "?q=odd&sort=name",
+    "audiences": reverse("audience-list") + "?q=odd",
     "page": reverse("page-detail", args=[PAGE_ID]),
     "create page": reverse("page-create"),
     "audience": reverse("audience-detail", kwargs=AUDIENCE),
@@ -37,7 +38,7 @@ ADDRESSES = {
 }
 LIVE_ONLY = {"people", "people searched", "conversation"}
 """Never remembered: other people's data."""
-NEEDS_NO_SERVICE = {"overview", "create page", "activity", "find", "webhooks"}
+NEEDS_NO_SERVICE = {"overview", "audiences", "create page", "activity", "find", "webhooks"}
 
 
 @pytest.fixture(scope="module")

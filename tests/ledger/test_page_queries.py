@@ -92,7 +92,9 @@ class Query:
 
 
 versions = st.sampled_from(["", "ver_1", "ver_2"])
-audiences = st.builds(Audience, versions, versions, st.sampled_from(["draft", "queued", "cancelled", ""]))
+audiences = st.builds(
+    Audience, versions, versions, st.sampled_from(["draft", "queued", "cancelled", ""])
+)
 texts = st.lists(st.sampled_from(WORDS), max_size=3).map(" ".join)
 pages = st.builds(
     Page,

@@ -13,7 +13,7 @@ from django.urls.resolvers import URLResolver
 from dashboard.embedded_api.keys import default_tenant
 from dashboard.embedded_api.models import Audience, Page, Person
 from tests.support import wire
-from tests.support.seeding import seed_pages
+from tests.support.seeding import seed_audiences, seed_pages
 
 pytestmark = pytest.mark.django_db
 MOST_QUERIES = 8
@@ -52,13 +52,20 @@ def audiences(count: int) -> str:
     return f"/pages/{page.pk}/?show=100"
 
 
+def all_audiences(count: int) -> str:
+    for page in range(5):
+        items = (wire.audience(audienceId=f"aud_{page}_{n}") for n in range(count // 5))
+        seed_audiences(*items, page_id=f"page_{page}")
+    return "/audiences/?q=aud&live=changed&sort=name"
+
+
 @pytest.fixture(autouse=True)
 def _counts_do_not_expire(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stop the clock by which a list's counts are made again every minute."""
     monkeypatch.setattr("dashboard.ledger.queries.pages.time", lambda: 0.0)
 
 
-LISTS = [pages, pages_searched, people, audiences]
+LISTS = [pages, pages_searched, people, audiences, all_audiences]
 
 
 @contextmanager

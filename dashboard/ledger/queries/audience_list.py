@@ -129,7 +129,7 @@ def list_audiences(
 ) -> list[Any]:
     """Return a slice of the audiences that `find_audiences` returns; one query.
 
-    Each has pk, page_id, audience_id, body, last_seen_at, the name and status of its page, and
+    Each has pk, page_id, audience_id, body, two dates, the name and status of its page, and
     `seen_in_flight_at`: when any of its versions was last seen in flight. `sort` is one of
     AUDIENCE_SORTS, or else the default applies; `total` are the matches among `known` audiences.
     """
@@ -232,7 +232,7 @@ def _with_page(found: QuerySet[AudienceRecord]) -> "QuerySet[AudienceRecord, Any
     in_flight = VersionRecord.objects.filter(
         page_id=OuterRef("page_id"), audience_id=OuterRef("audience_id"), status__in=IN_FLIGHT
     )
-    columns = ("pk", "page_id", "audience_id", "body", "last_seen_at")
+    columns = ("pk", "page_id", "audience_id", "body", "last_seen_at", "updated_at")
     return found.annotate(
         page_name=Subquery(page.values("name")[:1]),
         page_status=Subquery(page.values("status")[:1]),
@@ -245,7 +245,10 @@ _ROWS = CompiledQuery(_rows)
 
 def _counts(words: Sequence[str], pages: Sequence[str]) -> "QuerySet[AudienceRecord, Any]":
     found = _matching(words, pages, (), (), ()).order_by().values(*COLUMNS)
-    return found.annotate(count=Count("*")).values_list(*COLUMNS, "count", named=True)
+    counted: QuerySet[AudienceRecord, Any] = found.annotate(count=Count("*")).values_list(
+        *COLUMNS, "count", named=True
+    )
+    return counted
 
 
 _COUNTS = CompiledQuery(_counts)
@@ -262,7 +265,8 @@ def _coverage() -> "QuerySet[PageRecord, Any]":
         ),
         "as_of": Subquery(latest),
     }
-    return every.annotate(**columns).values_list(*columns, named=True)[:1]  # type: ignore[no-any-return]
+    found: QuerySet[PageRecord, Any] = every.annotate(**columns).values_list(*columns, named=True)
+    return found[:1]
 
 
 _COVERAGE = CompiledQuery(_coverage)

@@ -103,6 +103,28 @@ def troubled_pages(page_ids: list[str]) -> dict[str, Any]:
     return {row.page_id: row for row in found if row.outcome != Outcome.SENDING}
 
 
+def last_publishes(page_ids: list[str], audience_ids: list[str]) -> list[Any]:
+    """Return the last publish of each version of these audiences on these pages.
+
+    Each with its page_id, audience_id, version_id, operation_key, outcome and requested_at.
+    """
+    return _show_interrupted(_LAST_PUBLISHES.rows(page_ids, audience_ids))
+
+
+def _last_publishes(page_ids: list[str], audience_ids: list[str]) -> "QuerySet[Operation, Any]":
+    publishes = Operation.objects.filter(
+        kind=OperationKind.PUBLISH_VERSION, page_id__in=page_ids, audience_id__in=audience_ids
+    )
+    versions = publishes.order_by().values("page_id", "audience_id", "version_id")
+    last = versions.annotate(last=Max("pk")).values("last")
+    ids = ("page_id", "audience_id", "version_id")
+    columns = ("pk", *ids, "operation_key", "outcome", "requested_at")
+    return Operation.objects.filter(pk__in=last).values_list(*columns, named=True)
+
+
+_LAST_PUBLISHES = CompiledQuery(_last_publishes)
+
+
 def _show_interrupted(rows: list[Any]) -> list[Any]:
     """Return the rows, interrupted ones as unknown; one query if any is in flight."""
     sending = [row.pk for row in rows if row.outcome == Outcome.SENDING]

@@ -82,6 +82,11 @@ class RowPoll:
         return urlencode({"rows": ".".join(self.marks), "polls": str(self.polls)})
 
 
+def shown_marks(shown: str) -> dict[str, str]:
+    """Return the state of each row by its key, from `RowPoll.marks` in the URL of a poll."""
+    return dict(mark.split("-", 1) for mark in shown.split(".") if "-" in mark)
+
+
 def next_poll(
     rows: Iterable[AudienceRow],
     in_progress: Mapping[str, datetime],
@@ -91,7 +96,7 @@ def next_poll(
     now: datetime,
 ) -> RowPoll:
     """Return the poll after one of the rows `shown`, with those that have changed."""
-    before = dict(mark.split("-", 1) for mark in shown.split(".") if "-" in mark)
+    before = shown_marks(shown)
     found = [row for row in rows if row.key in before]
     changed = [row for row in found if before[row.key] != _row_state(row)]
     polls = 0 if changed else polls + 1
@@ -106,11 +111,11 @@ def row_poll(
     polls: int = 0,
     changed: Sequence[AudienceRow] = (),
 ) -> RowPoll:
-    """Return the poll of rows; `in_progress` are the audiences with a version in progress."""
+    """Return the poll of rows; `in_progress` are the keys of those with a version in progress."""
     starts = [
-        in_progress_since(row.in_flight) if row.is_in_progress else in_progress[row.audience_id]
+        in_progress_since(row.in_flight) if row.is_in_progress else in_progress[row.key]
         for row in rows
-        if row.is_in_progress or row.audience_id in in_progress
+        if row.is_in_progress or row.key in in_progress
     ]
     elapsed = [max(now - since, timedelta()) if since else None for since in starts]
     waits = [wait for each in elapsed if (wait := version_poll_interval_s(each, polls))]

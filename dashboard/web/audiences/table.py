@@ -103,10 +103,15 @@ class AudienceRow(AudienceState):
         flags = {
             "live": self.live,
             "not-live": not self.live,
-            "changed": live_status(self.audience) == LiveStatus.CHANGED,
+            "changed": self.live_status == LiveStatus.CHANGED,
             "in-flight": self.in_flight,
         }
         return [flag for flag, applies in flags.items() if applies]
+
+    @property
+    def live_status(self) -> LiveStatus:
+        """How its live version and its latest one relate."""
+        return live_status(self.audience)
 
     @property
     def step(self) -> NextAction:
@@ -175,7 +180,11 @@ class AudienceQuery:
     @property
     def more_url(self) -> str:
         """The query string that shows more rows."""
-        return replace(self, show=self.show + ROWS_PER_STEP).url
+        return self.url_showing(self.show + ROWS_PER_STEP)
+
+    def url_showing(self, count: int) -> str:
+        """Return the query string that shows so many rows."""
+        return replace(self, show=count).url
 
     @cached_property
     def headings(self) -> dict[str, Heading]:
@@ -243,16 +252,14 @@ def audience_table(
     found: ListEnvelope[Audience], rows: list[AudienceRow], query: AudienceQuery
 ) -> AudienceTable:
     """Return the matching ones of the `found` audiences in order, at most `query.show` of them."""
-    words = fold(query.words).split()
-    named = [row for row in rows if all(word in row.words for word in words)]
-    of_status = [row for row in named if query.status in ("", row.filter_status)]
-    of_flag = [row for row in named if not query.flag or query.flag in row.flags]
-    matching = [row for row in of_status if not query.flag or query.flag in row.flags]
+    of_status = matching_rows(rows, replace(query, flag=""))
+    of_flag = matching_rows(rows, replace(query, status=""))
+    matching = matching_rows(of_status, query)
     statuses = Counter(row.filter_status for row in of_flag)
     flags = Counter(flag for row in of_status for flag in row.flags)
     return AudienceTable(
         query=query,
-        rows=_sorted(matching, query.sort)[: query.show],
+        rows=matching[: query.show],
         matching=len(matching),
         returned=len(rows),
         total=max(found.total_count, len(rows)),
@@ -260,6 +267,19 @@ def audience_table(
         flags=tuple(FilterOption(flag, flags[flag], flag == query.flag) for flag in AUDIENCE_FLAGS),
         unreadable=found.unreadable,
     )
+
+
+def matching_rows(rows: Iterable[AudienceRow], query: AudienceQuery) -> list[AudienceRow]:
+    """Return the rows that match the search and the filters, in the order of the query."""
+    words = fold(query.words).split()
+    matching = [
+        row
+        for row in rows
+        if all(word in row.words for word in words)
+        and query.status in ("", row.filter_status)
+        and (not query.flag or query.flag in row.flags)
+    ]
+    return _sorted(matching, query.sort)
 
 
 def short_hash(*parts: object, size: int) -> str:

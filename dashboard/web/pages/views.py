@@ -1,6 +1,7 @@
 """Views of the page list, its export, and one page with its audiences."""
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -166,7 +167,7 @@ def page_detail(request: Request, page_id: str) -> HttpResponse:
         return _poll_rows(request, page_id)
     client, read_at = publishing_client(), timezone.now()
     listing = run_concurrently(lambda: client.audiences.list(page_id))
-    parts = ("audience-results",)
+    parts = ("audience-results", "all-matching")
     is_whole = not wants_partial(request, parts)
     page = _page_context(request, read_page(page_id)) if is_whole else {}
     query = AudienceQuery.from_params(request.GET)
@@ -179,11 +180,12 @@ def page_detail(request: Request, page_id: str) -> HttpResponse:
             "are_live": False,
             "audiences": None,
             "table": None,
+            "selected": [],
         }
     if not (is_whole or audiences["are_live"]):
         page = _page_context(request, read_page(page_id))
     response = render_partial(request, "pages/detail.html", page | audiences, parts=parts)
-    if is_whole:
+    if is_whole or request.htmx.target == "all-matching":
         return response
     # The filters survive a reload and Back.
     url = reverse("page-detail", args=[page_id])
@@ -212,12 +214,14 @@ def _audiences_context(
     """Return the context of the audience table."""
     found, now = audiences.value, timezone.now()
     table = audience_table(found, _audience_rows(page_id, found.items, page), query)
-    in_progress = versions_in_progress(page_id, now - POLLING_PERIOD)
+    in_progress = _in_progress(page_id, table.rows, now)
     return {
         "audiences": audiences,
         "audiences_error": None,
         "are_live": audiences.is_live,
         "table": table,
+        "page_id": page_id,
+        "selected": [(page_id, row.audience_id) for row in table.rows if row.audience_id],
         "row_poll": row_poll(table.rows, in_progress, now=now),
     }
 
@@ -232,14 +236,21 @@ def _poll_rows(request: Request, page_id: str) -> HttpResponse:
     else:
         now = timezone.now()
         context["poll_error"] = audiences.error
+        rows = _audience_rows(page_id, audiences.value.items)
         context["row_poll"] = next_poll(
-            _audience_rows(page_id, audiences.value.items),
-            versions_in_progress(page_id, now - POLLING_PERIOD),
+            rows,
+            _in_progress(page_id, rows, now),
             shown=request.GET.get("rows", ""),
             polls=int_param(request.GET.get("polls", "")),
             now=now,
         )
     return render_partial(request, "pages/detail.html", context, parts=("row-poll",))
+
+
+def _in_progress(page_id: str, rows: list[AudienceRow], now: datetime) -> dict[str, datetime]:
+    """Return the keys of rows with a version seen in progress lately, and when."""
+    seen = versions_in_progress(page_id, now - POLLING_PERIOD)
+    return {row.key: seen[row.audience_id] for row in rows if row.audience_id in seen}
 
 
 def _audience_rows(

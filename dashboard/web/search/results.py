@@ -33,6 +33,7 @@ MAX_ACTIONS = 4
 DESTINATIONS = (
     ("overview", "Overview", "overview"),
     ("page", "Pages", "page-list"),
+    ("audience", "Audiences", "audience-list"),
     ("people", "People", "people-list"),
     ("webhook", "Webhooks", "subscription-list"),
     ("activity", "Activity", "operation-list"),

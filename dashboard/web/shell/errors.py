@@ -25,6 +25,7 @@ from dashboard.web.ui.locale_format import number
 
 SECTIONS = {
     "pages": "page-list",
+    "audiences": "audience-list",
     "people": "people-list",
     "webhooks": "subscription-list",
     "activity": "operation-list",

@@ -4,6 +4,8 @@ from typing import Any
 
 import jinja2
 
+from dashboard.web.audiences import markup as audiences
+from dashboard.web.audiences.selection import release_form_url
 from dashboard.web.conversations.search import result_around
 from dashboard.web.conversations.tool_calls import readable_pairs
 from dashboard.web.pages import markup as pages
@@ -14,8 +16,18 @@ from dashboard.web.ui.match_highlighting import marked
 from dashboard.web.ui.text_diff import compare_texts
 from dashboard.web.versions.history import last_attempt
 
-GLOBALS = (compare_texts, person_field, readable_pairs, result_around)
+GLOBALS = (
+    audiences.selection_value,
+    compare_texts,
+    person_field,
+    readable_pairs,
+    release_form_url,
+    result_around,
+)
 FILTERS = (
+    audiences.agent_label,
+    audiences.live_status_badge,
+    audiences.live_status_label,
     language_of,
     last_attempt,
     marked,

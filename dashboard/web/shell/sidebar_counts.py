@@ -9,13 +9,13 @@ from django.core.cache import cache
 from django.db import Error
 from django.utils import timezone
 
-from dashboard.ledger.models import SubscriptionRecord
+from dashboard.ledger.models import AudienceRecord, SubscriptionRecord
 from dashboard.ledger.queries.overview import operations_needing_attention
 from dashboard.ledger.queries.pages import pages_coverage
 
 CACHE_SECONDS = 10
 """Counts may lag by this much. Cached because every page shows them."""
-_KEY = "side-counts-1"
+_KEY = "side-counts-2"
 """Its number changes with the format of the cached value."""
 
 
@@ -25,6 +25,8 @@ class SidebarCounts:
 
     pages: int = 0
     """The service's total, or else the number in the ledger."""
+    audiences: int = 0
+    """Those in the ledger, as the list of all audiences shows them."""
     subscriptions: int = 0
     needing_attention: int = 0
     """Operations that need attention, as on the overview."""
@@ -38,10 +40,11 @@ def side_counts() -> SidebarCounts:
         return SidebarCounts()
 
 
-def _count() -> tuple[int, int, int]:
+def _count() -> tuple[int, int, int, int]:
     pages = pages_coverage()
     return (
         pages.known if pages.total is None else pages.total,
+        AudienceRecord.objects.count(),
         SubscriptionRecord.objects.count(),
         operations_needing_attention(timezone.now()).count,
     )

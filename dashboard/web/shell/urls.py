@@ -13,6 +13,7 @@ urlpatterns = [
     path("", include("dashboard.web.overview.urls")),
     path("find/", include("dashboard.web.search.urls")),
     path("pages/", include("dashboard.web.pages.urls")),
+    path("audiences/", include("dashboard.web.audiences.list_urls")),
     path(AUDIENCE, include("dashboard.web.audiences.urls")),
     path(f"{AUDIENCE}versions/", include("dashboard.web.versions.urls")),
     path(f"{AUDIENCE}versions/<id:version_id>/publish/", include("dashboard.web.publishing.urls")),

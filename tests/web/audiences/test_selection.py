@@ -1,0 +1,142 @@
+"""Selecting audiences, in the list of all and in a page's table: a form that works by itself."""
+
+from typing import Any
+
+import pytest
+from django.http import QueryDict
+from django.test import Client
+
+from dashboard.web.audiences.selection import MAX_SELECTED, matching_audiences, parse_value
+from tests.support import wire
+from tests.support.fake_service import FakeService
+from tests.support.html import Element, elements, text
+from tests.support.one_audience import serve
+from tests.support.seeding import seed_audiences, seed_pages
+from tests.web.audiences.test_audience_list import canceled, live, named, shown
+
+pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.support.release_urls")]
+
+LISTS = ["/audiences/", "/pages/page_1/"]
+
+
+@pytest.fixture(autouse=True)
+def three_audiences(fake_service: FakeService) -> None:
+    """Three audiences of one page, as the service and the ledger have them."""
+    audiences = [live(1), named(2), canceled(3)]
+    serve(fake_service, *audiences)
+    seed_pages(wire.page(audiencesCount=3), total=1)
+    seed_audiences(*audiences)
+
+
+def boxes_in(html: str) -> list[Element]:
+    inputs = elements(html, "input")
+    return [each for each in inputs if each.attributes.get("name") == "audience"]
+
+
+def values_in(html: str) -> list[str]:
+    return sorted(box.attributes["value"] for box in boxes_in(html))
+
+
+def hidden_query(html: str) -> str:
+    inputs = elements(html, "input")
+    return next(e.attributes["value"] for e in inputs if e.attributes.get("name") == "query")
+
+
+def sent(client: Client, **form: Any) -> Any:
+    response = client.post("/releases/new/", form)
+    assert response.status_code == 200
+    return response.json()
+
+
+@pytest.mark.parametrize("address", LISTS)
+def test_a_publisher_can_check_every_audience(as_publisher: Client, address: str) -> None:
+    html = shown(as_publisher, address)
+    assert values_in(html) == ["page_1/aud_1", "page_1/aud_2", "page_1/aud_3"]
+    form = next(e for e in elements(html, "form") if "data-selection" in e.attributes)
+    assert (form.attributes["method"], form.attributes["action"]) == ("post", "/releases/new/")
+    assert "Select versions below, then" in text(html)
+
+
+@pytest.mark.parametrize("address", LISTS)
+def test_a_viewer_is_offered_no_selection(as_viewer: Client, address: str) -> None:
+    html = shown(as_viewer, address)
+    assert boxes_in(html) == []
+    assert "data-selection=" not in html
+    assert "Company 2" in html
+
+
+@pytest.mark.urls("config.urls")
+@pytest.mark.parametrize("address", LISTS)
+def test_the_form_leads_to_a_release(as_publisher: Client, address: str) -> None:
+    """Until releases are installed there is nothing to send a selection to."""
+    html = shown(as_publisher, address)
+    forms = [e for e in elements(html, "form") if "data-selection" in e.attributes]
+    assert {form.attributes["action"] for form in forms} <= {"/releases/new/"}
+    assert bool(boxes_in(html)) == bool(forms)
+
+
+def test_a_check_box_is_named_by_its_audience_and_page(as_publisher: Client) -> None:
+    assert "Select Company 2, Fleet telematics" in text(shown(as_publisher, "/audiences/"))
+    assert "Select Company 2" in text(shown(as_publisher, "/pages/page_1/"))
+
+
+def test_what_is_checked_is_sent_with_the_button_that_was_pressed(as_publisher: Client) -> None:
+    values = values_in(shown(as_publisher, "/audiences/"))[:2]
+    answer = sent(as_publisher, audience=[*values, values[0]], then="review")
+    assert answer["selected"] == [["page_1", "aud_1"], ["page_1", "aud_2"]]
+    assert answer["then"] == "review"
+
+
+@pytest.mark.parametrize("ids", [("p/1", "a b"), ("p%2F", "é&="), ("..", "+"), ("page_1", "a/b/c")])
+def test_ids_with_any_character_come_back_as_they_were(
+    as_publisher: Client, ids: tuple[str, str]
+) -> None:
+    page_id, audience_id = ids
+    seed_audiences(named(9, "Odd", audienceId=audience_id), page_id=page_id)
+    (value,) = values_in(shown(as_publisher, "/audiences/?q=odd"))
+    assert sent(as_publisher, audience=value)["selected"] == [[page_id, audience_id]]
+
+
+@pytest.mark.parametrize("value", ["", "page_1", "/aud_1", "page_1/", "page_1/%00"])
+def test_a_value_of_no_check_box_selects_nothing(value: str) -> None:
+    assert parse_value(value) is None
+
+
+@pytest.mark.parametrize(
+    ("address", "selected"),
+    [
+        ("/audiences/?live=changed&live=canceled&sort=name", ["aud_2", "aud_3"]),
+        ("/audiences/?sort=-name", ["aud_3", "aud_2", "aud_1"]),
+        ("/pages/page_1/?flag=changed", ["aud_2"]),
+        ("/pages/page_1/?status=cancelled", ["aud_3"]),
+        ("/pages/page_1/?q=company&sort=-name", ["aud_3", "aud_2", "aud_1"]),
+    ],
+)
+def test_all_that_match_are_selected_as_the_list_shows_them(
+    as_publisher: Client, address: str, selected: list[str]
+) -> None:
+    html = shown(as_publisher, address)
+    assert f"Select all {len(selected)}" in text(html)
+    answer = sent(as_publisher, all_matching="1", query=hidden_query(html), then="add")
+    assert [audience_id for _, audience_id in answer["selected"]] == selected
+
+
+@pytest.mark.parametrize("address", ["/audiences/?live=changed", "/pages/page_1/?flag=changed"])
+def test_with_scripts_all_that_match_are_fetched(as_publisher: Client, address: str) -> None:
+    part = shown(as_publisher, address, "all-matching")
+    assert [e.attributes["value"] for e in elements(part, "input")] == ["page_1/aud_2"]
+
+
+def test_more_than_a_release_takes_are_not_offered_together(as_publisher: Client) -> None:
+    seed_audiences(*(named(number) for number in range(MAX_SELECTED + 2)))
+    html = shown(as_publisher, "/audiences/")
+    assert "Select all 502" not in text(html)
+    assert "A release takes at most 500" in text(html)
+    assert len(matching_audiences(QueryDict("q=company"))) == MAX_SELECTED + 1
+
+
+def test_a_row_that_a_poll_replaces_has_its_check_box(
+    as_publisher: Client, fake_service: FakeService
+) -> None:
+    html = shown(as_publisher, "/audiences/?rows=1-x", "row-poll-0")
+    assert len(boxes_in(html)) == html.count("<tr ")
