@@ -63,7 +63,9 @@ function showBar(count, elsewhere) {
   hint.hidden = elsewhere === 0;
   hint.firstElementChild.textContent = format(elsewhere);
   const allButton = bar.querySelector("[data-select-all]");
-  if (allButton) allButton.hidden = count >= Number(allButton.dataset.selectAll) && elsewhere === 0;
+  // The box in the heading selects all that are shown.
+  const total = Number(allButton?.dataset.selectAll);
+  if (allButton) allButton.hidden = total <= boxes().length || count >= total;
 }
 
 function showHeading(all) {
@@ -102,12 +104,14 @@ function toggle(box, isSelected, isRange) {
 document.addEventListener("click", (event) => {
   if (!form()?.contains(event.target)) return;
   const { target } = event;
-  if (target.matches("input[name=audience]")) toggle(target, target.checked, event.shiftKey);
-  else if (target.matches("[data-select-shown] input")) {
+  if (target.matches("input[name=audience]")) {
+    target.focus();
+    toggle(target, target.checked, event.shiftKey);
+  } else if (target.matches("[data-select-shown] input")) {
     select(boxes().map((box) => box.value), target.checked);
   } else if (target.closest("[data-select-none]")) clear();
 });
-// A click with Shift would select the text between.
+// A click with Shift would select the text between; without it, the box gets no focus by itself.
 document.addEventListener("mousedown", (event) => {
   if (event.shiftKey && event.target.closest?.(".tick")) event.preventDefault();
 });

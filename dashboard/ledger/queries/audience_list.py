@@ -28,7 +28,7 @@ AUDIENCE_SORTS: dict[str, list[str | OrderBy]] = {
 DEFAULT_AUDIENCE_SORT = "-updated"
 COLUMNS = ("live_status", "latest_status", "new_page_agent")
 """The columns that audiences are counted by, in the order of an AudienceTally's keys."""
-MAX_PAGE_OPTIONS = 20
+MAX_PAGE_OPTIONS = 12
 """Pages offered at once to filter by."""
 
 

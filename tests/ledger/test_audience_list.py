@@ -1,0 +1,252 @@
+"""Any filter and sort of the audiences gives what plain Python over the same rows gives."""
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.contract.audiences import Audience, AudienceVersion
+from dashboard.folding import fold
+from dashboard.ledger import recording
+from dashboard.ledger.models import AudienceRecord, PageRecord
+from dashboard.ledger.models.audiences import LiveStatus, audience_updated_at, live_status
+from dashboard.ledger.queries.audience_list import (
+    AUDIENCE_SORTS,
+    AudienceFilters,
+    audience_coverage,
+    iterate_audiences,
+    list_audiences,
+    matching_keys,
+    page_options,
+    tally_audiences,
+    unread_pages,
+)
+from dashboard.ledger.queries.pages import NOT_GIVEN
+from tests.support import wire
+from tests.support.seeding import seed_audiences, seed_pages
+
+pytestmark = pytest.mark.django_db
+DAY = datetime(2026, 11, 1, tzinfo=UTC)
+WORDS = ("acme", "Acme", "Kühl", "kuhl", "100%", "a_b", "ab")
+PAGES = ("page_1", "page_2")
+STATUSES = ("draft", "queued", "cancelled", "")
+AGENTS = ("yes", "no", "")
+
+
+@dataclass(frozen=True)
+class Row:
+    """The columns of an audience that the list depends on."""
+
+    name: str
+    page: str
+    live: str
+    status: str
+    agent: str
+    updated: int | None
+    live_since: int | None
+
+
+@dataclass(frozen=True)
+class Query:
+    """Filters, an order and a window."""
+
+    words: str
+    pages: list[str]
+    live: list[str]
+    statuses: list[str]
+    agents: list[str]
+    sort: str
+    start: int
+
+    @property
+    def filters(self) -> AudienceFilters:
+        return AudienceFilters(
+            words=self.words,
+            pages=tuple(self.pages),
+            live=tuple(self.live),
+            statuses=tuple(status or NOT_GIVEN for status in self.statuses),
+            agents=tuple(agent or NOT_GIVEN for agent in self.agents),
+        )
+
+    def matches(self, row: Row) -> bool:
+        words = fold(self.words).split()
+        chosen = (self.pages, self.live, self.statuses, self.agents)
+        values = (row.page, row.live, row.status, row.agent)
+        return all(word in fold(row.name) for word in words) and all(
+            not some or value in some for some, value in zip(chosen, values, strict=True)
+        )
+
+
+texts = st.lists(st.sampled_from(WORDS), max_size=2).map(" ".join)
+rows = st.builds(
+    Row,
+    texts,
+    st.sampled_from(PAGES),
+    st.sampled_from([*LiveStatus]),
+    st.sampled_from(STATUSES),
+    st.sampled_from(AGENTS),
+    st.none() | st.integers(0, 3),
+    st.none() | st.integers(0, 3),
+)
+queries = st.builds(
+    Query,
+    texts,
+    *(
+        st.lists(st.sampled_from(values), max_size=2, unique=True)
+        for values in (PAGES, [*LiveStatus], STATUSES, AGENTS)
+    ),
+    st.sampled_from(["", *AUDIENCE_SORTS]),
+    st.integers(0, 3),
+)
+
+
+def save(row: Row, number: int) -> AudienceRecord:
+    def day(days: int | None) -> datetime | None:
+        return None if days is None else DAY + timedelta(days=days)
+
+    now = timezone.now()
+    return AudienceRecord.objects.create(
+        page_id=row.page,
+        audience_id=f"id-{number}",
+        body="{}",
+        name=row.name,
+        searched=fold(row.name),
+        live_status=row.live,
+        latest_status=row.status,
+        new_page_agent=row.agent,
+        updated_at=day(row.updated),
+        live_since=day(row.live_since),
+        first_seen_at=now,
+        last_seen_at=now,
+        changed_at=now,
+    )
+
+
+def in_order(found: list[AudienceRecord], sort: str) -> list[int]:
+    """Return the keys in the order of the list; those without a date come last."""
+    sort = sort or "-updated"
+    attribute = {"name": "name", "live": "live_since", "updated": "updated_at"}[sort.strip("-")]
+    is_down = sort.startswith("-")
+
+    def value(record: AudienceRecord) -> Any:
+        return getattr(record, attribute)
+
+    known = [one for one in found if value(one) is not None]
+    known.sort(key=lambda one: (value(one), one.pk), reverse=is_down)
+    unknown = [one for one in found if value(one) is None]
+    return [one.pk for one in known + sorted(unknown, key=lambda one: one.pk, reverse=is_down)]
+
+
+@given(st.lists(rows, max_size=8), queries)
+def test_a_list_has_the_matches_in_order(all_rows: list[Row], query: Query) -> None:
+    with transaction.atomic():
+        records = {save(row, number): row for number, row in enumerate(all_rows)}
+        found = [record for record, row in records.items() if query.matches(row)]
+        expected = in_order(found, query.sort)
+        # However many are known, so that both ways to find them are taken.
+        for known in (len(all_rows), 1_000_000):
+            listed = list_audiences(
+                query.filters,
+                sort=query.sort,
+                start=query.start,
+                size=2,
+                total=len(found),
+                known=known,
+            )
+            assert [row.pk for row in listed] == expected[query.start : query.start + 2]
+        assert [row.pk for row in iterate_audiences(query.filters, sort=query.sort)] == expected
+        assert len(matching_keys(query.filters, sort=query.sort, limit=3)) == min(len(found), 3)
+        transaction.set_rollback(True)
+
+
+@given(st.lists(rows, max_size=8), queries)
+def test_a_tally_counts_what_each_choice_would_leave(all_rows: list[Row], query: Query) -> None:
+    with transaction.atomic():
+        for number, row in enumerate(all_rows):
+            save(row, number)
+        tally = tally_audiences(query.filters)
+        assert tally.total(query.filters) == sum(map(query.matches, all_rows))
+        without_live = Query(**{**query.__dict__, "live": []})
+        expected = Counter(row.live.value for row in all_rows if without_live.matches(row))  # type: ignore[attr-defined]
+        assert tally.by("live_status", query.filters) == dict(expected)
+        transaction.set_rollback(True)
+
+
+LIVE = wire.live_version()
+
+
+@pytest.mark.parametrize(
+    ("latest", "live", "status"),
+    [
+        (wire.version(), None, LiveStatus.NOT_LIVE),
+        (wire.version(status="cancelled"), None, LiveStatus.NOT_LIVE),
+        (None, None, LiveStatus.NOT_LIVE),
+        (LIVE, LIVE, LiveStatus.LIVE),
+        (None, LIVE, LiveStatus.LIVE),
+        (wire.version(), LIVE, LiveStatus.CHANGED),
+        (wire.version(status="unheard-of"), LIVE, LiveStatus.CHANGED),
+        (wire.version(status="cancelled"), LIVE, LiveStatus.CANCELED),
+    ],
+)
+def test_the_live_status_follows_from_both_versions(
+    latest: Any, live: Any, status: LiveStatus
+) -> None:
+    item = wire.audience(latestVersion=latest, publishedVersion=live)
+    assert live_status(Audience.model_validate(item)) == status
+    seed_audiences(item)
+    assert AudienceRecord.objects.get().live_status == status
+
+
+def test_a_version_that_is_canceled_meanwhile_changes_the_live_status() -> None:
+    seed_audiences(wire.audience())
+    canceled = wire.version(status="cancelled", cancelledAt="2026-03-05T09:00:00Z")
+    recording.record_version("page_1", AudienceVersion.model_validate(canceled))
+    record = AudienceRecord.objects.get()
+    assert record.live_status == LiveStatus.CANCELED
+    assert record.updated_at == datetime(2026, 3, 5, 9, tzinfo=UTC)
+
+
+def test_an_audience_was_updated_at_the_latest_of_its_dates() -> None:
+    item = wire.audience(createdAt="unreadable", publishedVersion=None)
+    assert audience_updated_at(Audience.model_validate(item)) == datetime(
+        2026, 3, 1, 9, 5, tzinfo=UTC
+    )
+    assert audience_updated_at(Audience()) is None
+
+
+def test_a_page_is_to_be_read_until_its_audiences_were_and_again_when_their_number_changes() -> (
+    None
+):
+    seed_pages(wire.page(), wire.page(pageId="page_2", audiencesCount=0), total=2)
+    assert [page.page_id for page in unread_pages(after=0, limit=9)] == ["page_1"]
+    assert not audience_coverage().is_full
+    seed_audiences(wire.audience())
+    assert unread_pages(after=0, limit=9) == []
+    assert audience_coverage().is_full
+    seed_pages(wire.page(audiencesCount=3), total=2)
+    assert audience_coverage().unread == 1
+    seed_audiences(wire.audience())
+    assert audience_coverage().unread == 0
+
+
+def test_a_page_that_returns_fewer_audiences_than_it_counts_is_read_once() -> None:
+    """The API can't return the rest, so asking again would not help."""
+    seed_pages(wire.page(audiencesCount=120), total=1)
+    seed_audiences()
+    assert audience_coverage().is_full
+    seed_pages(wire.page(audiencesCount=120, title="New"), total=1)
+    assert audience_coverage().is_full
+    assert PageRecord.objects.get().audiences_count_read == 120
+
+
+def test_the_chosen_pages_are_offered_first() -> None:
+    seed_pages(*(wire.page(pageId=f"page_{n}", name=f"Page {n}") for n in range(30)))
+    offered = page_options("", ["page_29", "page_gone"])
+    assert offered[:3] == [("page_29", "Page 29"), ("page_gone", ""), ("page_0", "Page 0")]
+    assert page_options("page 17", []) == [("page_17", "Page 17")]
