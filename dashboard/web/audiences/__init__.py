@@ -1,1 +1,1 @@
-"""The audience page, and the audience table of a page."""
+"""All audiences, one of them, and the audience table of a page."""
