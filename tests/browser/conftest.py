@@ -154,6 +154,19 @@ def troubles() -> list[str]:
     return []
 
 
+def new_profile(browser: Browser, url: str) -> BrowserContext:
+    """Return a profile at an address."""
+    context = browser.new_context(
+        base_url=url,
+        viewport={"width": 1280, "height": 800},
+        reduced_motion="reduce",
+        timezone_id="Europe/Berlin",
+        locale="en-GB",
+    )
+    context.set_default_timeout(PATIENCE_S * 1000)
+    return context
+
+
 class ReusedProfile:
     """A profile at the demo's address, emptied after each test.
 
@@ -167,14 +180,7 @@ class ReusedProfile:
     def open(self) -> BrowserContext:
         """Return the profile, with one tab that keeps its process running."""
         if self._context is None:
-            self._context = self._browser.new_context(
-                base_url=self._url,
-                viewport={"width": 1280, "height": 800},
-                reduced_motion="reduce",
-                timezone_id="Europe/Berlin",
-                locale="en-GB",
-            )
-            self._context.set_default_timeout(PATIENCE_S * 1000)
+            self._context = new_profile(self._browser, self._url)
             self._context.new_page().goto("/health/live")
         return self._context
 
@@ -189,7 +195,6 @@ class ReusedProfile:
             tab.close()
         context.clear_cookies()
         context.clear_permissions()
-        context.set_offline(False)
         if ours.evaluate(HAS_OWN_CLOCK):
             context.close()
             self._context = None
@@ -213,6 +218,17 @@ def context(reused_profile: ReusedProfile, troubles: list[str]) -> Iterator[Brow
 def page(context: BrowserContext, troubles: list[str]) -> Page:
     """A tab."""
     return open_page(context, troubles)
+
+
+@pytest.fixture
+def lone_page(browser: Browser, server: Running, troubles: list[str]) -> Iterator[Page]:
+    """A tab in a profile of its own, to be taken offline.
+
+    Tabs of one process are told that it is online again before each of them is.
+    """
+    with new_profile(browser, server.url) as context:
+        yield open_page(context, troubles)
+    assert troubles == []
 
 
 def token(context: BrowserContext) -> str:

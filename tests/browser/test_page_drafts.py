@@ -301,13 +301,13 @@ def test_the_row_buttons_work_again_after_a_failure(
 
 
 def test_without_a_connection_nothing_is_sent_and_all_that_was_typed_stays(
-    page: Page, context: BrowserContext, troubles: list[str]
+    lone_page: Page, troubles: list[str]
 ) -> None:
-    log_in(page, to=NEW)
+    page = log_in(lone_page, to=NEW)
     line = page.locator("#draft-status")
     field(page, "name").press_sequentially("Typed on the train")
     expect(line).to_contain_text("Draft saved")
-    context.set_offline(True)
+    page.context.set_offline(True)
     field(page, "metadata.title").press_sequentially("Tunnel")
     expect(line).to_have_text("Not saved: no connection.")
     create = page.get_by_role("button", name="Create page")
@@ -316,7 +316,7 @@ def test_without_a_connection_nothing_is_sent_and_all_that_was_typed_stays(
     expect(create).not_to_have_attribute("aria-busy", "true")
     expect(field(page, "metadata.title")).to_have_value("Tunnel")
     with page.expect_request("**/draft/") as request_info:
-        context.set_offline(False)
+        page.context.set_offline(False)
     assert "metadata.title=Tunnel" in (request_info.value.post_data or "")
     expect(line).to_contain_text("Draft saved")
     troubles.clear()
