@@ -193,6 +193,26 @@ def test_an_updated_at_that_changes_with_every_read_proves_nothing(
     assert "Update webhook: Succeeded." in resend(as_administrator, cut_off)
 
 
+def test_an_updated_at_that_cannot_be_read_twice_prevents_the_retry(
+    as_administrator: Client, webhooks: WebhookService, cut_off: str
+) -> None:
+    def once(of: WebhookService, request: httpx.Request) -> httpx.Response:
+        of.reading = webhook_service.away
+        return httpx.Response(200, json=of.held | {"updatedAt": "2026-03-12T15:00:00Z"})
+
+    webhooks.reading = once
+    assert "not retried: a second read failed." in resend(as_administrator, cut_off)
+    assert webhooks.changes == []
+
+
+def test_an_update_that_proves_done_is_not_sent_again(
+    as_administrator: Client, webhooks: WebhookService, cut_off: str
+) -> None:
+    webhooks.held |= {"active": False}
+    assert "Update webhook: Succeeded." in resend(as_administrator, cut_off)
+    assert webhooks.changes == []
+
+
 def test_a_later_change_of_another_field_does_not_prevent_the_retry(
     as_administrator: Client, webhooks: WebhookService, cut_off: str
 ) -> None:

@@ -353,6 +353,17 @@ def test_a_page_created_by_another_request_settles_no_unresolved_one(
     assert outcomes[lost["operation_key"]] == Outcome.UNKNOWN
 
 
+def test_a_check_that_reads_nothing_leaves_the_outcome_unknown(
+    as_publisher: Client, fake_service: FakeService
+) -> None:
+    fake_service.fails(httpx.ReadError)
+    lost = typed()
+    as_publisher.post(NEW, lost)
+    page = as_publisher.post(f"/activity/{lost['operation_key']}/check/", follow=True)
+    assert Operation.objects.get().outcome == Outcome.UNKNOWN
+    assert "check failed. The service closed the connection" in text(page.content.decode())
+
+
 def test_a_reload_after_an_unknown_outcome_sends_nothing(
     as_publisher: Client, fake_service: FakeService
 ) -> None:

@@ -330,6 +330,15 @@ def test_the_status_code_of_an_accepted_publish_is_recorded(
     assert f"Succeeded {status} in" in text(shown(as_publisher, f"/activity/{key}/"))
 
 
+def test_a_response_about_another_version_proves_nothing(
+    as_publisher: Client, service: PublishingService
+) -> None:
+    service.way = lambda of, request: httpx.Response(200, json=wire.version(versionId="ver_9"))
+    page = publish(as_publisher)
+    assert outcomes() == [Outcome.UNKNOWN]
+    assert "the service returned another version, ver_9" in text(page)
+
+
 def test_a_publish_is_recorded_before_it_is_sent(
     as_publisher: Client, service: PublishingService
 ) -> None:
