@@ -7,9 +7,7 @@ from dashboard.contract.envelope import UnreadableItem
 from dashboard.ledger.queries.audiences import IN_FLIGHT, audience_last_known, versions_seen
 from dashboard.ledger.queries.pages import page_last_known
 from dashboard.service.reading import AudienceLookup
-
-LIVE, SUPERSEDED = "live", "superseded"
-"""Statuses derived from which version is live; the service has no names for them."""
+from dashboard.web.ui.version_status import version_status
 
 
 @dataclass(frozen=True)
@@ -78,16 +76,13 @@ class AudienceState:
         return f"Version {newer.version_number} {self.status_of(newer)}" if newer else ""
 
     def status_of(self, version: AudienceVersion) -> str:
-        """Return `live`, `superseded`, or the version's own status.
-
-        The service shows only two versions: the last status seen of another one may be
-        "published" long after a different version went live.
-        """
-        if self.is_live(version):
-            return LIVE
-        is_over = version.status in (VersionStatus.PUBLISHED, VersionStatus.ARCHIVED)
-        was_live = version.published_at or version.status == VersionStatus.PUBLISHED
-        return SUPERSEDED if self.live and is_over and was_live else version.status
+        """Return `live`, `superseded`, or the version's own status."""
+        return version_status(
+            version.version_id,
+            version.status,
+            was_published=bool(version.published_at),
+            live_version_id=self.live.version_id if self.live else None,
+        )
 
     def is_latest(self, version: AudienceVersion) -> bool:
         """Return whether this is the newest version."""

@@ -26,6 +26,7 @@ from dashboard.ledger.queries.audiences import IN_FLIGHT
 from dashboard.ledger.queries.pages import page_names
 from dashboard.web.search.recent_visits import Visit
 from dashboard.web.ui.locale_format import number
+from dashboard.web.ui.version_status import version_status
 
 MAX_GROUP_HITS = 6
 MAX_ACTIONS = 4
@@ -251,12 +252,12 @@ def _version_hits(records: list[VersionRecord]) -> list[Hit]:
 
 
 def _version_status(record: VersionRecord, audience: AudienceRecord | None) -> str:
-    """Return `live`, `superseded`, or the status as last seen, as the version's history does."""
-    live = audience.live_version_id if audience else ""
-    if live == record.version_id:
-        return "live"
-    is_superseded = live and record.status == VersionStatus.PUBLISHED
-    return "superseded" if is_superseded else record.status
+    return version_status(
+        record.version_id,
+        record.status,
+        was_published=bool(record.version.published_at),
+        live_version_id=audience.live_version_id if audience else None,
+    )
 
 
 def _subscription_hit(record: SubscriptionRecord) -> Hit:

@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.db.models import Q
 from pydantic.alias_generators import to_camel
 
-from dashboard.contract.audiences import AudienceVersion, VersionStatus
+from dashboard.contract.audiences import AudienceVersion
 from dashboard.ledger.queries.audiences import version_last_known, versions_seen
-from dashboard.web.audiences.state import LIVE, SUPERSEDED, AudienceHead
+from dashboard.web.audiences.state import AudienceHead
+from dashboard.web.ui.version_status import version_status
 from dashboard.web.versions.history import previous_to
 from dashboard.web.versions.lifecycle import DATES
 
@@ -68,18 +70,25 @@ def choose(
 
 def choices(head: AudienceHead, *chosen: ChosenVersion) -> list[VersionOption]:
     """Return the newest versions seen, newest first, then any others that are chosen."""
-    fields = ("version_id", "version_number", "status")
-    seen = versions_seen(head.page_id, head.audience_id).values_list(*fields)[:MAX_OFFERED]
-    found = dict.fromkeys(seen)
-    found |= {
-        (one.version.version_id, one.version.version_number, one.version.status): None
-        for one in chosen
-        if one.version and one.version.version_id not in {row[0] for row in found}
+    # Found in the text as it is stored: 200 versions may be too long to read.
+    was_published = ~Q(body__contains='"publishedAt":null')
+    seen = versions_seen(head.page_id, head.audience_id).annotate(was_published=was_published)
+    rows = seen.values_list("version_id", "version_number", "status", "was_published")
+    live_version_id = head.live.version_id if head.live else None
+    offered = {
+        version_id: VersionOption(
+            version_id,
+            number,
+            version_status(
+                version_id, status, was_published=was_published, live_version_id=live_version_id
+            ),
+        )
+        for version_id, number, status, was_published in rows[:MAX_OFFERED]
     }
-    return [
-        VersionOption(version_id, number, _status(head, version_id, status))
-        for version_id, number, status in found
-    ]
+    for version in (one.version for one in chosen if one.version):
+        option = VersionOption(version.version_id, version.version_number, head.status_of(version))
+        offered.setdefault(version.version_id, option)
+    return list(offered.values())
 
 
 def names(head: AudienceHead, offered: list[VersionOption], other: ChosenVersion) -> dict[str, str]:
@@ -99,12 +108,6 @@ def names(head: AudienceHead, offered: list[VersionOption], other: ChosenVersion
         name: label if numbers[name] is None else f"{label} ({numbers[name]})"
         for name, label in NAMES.items()
     }
-
-
-def _status(head: AudienceHead, version_id: str, status: str) -> str:
-    if head.live and version_id == head.live.version_id:
-        return LIVE
-    return SUPERSEDED if head.live and status == VersionStatus.PUBLISHED else status
 
 
 def _find(head: AudienceHead, param: str, *, shown_param: str = "") -> ChosenVersion:
@@ -134,13 +137,12 @@ def _previous(head: AudienceHead, other: ChosenVersion) -> ChosenVersion:
 
 
 _KINDS = {
-    "status": "status",
     "version_id": "id",
     **{field: "date" for field, _, _ in DATES},
     "queue_duration_ms": "number",
     "is_new_page_agent": "value",
 }
-"""The fields of the spec but the context, in order, and how to render them."""
+"""The fields of the spec but the status and the context, in order, and how to render them."""
 
 
 @dataclass(frozen=True)
@@ -159,10 +161,14 @@ class FactRow:
         return bool(self.old != self.new)
 
 
-def fact_rows(old: AudienceVersion, new: AudienceVersion) -> list[FactRow]:
-    """Return the spec's fields but the context, and any others that were sent."""
+def fact_rows(head: AudienceHead, old: AudienceVersion, new: AudienceVersion) -> list[FactRow]:
+    """Return the spec's fields but the context, and any others that were sent.
+
+    The status is that of `AudienceState.status_of`.
+    """
     extra = {**(old.model_extra or {}), **(new.model_extra or {})}
-    return [
+    status = FactRow("status", head.status_of(old), head.status_of(new), "status")
+    others = [
         FactRow(
             to_camel(name) if name in _KINDS else name,
             getattr(old, name, None),
@@ -171,3 +177,4 @@ def fact_rows(old: AudienceVersion, new: AudienceVersion) -> list[FactRow]:
         )
         for name in (*_KINDS, *extra)
     ]
+    return [status, *others]

@@ -102,7 +102,7 @@ def _compared(head: AudienceHead, old: AudienceVersion, new: AudienceVersion) ->
     publishes = publishes_of_versions(head.page_id, head.audience_id, version_ids)
     return {
         "difference": compare_texts(old.supplementary_context, new.supplementary_context),
-        "facts": fact_rows(old, new),
+        "facts": fact_rows(head, old, new),
         "old_publishes": [each for each in publishes if each.version_id == old.version_id],
         "new_publishes": [each for each in publishes if each.version_id == new.version_id],
         "old_status": head.status_of(old),

@@ -269,6 +269,15 @@ def test_a_version_found_by_its_id_is_live_or_superseded_as_in_its_history(
     assert "Version 1 Brightwater Foods, page_1 Superseded" in by_id(as_viewer, "ver_1")
 
 
+def test_an_archived_version_that_was_live_is_superseded_in_the_palette_too(
+    as_viewer: Client,
+) -> None:
+    archived = wire.live_version(status="archived")
+    newer = wire.live_version(versionId="ver_2", versionNumber=2)
+    seed_audiences(wire.audience(latestVersion=archived, publishedVersion=newer))
+    assert "Version 1 Brightwater Foods, page_1 Superseded" in by_id(as_viewer, "ver_1")
+
+
 def by_id(client: Client, version_id: str) -> str:
     return text(find(client, version_id, target="palette-list"))
 

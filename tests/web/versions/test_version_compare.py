@@ -71,6 +71,28 @@ def test_each_option_has_the_number_and_the_status_of_its_version(as_viewer: Cli
             assert choice in side
 
 
+@pytest.mark.parametrize("status", ["published", "archived"])
+@pytest.mark.usefixtures("three")
+def test_an_earlier_live_version_is_superseded_wherever_its_status_is_shown(
+    status: str, as_viewer: Client
+) -> None:
+    second = wire.version(status=status, publishedAt="2026-01-20T00:00:00Z")
+    record_version("page_1", AudienceVersion.model_validate(second))
+    page = get(as_viewer, "version-compare", **{"from": "ver_2", "to": "live"})
+    seen = text(page)
+    assert f"status Differs Superseded last seen as {status} Live now" in seen
+    assert headings(page) == ["Version 2 Superseded", "Version 1 Live now"]
+    assert "2, superseded" in seen
+
+
+@pytest.mark.usefixtures("three")
+def test_an_archived_version_that_was_never_live_stays_archived(as_viewer: Client) -> None:
+    record_version("page_1", AudienceVersion.model_validate(wire.version(status="archived")))
+    seen = text(get(as_viewer, "version-compare", **{"from": "ver_2", "to": "live"}))
+    assert "2, archived" in seen
+    assert "uperseded" not in seen
+
+
 @pytest.mark.usefixtures("three")
 def test_words_that_differ_are_marked_on_their_side(as_viewer: Client) -> None:
     page = get(as_viewer, "version-compare")
@@ -93,7 +115,7 @@ def test_the_unified_layout_shows_one_text(as_viewer: Client) -> None:
 @pytest.mark.usefixtures("three")
 def test_fields_are_side_by_side_and_marked_if_they_differ(as_viewer: Client) -> None:
     seen = text(get(as_viewer, "version-compare"))
-    assert "status Differs Published Draft" in seen
+    assert "status Differs Live now Draft" in seen
     assert "isNewPageAgent true true" in seen
     assert "queueDurationMs Differs 38,000 —empty" in seen
 
