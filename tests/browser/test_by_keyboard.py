@@ -20,6 +20,7 @@ STOPS = """() => {
     (each) => each.checkVisibility({ visibilityProperty: true }) && each.tabIndex >= 0
       && (each.type !== "radio" || each.checked));
 }"""
+# A poll meanwhile puts a new row in the place of the old one, with the same id.
 WHERE = """() => {
   const at = document.activeElement;
   if (at === document.body) return null;
@@ -27,7 +28,7 @@ WHERE = """() => {
   const x = Math.min(Math.max(box.left + box.width / 2, 1), innerWidth - 1);
   const on = document.elementFromPoint(x, box.top + Math.min(box.height / 2, 12));
   return {
-    stop: window.stops.indexOf(at),
+    stop: window.stops.findIndex((each) => each === at || (at.id && each.id === at.id)),
     is_hidden: on === null || !(at.contains(on) || on.contains(at) || at.labels?.[0]?.contains(on)),
     is_marked: getComputedStyle(at).outlineStyle !== "none",
     html: at.outerHTML.slice(0, 120),
