@@ -10,6 +10,10 @@ document.addEventListener("change", ({ target }) => {
   const values = { left: target.name };
   htmx.ajax("POST", formOf(target).action, { source: target, target: place, swap: "outerHTML", values });
 });
+// That swap would be used for an error too, and replace the place of all messages.
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  if (detail.isError && detail.target.id === "messages") detail.swapOverride = "beforeend";
+});
 
 document.addEventListener("htmx:afterSwap", ({ detail }) => {
   const field = detail.elt.id?.endsWith("_error") && document.getElementById(detail.elt.id.slice(0, -6));
@@ -113,8 +117,9 @@ function save() {
   htmx.trigger("#draft-status", "again");
 }
 
-// Without a response the browser would replace the form by its own error page: save the draft
-// before submitting, and do not submit if that fails.
+// Without a response the browser would replace the form by its own error page, and a form that is
+// too large by ours: save the draft before submitting, and do not submit if that fails.
+const SAVE_ERRORS = { 0: "no connection", 413: "form too large" };
 let pendingSubmit = null;
 document.addEventListener("submit", (event) => {
   if (!formOf(event.target) || saved === typed) return;
@@ -128,7 +133,7 @@ function resumeSubmit() {
 }
 for (const failure of ["htmx:sendError", "htmx:timeout", "htmx:responseError"]) {
   document.addEventListener(failure, ({ detail }) => {
-    if (isSave(detail)) showSaveError(failure === "htmx:responseError" ? "server error" : "no connection");
+    if (isSave(detail)) showSaveError(SAVE_ERRORS[detail.xhr.status] ?? "server error");
   });
 }
 function showSaveError(reason) {

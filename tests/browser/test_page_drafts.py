@@ -358,3 +358,20 @@ def test_a_draft_with_a_long_name_is_no_wider_than_the_page(page: Page, width: i
     expect(name).to_be_in_viewport()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.get_by_role("button", name="Discard WWW").first.click()
+
+
+def test_a_form_too_large_to_send_is_not_sent_and_stays_as_it_was(
+    page: Page, troubles: list[str]
+) -> None:
+    log_in(page, to=NEW)
+    field(page, "pageContext").evaluate("(it) => { it.value = 'x'.repeat(2_700_000); }")
+    field(page, "name").fill("Too large")
+    status = page.locator("#draft-status")
+    expect(status).to_have_text("Not saved: form too large.")
+    page.get_by_role("button", name="Create page").click()
+    expect(status.get_by_role("alert")).to_have_text("Not saved: form too large. Nothing was sent.")
+    assert page.evaluate("document.getElementById('pageContext').value.length") == 2_700_000
+    field(page, "pageContext").fill("Short")
+    page.get_by_role("button", name="Create page").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Too large")
+    troubles.clear()  # The browser notes an answer of 413.

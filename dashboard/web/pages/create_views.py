@@ -1,5 +1,6 @@
 """Create a page, and save drafts of its form."""
 
+from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
@@ -27,7 +28,6 @@ from dashboard.web.pages.detail import LinkPreview, search_result, social_card
 from dashboard.web.pages.drafts import (
     AFTER_FIELD,
     DRAFT_FIELD,
-    DraftSaveResult,
     Ticket,
     read_ticket,
     save_form,
@@ -224,12 +224,14 @@ def _previews(form: PageForm) -> dict[str, LinkPreview]:
 @csrf_exempt
 @login_not_required
 def page_draft(request: Request) -> HttpResponse:
-    """Save what is typed; return when it was saved, and previews of a link to the page."""
+    """Save what is typed; return when it was saved, and previews of a link to the page.
+
+    413 if the form is too large to be read: then it can't be sent either, and the browser says so.
+    """
     try:
         ticket = read_ticket(request.POST)
     except (RequestDataTooBig, TooManyFieldsSent):
-        context: dict[str, Any] = {"draft_result": DraftSaveResult(too_long=True)}
-        return render(request, "pages/form/_save_status.html", context)
+        return HttpResponse(status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
     if ticket is None or not User.objects.filter(pk=ticket.user_id, is_active=True).exists():
         # htmx would follow a redirect, and put a whole page in place of one line.
         message = HttpResponse("Not saved: this form has expired or isn’t yours.")

@@ -70,7 +70,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
         return defaults.bad_request(request, exception)
     fields = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
     size = settings.DATA_UPLOAD_MAX_MEMORY_SIZE / 2**20
-    what_to_do = "Go back and shorten your input; it’s still there."
+    what_to_do = "Go back and shorten your input, if your browser still has it."
     if request.path == reverse("page-create"):
         what_to_do += " The draft may be missing your latest changes."
     detail = f"Nothing was sent. The limit is {number(fields)} fields and {number(size)} MB."
