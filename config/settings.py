@@ -42,6 +42,7 @@ INSTALLED_APPS = [
     "dashboard.demo",
     "dashboard.server",
     "dashboard.accounts",
+    "dashboard.releases",
     "dashboard.operations",
     "dashboard.service",
     "dashboard.ledger",

@@ -17,7 +17,7 @@ from django.db.models import NOT_PROVIDED
 from config.environment import BASE_DIR
 from tests.support.postgres import own_database
 
-OURS = {"web", "ledger", "embedded_api"}
+OURS = {"web", "ledger", "releases", "embedded_api"}
 REMOVALS = {"DeleteModel", "RemoveField", "RenameField", "RenameModel", "AlterModelTable"}
 
 

@@ -42,10 +42,10 @@ from dashboard.operations.publish import (
 from dashboard.operations.publish_progress import Stage, publish_progress
 from dashboard.operations.publish_review import PublishReview, review_publish
 from dashboard.operations.typical_times import typical_times
+from dashboard.text_diff import TextDifference, compare_texts
 from dashboard.web.audiences.state import AudienceState, head_last_known, head_of
 from dashboard.web.audiences.views import audience_context
 from dashboard.web.ui.htmx import Request, render_partial, wants_partial
-from dashboard.web.ui.text_diff import TextDifference, compare_texts
 
 OUT_OF_DATE = "This form is out of date. Nothing was sent. Review it again, then publish."
 CHANGED = "Something changed since you opened this form. Nothing was sent."

@@ -4,6 +4,7 @@ from typing import Any
 
 import jinja2
 
+from dashboard.text_diff import compare_texts
 from dashboard.web.audiences import markup as audiences
 from dashboard.web.audiences.selection import release_form_url
 from dashboard.web.conversations.search import result_around
@@ -13,7 +14,6 @@ from dashboard.web.pages.detail import language_of
 from dashboard.web.people.match_highlighting import person_field
 from dashboard.web.ui.jinja import make_environment
 from dashboard.web.ui.match_highlighting import marked
-from dashboard.web.ui.text_diff import compare_texts
 from dashboard.web.versions.history import last_attempt
 
 GLOBALS = (

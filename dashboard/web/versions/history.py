@@ -13,9 +13,9 @@ from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.queries.audiences import IN_FLIGHT, version_last_known, versions_seen
 from dashboard.ledger.queries.operations import publishes_of_versions
 from dashboard.operations.verdicts import find_publish_of
+from dashboard.text_diff import compare_texts
 from dashboard.web.audiences.state import AudienceHead
 from dashboard.web.ui.load_more import PAGE_SIZE
-from dashboard.web.ui.text_diff import compare_texts
 from dashboard.web.versions.lifecycle import Gap, Lifecycle, gap_between, lifecycle_of
 
 COUNTED_CHARACTERS = 12_000

@@ -14,12 +14,12 @@ from django_htmx.http import replace_url
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.ledger.queries.operations import publishes_of_versions
 from dashboard.service.reading import read_audience
+from dashboard.text_diff import compare_texts
 from dashboard.web.audiences.polling import version_poll
 from dashboard.web.audiences.state import AudienceHead, head_of
 from dashboard.web.ui.htmx import Request, render_partial
 from dashboard.web.ui.load_more import params_for_all_rows, size_param
 from dashboard.web.ui.query_params import int_param
-from dashboard.web.ui.text_diff import compare_texts
 from dashboard.web.ui.urls import cached_reverse
 from dashboard.web.versions.comparison import choices, choose, fact_rows, names
 from dashboard.web.versions.history import version_history

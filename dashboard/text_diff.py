@@ -13,7 +13,7 @@ from itertools import groupby, zip_longest
 from operator import attrgetter
 from typing import Literal
 
-from dashboard.web.ui.word_alignment import (
+from dashboard.word_alignment import (
     UNITS,
     DiffGranularity,
     Unit,

@@ -8,7 +8,7 @@ from django.template.loader import render_to_string
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.web.ui.text_diff import DiffGranularity, DiffSegment, TextDifference, compare_texts
+from dashboard.text_diff import DiffGranularity, DiffSegment, TextDifference, compare_texts
 
 WORDS = st.sampled_from(
     ["the", "cat", "ran", "Kühllogistik", "8%", "don't", "，", "日本", "e\u0301"]

@@ -1,0 +1,1 @@
+"""Several versions, one decision: review, schedule, run, roll back; and the worker."""

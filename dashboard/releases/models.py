@@ -1,0 +1,216 @@
+"""Releases, their items, and the workers that run them.
+
+The rows are the only queue: `Release.wake_at` says when a worker has to look at a release next.
+"""
+
+from django.conf import settings
+from django.db import models
+
+from dashboard.contract.audiences import AudienceVersion
+from dashboard.ledger.models import Operation
+from dashboard.ledger.models.operations import MAX_ACTOR_NAME
+
+MAX_ITEMS = 500
+MAX_NAME = 200
+MAX_NOTE = 2000
+"""Characters."""
+
+
+class ReleaseState(models.TextChoices):
+    """The state of a release. Source: DESIGN.md, Releases."""
+
+    DRAFT = "draft", "Draft"
+    SCHEDULED = "scheduled", "Scheduled"
+    RUNNING = "running", "Publishing"
+    HELD = "held", "Held"
+    FINISHED = "finished", "Finished"
+    CANCELED = "canceled", "Canceled"
+
+
+class HoldKind(models.TextChoices):
+    """The reason why a release is held: sending goes on only after another decision."""
+
+    CHANGED = "changed", "Changed after the review"
+    STOPPED = "stopped", "Stopped"
+    LATE = "late", "Too late"
+    NOT_ALLOWED = "not_allowed", "Not allowed"
+    SILENT = "silent", "No response from the service"
+    RESTORED = "restored", "Restored from a backup"
+
+
+class ItemState(models.TextChoices):
+    """The state of one item of a release."""
+
+    WAITING = "waiting", "Not sent yet"
+    SENDING = "sending", "Sending"
+    IN_PROGRESS = "in_progress", "In progress"
+    """Accepted by the service, and not live yet."""
+    LIVE = "live", "Live"
+    FAILED = "failed", "Failed"
+    HELD = "held", "Held"
+    """Not sent, as it changed after the review or can't be published."""
+    UNKNOWN = "unknown", "Outcome unknown"
+    CANCELED = "canceled", "Canceled"
+    """Not sent, by a person's decision."""
+
+
+ENDED = (
+    *(ItemState.LIVE, ItemState.FAILED, ItemState.HELD),
+    *(ItemState.UNKNOWN, ItemState.CANCELED),
+)
+"""States of items that a worker has nothing more to do for."""
+
+
+class Release(models.Model):
+    """One or more versions, reviewed together and published by one decision."""
+
+    name = models.CharField(max_length=MAX_NAME)
+    note = models.TextField(blank=True)
+    state = models.CharField(max_length=16, choices=ReleaseState, default=ReleaseState.DRAFT)
+
+    created_at = models.DateTimeField()
+    created_by_name = models.CharField(max_length=MAX_ACTOR_NAME)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
+    """The user who decided last, or else created it: whose permission counts when it runs."""
+    owner_name = models.CharField(max_length=MAX_ACTOR_NAME)
+    """The name at that time; it outlives the account."""
+    decided_at = models.DateTimeField(null=True)
+    """When the owner last decided to publish, to schedule or to continue."""
+    publishes_others = models.BooleanField(default=False)
+    """Whether the other items are sent although some are held."""
+
+    due_at = models.DateTimeField(null=True)
+    """When it is scheduled for; null for now."""
+    time_zone = models.CharField(max_length=64, blank=True)
+    """The zone of the schedule, by its name in the IANA database."""
+    due_as_typed = models.CharField(max_length=40, blank=True)
+    """The date and time as typed, in that zone."""
+
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    active_at = models.DateTimeField(null=True)
+    """When a worker last did something for it, or a person decided to."""
+    stop_requested_at = models.DateTimeField(null=True)
+    stop_requested_by_name = models.CharField(max_length=MAX_ACTOR_NAME, blank=True)
+    pause_reason = models.TextField(blank=True)
+    """Why the worker waits until `wake_at`, in a sentence; empty unless it does."""
+    hold_kind = models.CharField(max_length=16, choices=HoldKind, blank=True)
+    hold_reason = models.TextField(blank=True)
+    """In a sentence; it stays on record when the release goes on."""
+    held_at = models.DateTimeField(null=True)
+
+    needs_check = models.BooleanField(default=False)
+    """Whether a worker has to read its items again: requested by a person, or before sending."""
+    wake_at = models.DateTimeField(null=True)
+    """When a worker has to look at it next; while one does, when its claim ends. Null: never."""
+    worker_id = models.CharField(max_length=64, blank=True)
+    """The worker whose claim it is, or was."""
+    rolls_back = models.ForeignKey(
+        "self", null=True, on_delete=models.SET_NULL, related_name="rollbacks"
+    )
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+        default_permissions = ()
+        indexes = [
+            models.Index(fields=["wake_at"]),
+            models.Index(fields=["state", "due_at"]),
+            models.Index(fields=["-created_at", "-id"]),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_editable(self) -> bool:
+        """Whether items may be added, removed and reordered."""
+        return self.state == ReleaseState.DRAFT
+
+
+class ReleaseItem(models.Model):
+    """One version of one audience in a release, as it was reviewed.
+
+    Ids are text of any length (spec), so items are joined with records by them.
+    """
+
+    release = models.ForeignKey(Release, on_delete=models.CASCADE, related_name="items")
+    position = models.PositiveIntegerField()
+    """Counts from 1: the order of sending."""
+    page_id = models.TextField()
+    audience_id = models.TextField()
+    version_id = models.TextField()
+    version_number = models.BigIntegerField()
+    audience_name = models.TextField()
+    page_name = models.TextField()
+
+    version_body = models.TextField()
+    """The version that was reviewed, as JSON."""
+    live_body = models.TextField(blank=True)
+    """The version that was live then, as JSON; empty if none was."""
+    live_version_id = models.TextField(blank=True)
+    live_version_number = models.BigIntegerField(null=True)
+    words_added = models.PositiveIntegerField(default=0)
+    words_removed = models.PositiveIntegerField(default=0)
+    page_status = models.TextField(blank=True)
+    pending_change_ids = models.JSONField(null=True)
+    """Of the audience's conversation, sorted; null if it could not be read."""
+    findings = models.JSONField(default=list)
+    """Of the last check: `[{severity, headline, detail, read_more}]`, the most severe first."""
+    digest = models.CharField(max_length=64, blank=True)
+    """Of all that was reviewed; empty until the first check."""
+    checked_at = models.DateTimeField(null=True)
+    """When the service was read for this review; null until the first check."""
+    reviewed_at = models.DateTimeField(null=True)
+    reviewed_by_name = models.CharField(max_length=MAX_ACTOR_NAME, blank=True)
+
+    state = models.CharField(max_length=16, choices=ItemState, default=ItemState.WAITING)
+    reason = models.TextField(blank=True)
+    """Why it is held, failed, unknown or canceled, in a sentence."""
+    operation_key = models.CharField(max_length=128, blank=True)
+    """Of the operation that sends it; set before that is recorded."""
+    operation = models.ForeignKey(
+        Operation, null=True, on_delete=models.SET_NULL, related_name="release_items"
+    )
+    sent_at = models.DateTimeField(null=True)
+    settled_at = models.DateTimeField(null=True)
+    """When it reached a state that no longer changes."""
+
+    class Meta:
+        ordering = ["position", "pk"]
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(
+                fields=["release", "page_id", "audience_id"], name="one_item_an_audience"
+            )
+        ]
+        indexes = [
+            # Marks of planned publishes in lists and on the audience.
+            models.Index(fields=["page_id", "audience_id", "state"]),
+        ]
+
+    def __str__(self) -> str:
+        return f"version {self.version_number} of {self.audience_name}"
+
+    @property
+    def version(self) -> AudienceVersion:
+        """The version that was reviewed."""
+        return AudienceVersion.model_validate_json(self.version_body)
+
+    @property
+    def live_version(self) -> AudienceVersion | None:
+        """The version that was live at the review, or None."""
+        return AudienceVersion.model_validate_json(self.live_body) if self.live_body else None
+
+
+class WorkerHeartbeat(models.Model):
+    """A worker, and when it was last active."""
+
+    worker_id = models.CharField(max_length=64, primary_key=True)
+    started_at = models.DateTimeField()
+    active_at = models.DateTimeField()
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return self.worker_id
