@@ -5,6 +5,7 @@ from datetime import timedelta
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from dashboard.contract.audiences import AudienceVersion
 from dashboard.ledger.models import Attempt, Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import AttemptResult, Target, begin, end
@@ -20,26 +21,48 @@ LIST_LAG = timedelta(minutes=1)
 longer was reset, and may be published again. Source: our choice."""
 
 
-def begin_publish(review: PublishReview, *, actor: User) -> tuple[Operation, Attempt | None]:
-    """Record the publish; the attempt is None if its key is already recorded."""
-    version = review.snapshot.version
+def begin_publish(
+    target: PublishTarget,
+    *,
+    operation_key: str,
+    version: AudienceVersion | None,
+    audience_name: str,
+    actor: User,
+) -> tuple[Operation, Attempt | None]:
+    """Record the publish of a version; the attempt is None if its key is already recorded.
+
+    `version` is as read just before, to compare with later.
+    """
     return begin(
-        operation_key=review.operation_key,
+        operation_key=operation_key,
         kind=OperationKind.PUBLISH_VERSION,
         actor=actor,
         target=Target(
-            **review.target._asdict(),
+            **target._asdict(),
             version_number=version.version_number if version else None,
-            target_name=review.audience.name or review.target.audience_id,
+            target_name=audience_name or target.audience_id,
         ),
-        body={"operationKey": review.operation_key},
+        body={"operationKey": operation_key},
         before=compared_fields(version),
+    )
+
+
+def begin_reviewed_publish(
+    review: PublishReview, *, actor: User
+) -> tuple[Operation, Attempt | None]:
+    """Record the publish that a user has just reviewed, as `begin_publish`."""
+    return begin_publish(
+        review.target,
+        operation_key=review.operation_key,
+        version=review.snapshot.version,
+        audience_name=review.audience.name or "",
+        actor=actor,
     )
 
 
 def record_not_sent(review: PublishReview, *, actor: User) -> Operation:
     """Record a publish that is not sent, because the service could not be read first."""
-    operation, attempt = begin_publish(review, actor=actor)
+    operation, attempt = begin_reviewed_publish(review, actor=actor)
     if attempt is None:
         return operation
     message = f"The pre-publish checks couldn’t run. {review.reading.error}"

@@ -32,7 +32,7 @@ from dashboard.operations.checking import (
 )
 from dashboard.operations.execution import send
 from dashboard.operations.publish import (
-    begin_publish,
+    begin_reviewed_publish,
     find_publish,
     has_changed,
     publish_in_progress,
@@ -134,7 +134,7 @@ def _submit(request: Request, target: PublishTarget) -> HttpResponse:
     typed = request.POST.get("number", "")
     if problem := submit_problem(review, typed):
         return _confirm(request, review, problem=problem, typed=typed, status=422)
-    operation, attempt = begin_publish(review, actor=request.user)
+    operation, attempt = begin_reviewed_publish(review, actor=request.user)
     if attempt is not None:
         operation = send(operation, attempt).operation
     return _show_result(request, operation)
