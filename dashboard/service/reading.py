@@ -113,11 +113,20 @@ def read_audiences(
 def read_audience(page_id: str, audience_id: str) -> ReadResult[AudienceLookup]:
     """Read one audience from its page's list: the service has no endpoint for one alone.
 
+    Raises as `find_audience`, or if the list can't be read and is not recorded.
+    """
+    return find_audience(read_audiences(page_id), page_id, audience_id)
+
+
+def find_audience(
+    reading: ReadResult[ListEnvelope[Audience]], page_id: str, audience_id: str
+) -> ReadResult[AudienceLookup]:
+    """Return one audience of a page's list.
+
     An audience that the list does not have (any more, or because it is truncated) is returned as
     last known. If it was never seen, raises NotFoundError, or InvalidResponseError if its item in
     the list can't be read.
     """
-    reading = read_audiences(page_id)
     for audience in reading.value.items:
         if audience.audience_id == audience_id:
             return ReadResult(AudienceLookup(audience), reading.as_of, reading.error)
