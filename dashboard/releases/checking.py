@@ -1,0 +1,346 @@
+"""Read the items of a release from the service, and record what was found for the review.
+
+Raises APIError if the service is silent: nothing may be judged then.
+"""
+
+import hashlib
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, TypeVar
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from dashboard.client import (
+    APIError,
+    AuthenticationError,
+    ConnectError,
+    NoResponseError,
+    NotFoundError,
+    RateLimitedError,
+    ServerError,
+)
+from dashboard.contract.audiences import Audience
+from dashboard.contract.conversations import Change, Conversation
+from dashboard.contract.envelope import ListEnvelope
+from dashboard.contract.pages import Page
+from dashboard.ledger import recording
+from dashboard.ledger.models import Operation
+from dashboard.ledger.models.operations import OperationKind
+from dashboard.ledger.operations import OPEN
+from dashboard.ledger.queries.pages import page_last_known
+from dashboard.observability.request_context import tolerate_write_errors
+from dashboard.operations.checking import PublishTarget, snapshot_version
+from dashboard.operations.publish_preflight import (
+    Finding,
+    FoundPage,
+    PendingChanges,
+    Severity,
+)
+from dashboard.operations.verdicts import find_publish_of
+from dashboard.releases.drafting import CHECKED_STATES
+from dashboard.releases.models import ItemState, Release, ReleaseItem
+from dashboard.releases.reviewing import ItemReview, changes_since, review_item, stopped_review
+from dashboard.service.client import publishing_client
+from dashboard.service.concurrency import Result, run_concurrently
+from dashboard.service.reading import ReadResult, find_audience, read_audiences
+from dashboard.text_diff import compare_texts
+
+T = TypeVar("T")
+
+MAX_PARALLEL_CALLS = 5
+PROGRESS_INTERVAL_S = 2.0
+"""Between two reports of progress."""
+
+PUBLISHED_BEFORE = timedelta(hours=1)
+"""How long before the last check a publish may have begun that made a version live after it."""
+
+_SILENT = (NoResponseError, ServerError, RateLimitedError, AuthenticationError)
+"""Errors of a page's reading that prove nothing about the page."""
+_SILENT_FOR_ALL = (ConnectError, RateLimitedError, AuthenticationError)
+"""Errors of a conversation's reading that other calls would meet, too."""
+
+
+def check_release(release: Release, on_progress: Callable[[], None] = lambda: None) -> None:
+    """Read a draft or a held release, and record what was found for a person to review.
+
+    An item that differs from what was reviewed loses its mark. Held items wait again, with their
+    reason still on record. Does nothing if the release was decided on meanwhile. Raises APIError
+    if the service is silent.
+    """
+    progress = _Progress(on_progress)
+    items = list(release.items.filter(state__in=(ItemState.WAITING, ItemState.HELD)))
+    reviews = read_items(items, on_progress)
+    columns = {}
+    for item in items:
+        columns[item.pk] = _recorded(item, reviews[item.pk])
+        progress.report()
+    with transaction.atomic():
+        release.refresh_from_db(from_queryset=Release.objects.select_for_update())
+        if release.state not in CHECKED_STATES:
+            return
+        for item in items:
+            # Another version may have been chosen meanwhile, or the item skipped or removed.
+            same = release.items.filter(pk=item.pk, version_id=item.version_id, state=item.state)
+            same.update(**columns[item.pk])
+        unsent = release.items.filter(state__in=(ItemState.WAITING, ItemState.HELD))
+        release.needs_check = unsent.filter(digest="").exists()
+        release.save(update_fields=["needs_check"])
+
+
+def read_items(
+    items: Iterable[ReleaseItem], on_progress: Callable[[], None] = lambda: None
+) -> dict[int, ItemReview]:
+    """Read the service for these items, and return their reviews by primary key.
+
+    Each page is read once, with one list of its audiences; each conversation is one call. At most
+    5 calls are made in parallel, and `on_progress` is called every few seconds. Raises APIError if
+    the service is silent: then there is no review of any item.
+    """
+    items, progress = list(items), _Progress(on_progress)
+    pages = _read_pages(list(dict.fromkeys(item.page_id for item in items)), progress)
+    readable = [item for item in items if not pages[item.page_id].stop]
+    conversations = dict(_read_conversations(readable, progress))
+    publishes = _Publishes(readable)
+    reviews = {}
+    for item in items:
+        page = pages[item.page_id]
+        reviews[item.pk] = _review(item, page, conversations.get(item.pk), publishes)
+        progress.report()
+    return reviews
+
+
+class _Progress:
+    """Reports progress at most every few seconds."""
+
+    def __init__(self, on_progress: Callable[[], None]) -> None:
+        self._on_progress = on_progress
+        self._reported_at = time.monotonic()
+
+    def report(self) -> None:
+        if time.monotonic() - self._reported_at >= PROGRESS_INTERVAL_S:
+            self._on_progress()
+            self._reported_at = time.monotonic()
+
+    def wait_for(self, result: Result[T]) -> T:
+        """Return a result, reporting progress until it is there."""
+        while True:
+            waiting_since = time.monotonic()
+            try:
+                return result(PROGRESS_INTERVAL_S)
+            except TimeoutError:
+                self.report()
+            if time.monotonic() - waiting_since < PROGRESS_INTERVAL_S:
+                # It has no thread, and is made by this one.
+                return result()
+
+
+@dataclass(frozen=True)
+class _Response:
+    """The response of a call, or its error."""
+
+    value: Any
+    error: APIError | None
+    requested_at: datetime
+
+    def get(self) -> Any:
+        """Return the value, or raise the error."""
+        if self.error:
+            raise self.error
+        return self.value
+
+
+@dataclass(frozen=True)
+class _PageReading:
+    """A page and its audiences as read."""
+
+    page: FoundPage
+    audiences: ReadResult[ListEnvelope[Audience]] | None = None
+    stop: Finding | None = None
+    """Why none of its audiences can be published; there are audiences otherwise."""
+
+
+@dataclass(frozen=True)
+class _PendingChanges:
+    """The pending changes of a conversation, and their ids, sorted."""
+
+    pending: PendingChanges
+    ids: list[str] | None
+
+
+class _Publishes:
+    """The publishes from here that concern some items, by audience."""
+
+    def __init__(self, items: Sequence[ReleaseItem]) -> None:
+        self._of_audiences: dict[tuple[str, str], list[Operation]] = {}
+        since = min((item.checked_at for item in items if item.checked_at), default=timezone.now())
+        wanted = Q(outcome__in=OPEN) | Q(requested_at__gte=since - PUBLISHED_BEFORE)
+        found = Operation.objects.filter(
+            wanted, kind=OperationKind.PUBLISH_VERSION, page_id__in={item.page_id for item in items}
+        )
+        for publish in found:
+            key = (publish.page_id, publish.audience_id)
+            self._of_audiences.setdefault(key, []).append(publish)
+
+    def of(self, item: ReleaseItem) -> list[Operation]:
+        """Return those of an item's audience, newest first."""
+        return self._of_audiences.get((item.page_id, item.audience_id), [])
+
+
+def _read_pages(page_ids: Sequence[str], progress: _Progress) -> dict[str, _PageReading]:
+    """Read each page and the list of its audiences. Raises APIError if the service is silent."""
+    client = publishing_client()
+    calls: list[Callable[[], Any]] = []
+    for page_id in page_ids:
+        calls += [partial(client.audiences.list, page_id), partial(client.pages.get, page_id)]
+    responses = _call_all(calls, progress)
+    found = {}
+    for page_id in page_ids:
+        listing, page = next(responses), next(responses)
+        for response in (listing, page):
+            if isinstance(response.error, _SILENT):
+                raise response.error
+        found[page_id] = _page_reading(page_id, listing, page)
+    return found
+
+
+def _page_reading(page_id: str, listing: _Response, page: _Response) -> _PageReading:
+    """Record a page and its audiences, and return them."""
+    found = _found_page(page_id, page)
+    if isinstance(page.error, NotFoundError) or isinstance(listing.error, NotFoundError):
+        stop = Finding(Severity.STOP, "This page no longer exists.", "The service returned 404.")
+        return _PageReading(found, stop=stop)
+    if listing.error:
+        headline = "The audiences of this page can’t be read."
+        return _PageReading(found, stop=Finding(Severity.STOP, headline, str(listing.error)))
+    audiences = read_audiences(page_id, listing=listing.get, read_at=listing.requested_at)
+    return _PageReading(found, audiences)
+
+
+def _found_page(page_id: str, response: _Response) -> FoundPage:
+    if response.error:
+        record = page_last_known(page_id)
+        return FoundPage(record.page if record else None, str(response.error))
+    page: Page = response.value
+    with tolerate_write_errors():
+        recording.record_page(page, read_at=response.requested_at)
+    return FoundPage(page)
+
+
+def _read_conversations(
+    items: Sequence[ReleaseItem], progress: _Progress
+) -> Iterator[tuple[int, _PendingChanges]]:
+    """Yield the pending changes of each item. Raises APIError if the service is silent."""
+    client = publishing_client()
+    calls = [partial(client.audiences.messages, item.page_id, item.audience_id) for item in items]
+    for item, response in zip(items, _call_all(calls, progress), strict=True):
+        if isinstance(response.error, _SILENT_FOR_ALL):
+            raise response.error
+        yield item.pk, _pending_changes(response)
+
+
+def _pending_changes(response: _Response) -> _PendingChanges:
+    if isinstance(response.error, NotFoundError):
+        return _PendingChanges(PendingChanges(0, has_conversation=False), [])
+    if response.error:
+        return _PendingChanges(PendingChanges(problem=str(response.error)), None)
+    conversation: Conversation = response.value
+    ids = sorted(_change_id(change) for change in conversation.pending_changes)
+    return _PendingChanges(PendingChanges(len(ids)), ids)
+
+
+def _change_id(change: Change) -> str:
+    """Return the id of a change, or a hash of its texts, which are never stored."""
+    texts = repr((change.previous_value, change.new_value))
+    return change.change_id or hashlib.sha256(texts.encode()).hexdigest()
+
+
+def _call_all(calls: Iterable[Callable[[], Any]], progress: _Progress) -> Iterator[_Response]:
+    """Make calls, at most five in parallel, and yield their responses in order."""
+    running: deque[Result[_Response]] = deque()
+    for call in calls:
+        if len(running) == MAX_PARALLEL_CALLS:
+            yield progress.wait_for(running.popleft())
+        running.append(run_concurrently(partial(_respond, call)))
+    while running:
+        yield progress.wait_for(running.popleft())
+
+
+def _respond(call: Callable[[], Any]) -> _Response:
+    requested_at = timezone.now()
+    try:
+        return _Response(call(), None, requested_at)
+    except APIError as error:
+        return _Response(None, error, requested_at)
+
+
+def _review(
+    item: ReleaseItem, found: _PageReading, changes: _PendingChanges | None, publishes: _Publishes
+) -> ItemReview:
+    """Return the review of an item from the readings of its page and its conversation."""
+    if found.audiences is None or changes is None:
+        stop = found.stop or Finding(Severity.STOP, "This page can’t be read.")
+        return stopped_review(item, stop, page=found.page.page)
+    try:
+        reading = find_audience(found.audiences, item.page_id, item.audience_id)
+    except APIError as error:
+        stop = Finding(Severity.STOP, "This audience can’t be read.", str(error))
+        return stopped_review(item, stop, page=found.page.page)
+    target = PublishTarget(item.page_id, item.audience_id, item.version_id)
+    of_audience = publishes.of(item)
+    in_flight = [each for each in of_audience if each.is_open]
+    others = [each.version_number for each in in_flight if each.version_id != item.version_id]
+    review = review_item(
+        reading,
+        snapshot_version(target, reading).version,
+        page=found.page,
+        pending=changes.pending,
+        pending_change_ids=changes.ids,
+        others_in_flight=others,
+        more=[_same_in_flight(item)] if len(others) < len(in_flight) else [],
+        is_list_complete=not found.audiences.value.has_more,
+    )
+    publish = find_publish_of(review.live, of_audience) if review.live else None
+    return replace(review, live_by=publish.actor_name if publish else "")
+
+
+def _same_in_flight(item: ReleaseItem) -> Finding:
+    return Finding(
+        Severity.RISK,
+        f"Publishing version {item.version_number} hasn’t finished.",
+        "It was requested outside this release.",
+        "versions",
+    )
+
+
+def _recorded(item: ReleaseItem, review: ItemReview) -> dict[str, Any]:
+    """Return the columns of an item that record a review."""
+    live = review.live
+    # A version that can't be found stays as it was reviewed.
+    version = review.version or item.version
+    old = live.supplementary_context if live else ""
+    difference = compare_texts(old, version.supplementary_context)
+    columns: dict[str, Any] = {
+        "version_number": version.version_number,
+        "version_body": version.to_json(),
+        "live_body": live.to_json() if live else "",
+        "live_version_id": live.version_id if live else "",
+        "live_version_number": live.version_number if live else None,
+        "words_added": difference.added,
+        "words_removed": difference.removed,
+        "page_status": review.page_status,
+        "pending_change_ids": review.pending_change_ids,
+        "findings": [asdict(each) for each in review.findings],
+        "digest": review.digest,
+        "checked_at": timezone.now(),
+        "state": ItemState.WAITING,
+        "settled_at": None,
+    }
+    if changes_since(item, review):
+        columns |= {"reviewed_at": None, "reviewed_by_name": ""}
+    return columns

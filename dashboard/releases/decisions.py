@@ -1,0 +1,179 @@
+"""Decisions of a person on a release: publish, schedule, stop, continue, cancel, skip, roll back.
+
+Each is one transaction, and only one of two at the same time succeeds: the other raises
+ReleaseError, as does a decision that the state does not allow. The caller checks permissions.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from dashboard.ledger.models.operations import actor_name
+from dashboard.releases.drafting import state_sentence
+from dashboard.releases.errors import ReleaseError
+from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState
+from dashboard.releases.reviewing import (
+    blocked,
+    blocked_reason,
+    board_digest,
+    light_items,
+    risks,
+)
+
+MAX_UNTYPED = 25
+"""Above this number of versions it has to be typed, as with any risk. Source: our choice."""
+
+IN_PROGRESS = (ItemState.SENDING, ItemState.IN_PROGRESS)
+"""States of items that were sent and are not settled."""
+
+
+def publish(
+    release: Release, user: User, typed: str, shown: str, *, publishes_others: bool = False
+) -> None:
+    """Have a worker check a draft, scheduled or held release anew, and send what waits.
+
+    `typed` is the number of versions as typed by the user, `shown` the `board_digest` of the page
+    on which the user decided. Blocked items become held, and don't count. With `publishes_others`,
+    the others are sent although some are held when they are checked.
+    """
+    startable = (ReleaseState.DRAFT, ReleaseState.SCHEDULED, ReleaseState.HELD)
+    with _decide(release, *startable):
+        _confirm(release, typed, shown)
+        now = timezone.now()
+        _save(
+            release,
+            **_decided_by(user),
+            **_NO_SCHEDULE,
+            state=ReleaseState.RUNNING,
+            publishes_others=publishes_others,
+            started_at=release.started_at or now,
+            active_at=now,
+            needs_check=True,
+            wake_at=now,
+        )
+
+
+def continue_release(
+    release: Release, user: User, typed: str, shown: str, *, publishes_others: bool = False
+) -> None:
+    """Have a worker send the rest of a held release; as `publish` otherwise."""
+    with _decide(release, ReleaseState.HELD):
+        publish(release, user, typed, shown, publishes_others=publishes_others)
+
+
+def stop(release: Release, user: User) -> None:
+    """Have a running release stop after the version that is being sent."""
+    with _decide(release, ReleaseState.RUNNING):
+        if release.stop_requested_at:
+            return
+        changed: dict[str, Any] = {
+            "stop_requested_at": timezone.now(),
+            "stop_requested_by_name": actor_name(user),
+        }
+        if release.pause_reason:
+            # No worker is at it: one may stop it at once.
+            changed["wake_at"] = timezone.now()
+        _save(release, **changed)
+
+
+def cancel(release: Release, user: User) -> None:
+    """Cancel what was not sent of a draft, scheduled or held release.
+
+    It is finished if something was sent, else canceled. Versions in progress are still followed.
+    """
+    with _decide(release, ReleaseState.DRAFT, ReleaseState.SCHEDULED, ReleaseState.HELD):
+        unsent = release.items.filter(state__in=(ItemState.WAITING, ItemState.HELD))
+        reason = f"Canceled by {actor_name(user)}."
+        unsent.update(state=ItemState.CANCELED, reason=reason, settled_at=timezone.now())
+        _end(release)
+
+
+def skip_item(item: ReleaseItem, user: User) -> None:
+    """Cancel one item that a held release has not sent. The release ends if it was the last."""
+    release = item.release
+    with _decide(release, ReleaseState.HELD):
+        unsent = release.items.filter(state__in=(ItemState.WAITING, ItemState.HELD))
+        skipped = unsent.filter(pk=item.pk).update(
+            state=ItemState.CANCELED,
+            reason=f"Skipped by {actor_name(user)}.",
+            settled_at=timezone.now(),
+        )
+        if not skipped:
+            raise ReleaseError("Not skipped: this version was already sent or canceled.")
+        if not unsent.exists():
+            _end(release)
+
+
+@contextmanager
+def _decide(release: Release, *states: ReleaseState) -> Iterator[None]:
+    """Lock a release for a decision. Raises ReleaseError unless it is in one of these states."""
+    with transaction.atomic():
+        release.refresh_from_db(from_queryset=Release.objects.select_for_update())
+        if release.state not in states:
+            raise ReleaseError(state_sentence(release))
+        yield
+
+
+def _confirm(release: Release, typed: str, shown: str) -> None:
+    """Hold the blocked items. Raises ReleaseError if the rest may not be sent as confirmed."""
+    items = list(light_items(release))
+    waiting = [item for item in items if item.state == ItemState.WAITING]
+    sendable = [item for item in waiting if not blocked(item)]
+    if not items:
+        raise ReleaseError("This release is empty. Add at least one version.")
+    if any(not item.digest for item in waiting):
+        raise ReleaseError("The first check hasn’t finished. Publish when it’s done.")
+    if not sendable:
+        raise ReleaseError("No version of this release can be sent: they are blocked or held.")
+    if shown != board_digest(release, items):
+        raise ReleaseError("Something changed since you opened this page. Review it again.")
+    has_risk = any(risks(item) for item in sendable)
+    if (has_risk or len(sendable) > MAX_UNTYPED) and typed.strip() != str(len(sendable)):
+        sentence = f"Not confirmed. Review the warnings, then type {len(sendable)}."
+        raise ReleaseError(sentence, field="typed")
+    for item in waiting:
+        if blocked(item):
+            release.items.filter(pk=item.pk).update(
+                state=ItemState.HELD, reason=blocked_reason(item), settled_at=timezone.now()
+            )
+
+
+def _end(release: Release) -> None:
+    """End a release of which nothing is left to send."""
+    now = timezone.now()
+    states = set(release.items.values_list("state", flat=True))
+    if states & set(IN_PROGRESS):
+        # A worker follows the rest, and finishes it.
+        _save(release, state=ReleaseState.RUNNING, active_at=now, needs_check=False, wake_at=now)
+        return
+    was_sent = bool(states - {ItemState.CANCELED})
+    state = ReleaseState.FINISHED if was_sent else ReleaseState.CANCELED
+    _save(release, state=state, finished_at=now, needs_check=False, wake_at=None)
+
+
+_NO_SCHEDULE = {"due_at": None, "time_zone": "", "due_as_typed": ""}
+
+
+def _decided_by(user: User) -> dict[str, Any]:
+    """Return the columns that record who decided, and end what an earlier decision left."""
+    return {
+        "owner": user,
+        "owner_name": actor_name(user),
+        "decided_at": timezone.now(),
+        "stop_requested_at": None,
+        "stop_requested_by_name": "",
+        "pause_reason": "",
+    }
+
+
+def _save(release: Release, **columns: Any) -> None:
+    """Change a locked release. A worker that still holds a claim loses it."""
+    if "state" in columns:
+        columns["worker_id"] = ""
+    for name, value in columns.items():
+        setattr(release, name, value)
+    release.save(update_fields=list(columns))

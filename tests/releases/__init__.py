@@ -1,0 +1,1 @@
+"""Releases: drafting, reviewing, deciding, running."""

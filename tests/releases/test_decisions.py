@@ -1,0 +1,192 @@
+"""Decisions on a release: what was seen is what is decided on, and only one of two succeeds."""
+
+import pytest
+from django.contrib.auth.models import User
+
+from dashboard.releases import decisions, drafting
+from dashboard.releases.drafting import create_release
+from dashboard.releases.errors import ReleaseError
+from dashboard.releases.models import HoldKind, ItemState, Release, ReleaseItem, ReleaseState
+from dashboard.releases.reviewing import board_digest
+from tests.releases.conftest import Draft
+from tests.support.many_audiences import ManyAudiences
+
+
+def held(release: Release, **states: ItemState) -> Release:
+    """Make a release held, with items in these states by audience."""
+    for audience_id, state in states.items():
+        release.items.filter(audience_id=audience_id).update(state=state)
+    Release.objects.filter(pk=release.pk).update(
+        state=ReleaseState.HELD, hold_kind=HoldKind.STOPPED, hold_reason="Stopped by Ada."
+    )
+    release.refresh_from_db()
+    return release
+
+
+def states_of(release: Release) -> list[str]:
+    return list(release.items.values_list("state", flat=True))
+
+
+def test_publishing_hands_the_release_to_a_worker(draft: Draft, paula: User) -> None:
+    release = draft(2)
+    decisions.publish(release, paula, "", board_digest(release), publishes_others=True)
+    release.refresh_from_db()
+    assert release.state == ReleaseState.RUNNING
+    assert (release.owner, release.owner_name) == (paula, "paula")
+    assert release.needs_check
+    assert release.publishes_others
+    assert release.wake_at == release.started_at == release.active_at
+
+
+def test_of_two_who_publish_at_once_one_is_refused(draft: Draft, paula: User, ada: User) -> None:
+    release = draft(2)
+    other, shown = Release.objects.get(pk=release.pk), board_digest(release)
+    decisions.publish(release, paula, "", shown)
+    with pytest.raises(ReleaseError, match="being published"):
+        decisions.publish(other, ada, "", shown)
+    release.refresh_from_db()
+    assert release.owner == paula
+
+
+def test_what_was_not_shown_is_not_published(
+    draft: Draft, service: ManyAudiences, paula: User
+) -> None:
+    release = draft(2)
+    shown = board_digest(release)
+    drafting.add_audiences(Release.objects.get(pk=release.pk), service.add(1), paula)
+    ReleaseItem.objects.update(digest="checked")
+    with pytest.raises(ReleaseError, match="Something changed since you opened this page"):
+        decisions.publish(release, paula, "", shown)
+    release.refresh_from_db()
+    assert release.state == ReleaseState.DRAFT
+
+
+def test_nothing_is_published_before_the_first_check(service: ManyAudiences, paula: User) -> None:
+    release = create_release(name="", note="", audiences=service.add(1), user=paula)
+    with pytest.raises(ReleaseError, match="The first check hasn’t finished"):
+        decisions.publish(release, paula, "", board_digest(release))
+
+
+def test_an_emptied_release_is_not_published(draft: Draft, paula: User) -> None:
+    release = draft(1)
+    drafting.remove_item(release.items.get())
+    with pytest.raises(ReleaseError, match="This release is empty"):
+        decisions.publish(release, paula, "", board_digest(release))
+
+
+@pytest.mark.parametrize(("count", "is_typed"), [(25, False), (26, True)])
+def test_the_number_is_typed_above_25_versions(
+    draft: Draft, paula: User, count: int, is_typed: bool
+) -> None:
+    release = draft(count)
+    if is_typed:
+        with pytest.raises(ReleaseError, match=f"then type {count}") as found:
+            decisions.publish(release, paula, "25", board_digest(release))
+        assert found.value.field == "typed"
+    decisions.publish(release, paula, f" {count} " if is_typed else "", board_digest(release))
+    assert release.state == ReleaseState.RUNNING
+
+
+def test_the_number_is_typed_with_any_risk(
+    draft: Draft, service: ManyAudiences, paula: User
+) -> None:
+    keys = service.add(2)
+    service.change(keys[0], archivedAt="2026-03-01T09:00:00Z")
+    release = draft(keys=keys)
+    with pytest.raises(ReleaseError, match="then type 2"):
+        decisions.publish(release, paula, "", board_digest(release))
+    decisions.publish(release, paula, "2", board_digest(release))
+
+
+def test_a_blocked_version_is_held_and_not_counted(
+    draft: Draft, service: ManyAudiences, paula: User
+) -> None:
+    keys = service.add(3)
+    service.change(keys[0], archivedAt="2026-03-01T09:00:00Z")
+    canceled = service.version(keys[1], 2, status="cancelled")
+    service.change(keys[1], latestVersion=canceled)
+    release = draft(keys=keys)
+    decisions.publish(release, paula, "2", board_digest(release))
+    blocked = release.items.get(audience_id="aud_2")
+    assert blocked.state == ItemState.HELD
+    assert blocked.reason == "Version 2 was canceled. It can’t be published."
+    assert states_of(release) == ["waiting", "held", "waiting"]
+
+
+def test_a_release_of_blocked_versions_alone_is_not_published(
+    draft: Draft, service: ManyAudiences, paula: User
+) -> None:
+    (key,) = service.add(1)
+    service.change(key, latestVersion=service.version(key, 2, status="cancelled"))
+    release = draft(keys=[key])
+    with pytest.raises(ReleaseError, match="No version of this release can be sent"):
+        decisions.publish(release, paula, "1", board_digest(release))
+    assert states_of(release) == ["waiting"]
+
+
+def test_stopping_is_requested_once(draft: Draft, paula: User, ada: User) -> None:
+    release = draft(2)
+    decisions.publish(release, paula, "", board_digest(release))
+    decisions.stop(release, paula)
+    decisions.stop(release, ada)
+    release.refresh_from_db()
+    assert release.stop_requested_at
+    assert release.stop_requested_by_name == "paula"
+    assert release.state == ReleaseState.RUNNING
+
+
+def test_a_draft_can_not_be_stopped(draft: Draft, paula: User) -> None:
+    with pytest.raises(ReleaseError):
+        decisions.stop(draft(1), paula)
+
+
+def test_the_rest_of_a_held_release_is_continued(draft: Draft, paula: User, ada: User) -> None:
+    release = held(draft(3), aud_1=ItemState.LIVE)
+    with pytest.raises(ReleaseError, match="Something changed"):
+        decisions.continue_release(release, ada, "", "")
+    decisions.continue_release(release, ada, "", board_digest(release))
+    release.refresh_from_db()
+    assert (release.state, release.owner) == (ReleaseState.RUNNING, ada)
+    assert release.hold_reason == "Stopped by Ada."
+    assert states_of(release) == ["live", "waiting", "waiting"]
+
+
+def test_canceling_a_draft_sends_nothing(draft: Draft, paula: User) -> None:
+    release = draft(2)
+    decisions.cancel(release, paula)
+    release.refresh_from_db()
+    assert (release.state, release.wake_at) == (ReleaseState.CANCELED, None)
+    assert states_of(release) == ["canceled", "canceled"]
+    with pytest.raises(ReleaseError, match="This release is canceled"):
+        decisions.publish(release, paula, "", board_digest(release))
+
+
+def test_canceling_the_rest_finishes_a_release(draft: Draft, paula: User) -> None:
+    release = held(draft(3), aud_1=ItemState.LIVE, aud_2=ItemState.HELD)
+    decisions.cancel(release, paula)
+    assert release.state == ReleaseState.FINISHED
+    assert states_of(release) == ["live", "canceled", "canceled"]
+
+
+def test_canceling_the_rest_still_follows_what_is_in_progress(draft: Draft, paula: User) -> None:
+    release = held(draft(2), aud_1=ItemState.IN_PROGRESS)
+    decisions.cancel(release, paula)
+    assert release.state == ReleaseState.RUNNING
+    assert release.wake_at
+    assert states_of(release) == ["in_progress", "canceled"]
+
+
+def test_skipping_the_last_version_ends_a_release(draft: Draft, paula: User) -> None:
+    release = held(draft(2), aud_1=ItemState.LIVE, aud_2=ItemState.HELD)
+    item = release.items.get(audience_id="aud_2")
+    decisions.skip_item(item, paula)
+    item.refresh_from_db()
+    assert (item.state, item.reason) == (ItemState.CANCELED, "Skipped by paula.")
+    assert Release.objects.get().state == ReleaseState.FINISHED
+
+
+def test_a_version_already_sent_is_not_skipped(draft: Draft, paula: User) -> None:
+    release = held(draft(2), aud_1=ItemState.LIVE)
+    with pytest.raises(ReleaseError, match="already sent"):
+        decisions.skip_item(release.items.get(audience_id="aud_1"), paula)
+    assert states_of(release) == ["live", "waiting"]

@@ -1,0 +1,247 @@
+"""Releases are made and changed as drafts; bad input gets its sentence and changes nothing."""
+
+from datetime import date
+
+import pytest
+from django.contrib.auth.models import User
+
+from dashboard.operations.checking import PublishTarget
+from dashboard.releases import decisions, drafting
+from dashboard.releases.checking import check_release
+from dashboard.releases.drafting import create_from_versions, create_release
+from dashboard.releases.errors import ReleaseError
+from dashboard.releases.models import MAX_ITEMS, Release
+from dashboard.releases.reviewing import board_digest
+from tests.releases.conftest import Draft
+from tests.support.many_audiences import ManyAudiences
+
+
+def test_a_release_has_the_latest_version_of_each_audience_in_the_given_order(
+    service: ManyAudiences, paula: User
+) -> None:
+    first, second, third = service.add(3)
+    release = create_release(name="", note="", audiences=[third, first, second], user=paula)
+    found = release.items.values_list("position", "audience_id", "version_number")
+    assert list(found) == [(1, "aud_3", 2), (2, "aud_1", 2), (3, "aud_2", 2)]
+    assert {item.live_version_id for item in release.items.all()} == {
+        *("ver_aud_1_1", "ver_aud_2_1", "ver_aud_3_1")
+    }
+
+
+def test_a_new_release_is_due_for_its_first_check(draft: Draft, paula: User) -> None:
+    key = ("page_1", "aud_1")
+    draft(1)
+    release = create_release(name="", note="", audiences=[key], user=paula)
+    assert release.needs_check
+    assert release.wake_at is not None
+
+
+@pytest.mark.parametrize(
+    ("count", "name"), [(1, "Version 2, Name of aud_1"), (3, "3 versions, Nov 23")]
+)
+def test_a_release_without_a_name_is_named_after_its_versions(
+    service: ManyAudiences,
+    paula: User,
+    monkeypatch: pytest.MonkeyPatch,
+    count: int,
+    name: str,
+) -> None:
+    monkeypatch.setattr("django.utils.timezone.localdate", lambda: date(2026, 11, 23))
+    keys = service.add(count)
+    assert create_release(name=" ", note="", audiences=keys, user=paula).name == name
+
+
+@pytest.mark.parametrize(
+    ("texts", "field", "sentence"),
+    [
+        ({"name": "x" * 201}, "name", "The name has 201 characters. The maximum is 200."),
+        ({"note": "x" * 2001}, "note", "The note has 2,001 characters. The maximum is 2,000."),
+        ({"name": "a\0b"}, "name", "The name has a character that can’t be stored."),
+    ],
+)
+def test_a_bad_name_or_note_makes_no_release(
+    service: ManyAudiences, paula: User, texts: dict[str, str], field: str, sentence: str
+) -> None:
+    with pytest.raises(ReleaseError) as found:
+        create_release(audiences=service.add(1), user=paula, **{"name": "", "note": ""} | texts)
+    assert (str(found.value), found.value.field) == (sentence, field)
+    assert not Release.objects.exists()
+
+
+def test_an_empty_selection_makes_no_release(db: None, paula: User) -> None:
+    with pytest.raises(ReleaseError, match="Select at least one audience") as found:
+        create_release(name="", note="", audiences=[], user=paula)
+    assert found.value.field == "audience"
+
+
+def test_an_audience_selected_twice_is_named(service: ManyAudiences, paula: User) -> None:
+    one, two = service.add(2)
+    with pytest.raises(ReleaseError) as found:
+        create_release(name="", note="", audiences=[one, two, one], user=paula)
+    (problem,) = found.value.problems
+    assert (problem.audience_id, problem.sentence) == ("aud_1", "This audience is selected twice.")
+    assert str(found.value) == "Name of aud_1: This audience is selected twice."
+
+
+def test_more_than_500_versions_are_refused_before_anything_is_read(db: None, paula: User) -> None:
+    keys = [("page_1", f"aud_{number}") for number in range(MAX_ITEMS + 1)]
+    with pytest.raises(ReleaseError, match="at most 500 versions"):
+        create_release(name="", note="", audiences=keys, user=paula)
+
+
+def test_each_audience_that_has_nothing_to_publish_is_named(
+    service: ManyAudiences, paula: User
+) -> None:
+    (good,) = service.add(1)
+    (without,) = service.add(1, latestVersion=None, publishedVersion=None)
+    key = ("page_1", "aud_3")
+    (live,) = service.add(1, latestVersion=service.live(key, 4))
+    service.change(live, publishedVersion=service.live(key, 4))
+    service.record()
+    unknown = ("page_9", "aud_\0")
+    with pytest.raises(ReleaseError) as found:
+        create_release(name="", note="", audiences=[good, without, live, unknown], user=paula)
+    assert [(each.audience_id, each.sentence) for each in found.value.problems] == [
+        ("aud_2", "Nothing to publish: it has no version."),
+        ("aud_3", "Nothing to publish: version 4 is already live."),
+        ("aud_\0", "This audience isn’t recorded here."),
+    ]
+    assert str(found.value).endswith("2 more can’t be added.")
+
+
+def test_an_earlier_version_can_be_released(service: ManyAudiences, paula: User) -> None:
+    (key,) = service.add(1)
+    service.change(key, publishedVersion=service.live(key, 2), latestVersion=None)
+    service.record()
+    target = PublishTarget(*key, "ver_aud_1_1")
+    release = create_from_versions(name="", note="", targets=[target], user=paula)
+    item = release.items.get()
+    assert (item.version_number, item.live_version_number) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("version_id", "sentence"),
+    [
+        ("ver_aud_2_2", "This version belongs to another audience."),
+        ("ver_none", "This version isn’t recorded here."),
+        ("ver_\0", "This version isn’t recorded here."),
+        ("ver_aud_1_1", "Nothing to publish: version 1 is already live."),
+    ],
+)
+def test_a_version_that_the_audience_can_not_publish_is_refused(
+    service: ManyAudiences, paula: User, version_id: str, sentence: str
+) -> None:
+    key, _ = service.add(2)
+    with pytest.raises(ReleaseError) as found:
+        create_from_versions(
+            name="", note="", targets=[PublishTarget(*key, version_id)], user=paula
+        )
+    assert (str(found.value), found.value.field) == (sentence, "version")
+
+
+def test_audiences_are_added_at_the_end(draft: Draft, service: ManyAudiences, paula: User) -> None:
+    release = draft(2)
+    more = service.add(2)
+    drafting.add_audiences(release, more, paula)
+    found = release.items.values_list("position", "audience_id")
+    assert list(found) == [(1, "aud_1"), (2, "aud_2"), (3, "aud_3"), (4, "aud_4")]
+    assert release.needs_check
+
+
+def test_an_audience_already_in_the_release_is_not_added_again(draft: Draft, paula: User) -> None:
+    release = draft(2)
+    with pytest.raises(ReleaseError, match="Name of aud_2: This audience is already in"):
+        drafting.add_audiences(release, [("page_1", "aud_2")], paula)
+    assert release.items.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("position", "order"), [(0, "312"), (1, "312"), (2, "132"), (3, "123"), (99, "123")]
+)
+def test_an_item_moves_to_a_position(draft: Draft, position: int, order: str) -> None:
+    release = draft(3)
+    drafting.move_item(release.items.get(audience_id="aud_3"), position)
+    ids = release.items.values_list("audience_id", flat=True)
+    assert "".join(each[-1] for each in ids) == order
+
+
+def test_removing_an_item_closes_the_gap(draft: Draft) -> None:
+    release = draft(3)
+    drafting.remove_item(release.items.get(audience_id="aud_1"))
+    found = release.items.values_list("position", "audience_id")
+    assert list(found) == [(1, "aud_2"), (2, "aud_3")]
+
+
+def test_another_version_has_to_be_checked_and_reviewed(
+    draft: Draft, service: ManyAudiences, paula: User
+) -> None:
+    release = draft(1)
+    key = ("page_1", "aud_1")
+    item = release.items.get()
+    drafting.mark_reviewed(item, paula, reviewed=True)
+    service.change(key, latestVersion=service.version(key, 3))
+    service.record()
+    drafting.choose_version(item, "ver_aud_1_3")
+    item.refresh_from_db()
+    assert (item.version_number, item.digest, item.reviewed_at) == (3, "", None)
+    release.refresh_from_db()
+    assert release.needs_check
+
+
+def test_an_item_is_reviewed_as_it_was_shown(draft: Draft, paula: User) -> None:
+    item = draft(1).items.get()
+    with pytest.raises(ReleaseError, match="changed since you opened the page"):
+        drafting.mark_reviewed(item, paula, reviewed=True, shown="another digest")
+    drafting.mark_reviewed(item, paula, reviewed=True, shown=item.digest)
+    assert item.reviewed_by_name == "paula"
+    drafting.mark_reviewed(item, paula, reviewed=False)
+    assert item.reviewed_at is None
+
+
+def test_nothing_is_reviewed_before_the_first_check(service: ManyAudiences, paula: User) -> None:
+    release = create_release(name="", note="", audiences=service.add(1), user=paula)
+    with pytest.raises(ReleaseError, match="hasn’t been checked yet"):
+        drafting.mark_reviewed(release.items.get(), paula, reviewed=True)
+
+
+def test_a_release_that_runs_can_no_longer_be_edited(
+    draft: Draft, service: ManyAudiences, paula: User
+) -> None:
+    release = draft(2)
+    decisions.publish(release, paula, "", board_digest(release))
+    item = release.items.first()
+    assert item is not None
+    stale = Release.objects.get(pk=release.pk)
+    for edit in (
+        lambda: drafting.add_audiences(stale, service.add(1), paula),
+        lambda: drafting.remove_item(item),
+        lambda: drafting.move_item(item, 2),
+        lambda: drafting.set_name_and_note(stale, "Name", ""),
+        lambda: drafting.choose_version(item, "ver_aud_1_1"),
+        lambda: drafting.mark_reviewed(item, paula, reviewed=True),
+    ):
+        with pytest.raises(ReleaseError):
+            edit()
+    assert release.items.count() == 2
+
+
+def test_name_and_note_are_changed(draft: Draft) -> None:
+    release = draft(1)
+    drafting.set_name_and_note(release, " November  prices ", "Agreed with finance.\n")
+    release.refresh_from_db()
+    assert (release.name, release.note) == ("November prices", "Agreed with finance.")
+    with pytest.raises(ReleaseError, match="Enter a name"):
+        drafting.set_name_and_note(release, " ", "")
+
+
+def test_what_was_added_during_a_check_is_checked_next(
+    draft: Draft, service: ManyAudiences, paula: User
+) -> None:
+    release = draft(1)
+    (added,) = service.add(1)
+    edits = [lambda: drafting.add_audiences(Release.objects.get(), [added], paula)]
+    service.before = lambda: edits.pop()() if edits else None
+    check_release(release)
+    release.refresh_from_db()
+    assert release.needs_check
+    assert [bool(item.digest) for item in release.items.all()] == [True, False]

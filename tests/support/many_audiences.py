@@ -1,0 +1,103 @@
+"""A fake service with any pages and audiences; a test changes them as others would."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote
+
+import httpx
+
+from dashboard.contract.audiences import Audience
+from dashboard.contract.pages import PageItem
+from dashboard.ledger import recording
+from tests.support import wire
+
+Key = tuple[str, str]
+
+
+@dataclass
+class ManyAudiences:
+    """Pages with audiences, each with a draft over a live version unless a test differs."""
+
+    pages: dict[str, dict[str, Any]] = field(default_factory=dict)
+    audiences: dict[Key, dict[str, Any]] = field(default_factory=dict)
+    pending: dict[Key, list[str]] = field(default_factory=dict)
+    """The ids of pending changes of audiences with a conversation."""
+    responses: dict[str, httpx.Response | httpx.TransportError] = field(default_factory=dict)
+    """In place of the usual ones, by path."""
+    paths: list[str] = field(default_factory=list)
+    """Of the requests, in order."""
+    before: Callable[[], object] = lambda: None
+    """Called before each response."""
+    has_more: bool = False
+    """Whether lists of audiences are truncated."""
+
+    def add(self, count: int = 1, *, page_id: str = "page_1", **differs: Any) -> list[Key]:
+        """Add audiences to a page, record them as a read would, and return their keys."""
+        self.pages.setdefault(page_id, wire.page(pageId=page_id, name=f"Name of {page_id}"))
+        keys = []
+        for _ in range(count):
+            key = (page_id, f"aud_{len(self.audiences) + 1}")
+            self.audiences[key] = self._audience(key) | differs
+            keys.append(key)
+        self.record()
+        return keys
+
+    def record(self) -> None:
+        """Record everything in the ledger, as a crawl would."""
+        for page_id, page in self.pages.items():
+            recording.record_page(PageItem.model_validate(page))
+            audiences = [Audience.model_validate(each) for each in self._of(page_id)]
+            recording.record_audiences(page_id, audiences)
+
+    def change(self, key: Key, **differs: Any) -> None:
+        """Change an audience at the service."""
+        self.audiences[key] |= differs
+
+    def version(self, key: Key, number: int, **differs: Any) -> dict[str, Any]:
+        """Return a version of an audience."""
+        ids = {"audienceId": key[1], "versionId": f"ver_{key[1]}_{number}"}
+        text = f"Runs {number * 10} trucks."
+        return wire.version(
+            **ids | {"versionNumber": number, "supplementaryContext": text} | differs
+        )
+
+    def live(self, key: Key, number: int, **differs: Any) -> dict[str, Any]:
+        """Return a published version of an audience."""
+        published = {"status": "published", "publishedAt": "2026-02-01T10:00:38Z"}
+        return self.version(key, number, **published | differs)
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        path = unquote(request.url.path)
+        self.paths.append(path)
+        self.before()
+        special = self.responses.get(path)
+        if isinstance(special, httpx.TransportError):
+            raise special
+        return special or self._respond(path)
+
+    def _respond(self, path: str) -> httpx.Response:
+        match path.split("/")[3:]:
+            case [page_id] if page_id in self.pages:
+                return httpx.Response(200, json=self.pages[page_id])
+            case [page_id, "audiences"] if page_id in self.pages:
+                found = wire.envelope(*self._of(page_id), hasMore=self.has_more)
+                return httpx.Response(200, json=found)
+            case [page_id, "audiences", audience_id, "messages"]:
+                ids = self.pending.get((page_id, audience_id))
+                if ids is not None:
+                    changes = [{"changeId": each, "newValue": "New"} for each in ids]
+                    return httpx.Response(200, json=wire.conversation(pendingChanges=changes))
+        return httpx.Response(404, json={"detail": "Nothing"})
+
+    def _of(self, page_id: str) -> list[dict[str, Any]]:
+        return [each for key, each in self.audiences.items() if key[0] == page_id]
+
+    def _audience(self, key: Key) -> dict[str, Any]:
+        return wire.audience(
+            audienceId=key[1],
+            pageId=key[0],
+            effectiveName=f"Name of {key[1]}",
+            latestVersion=self.version(key, 2),
+            publishedVersion=self.live(key, 1),
+        )
