@@ -40,7 +40,7 @@ ROOMS: dict[str, set[str]] = {
 
 FEATURES = (
     *("overview", "pages", "audiences", "versions", "publishing", "conversations", "people"),
-    *("webhooks", "activity", "search", "settings", "service_status"),
+    *("webhooks", "activity", "search", "settings", "service_status", "releases"),
 )
 UNDER_A_FEATURE = {*BELOW, "web.ui"}
 PAIRS = {

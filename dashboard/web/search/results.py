@@ -35,6 +35,7 @@ DESTINATIONS = (
     ("overview", "Overview", "overview"),
     ("page", "Pages", "page-list"),
     ("audience", "Audiences", "audience-list"),
+    ("release", "Releases", "release-list"),
     ("people", "People", "people-list"),
     ("webhook", "Webhooks", "subscription-list"),
     ("activity", "Activity", "operation-list"),

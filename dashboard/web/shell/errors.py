@@ -19,6 +19,7 @@ from dashboard.client import APIError
 from dashboard.ledger.models import Operation
 from dashboard.observability.request_context import current_notes, current_request_id
 from dashboard.web.pages.drafts import is_background_request, save_posted_form
+from dashboard.web.releases.unsent_forms import keep_unsent_form
 from dashboard.web.shell.uploads import FileRefusedError
 from dashboard.web.ui.failures import Failure, explain
 from dashboard.web.ui.locale_format import number
@@ -26,6 +27,7 @@ from dashboard.web.ui.locale_format import number
 SECTIONS = {
     "pages": "page-list",
     "audiences": "audience-list",
+    "releases": "release-list",
     "people": "people-list",
     "webhooks": "subscription-list",
     "activity": "operation-list",
@@ -85,6 +87,8 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
         return incomplete(request)
     if ticket and is_background_request(request):
         return HttpResponse(status=204)
+    if resume_url := keep_unsent_form(request, is_from_us=False):
+        return _resume(request, resume_url)
     if ticket and ticket.user_id == request.user.pk:
         messages.warning(request, "Your session changed. Nothing was sent; submit again.")
         return _to_page(request, ticket.url)
@@ -97,6 +101,14 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
         else "Nothing was changed. Go back, reload the page and try again."
     )
     return _render_failure(request, Failure(403, "lock", "Form expired", what_to_do))
+
+
+def _resume(request: HttpRequest, url: str) -> HttpResponse:
+    """Show a form again that is not of this session, with what was typed; log in before."""
+    if request.user.is_authenticated:
+        messages.warning(request, "Your session changed. Nothing was sent; submit again.")
+        return _to_page(request, url)
+    return _to_page(request, redirect_to_login(url, resolve_url(settings.LOGIN_URL)).url)
 
 
 def incomplete(request: HttpRequest, *, status: int = 408) -> HttpResponse:

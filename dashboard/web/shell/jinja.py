@@ -12,6 +12,7 @@ from dashboard.web.conversations.tool_calls import readable_pairs
 from dashboard.web.pages import markup as pages
 from dashboard.web.pages.detail import language_of
 from dashboard.web.people.match_highlighting import person_field
+from dashboard.web.releases import markup as releases
 from dashboard.web.ui.jinja import make_environment
 from dashboard.web.ui.match_highlighting import marked
 from dashboard.web.versions.history import last_attempt
@@ -23,6 +24,11 @@ GLOBALS = (
     readable_pairs,
     release_form_url,
     result_around,
+    releases.audiences_url,
+    releases.planned_moment,
+    releases.time_until,
+    releases.time_zone_name,
+)
 )
 FILTERS = (
     audiences.agent_label,

@@ -12,6 +12,7 @@ from django.utils import timezone
 from dashboard.ledger.models import AudienceRecord, SubscriptionRecord
 from dashboard.ledger.queries.overview import operations_needing_attention
 from dashboard.ledger.queries.pages import pages_coverage
+from dashboard.releases.models import Release, ReleaseState
 
 CACHE_SECONDS = 10
 """Counts may lag by this much. Cached because every page shows them."""
@@ -30,6 +31,8 @@ class SidebarCounts:
     subscriptions: int = 0
     needing_attention: int = 0
     """Operations that need attention, as on the overview."""
+    releases: int = 0
+    """Those that are open: not finished, and not canceled."""
 
 
 def side_counts() -> SidebarCounts:
@@ -47,4 +50,5 @@ def _count() -> tuple[int, int, int, int]:
         AudienceRecord.objects.count(),
         SubscriptionRecord.objects.count(),
         operations_needing_attention(timezone.now()).count,
+        Release.objects.exclude(state__in=(ReleaseState.FINISHED, ReleaseState.CANCELED)).count(),
     )

@@ -1,0 +1,49 @@
+"""Template functions for the times of releases."""
+
+from datetime import datetime, timedelta
+
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from dashboard.web.ui.locale_format import active_language
+from dashboard.web.ui.markup import duration
+
+
+def planned_moment(value: datetime | None) -> SafeString:
+    """Render a planned or past moment to the minute, with its day: `Today, 4:30 PM`."""
+    if value is None:
+        return SafeString("")
+    local, language = timezone.localtime(value), active_language()
+    days = (local.date() - timezone.localdate()).days
+    names = {-1: "Yesterday", 0: "Today", 1: "Tomorrow"}
+    style = "short" if local.year == timezone.localdate().year else "dated"
+    return format_html(
+        '{}, <time datetime="{}" title="{}, {} {}">{}</time>',
+        names.get(days) or language.day(local, style),
+        local.isoformat(timespec="seconds"),
+        language.day(local, "named"),
+        language.time(local),
+        local.tzname(),
+        language.time(local, seconds=False),
+    )
+
+
+def time_zone_name() -> str:
+    """Return the name of the viewer's time zone."""
+    return timezone.get_current_timezone_name()
+
+
+def audiences_url() -> str:
+    """Return the URL of the list in which audiences are selected."""
+    return f"{reverse('overview')}audiences/"
+
+
+def time_until(value: datetime) -> str:
+    """Return how long it is until a moment, to the minute: `in 6 h 35 min`, `8 min late`."""
+    seconds = (value - timezone.now()).total_seconds()
+    if -60 < seconds < 60:
+        return "now"
+    rounded = duration(timedelta(minutes=int(abs(seconds) // 60)))
+    return f"in {rounded}" if seconds > 0 else f"{rounded} late"

@@ -1,0 +1,264 @@
+"""What the page of a running or ended release shows: counts, and its items in groups."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+from statistics import median
+
+from django.db.models import QuerySet
+
+from dashboard.ledger.models import AudienceRecord, VersionRecord
+from dashboard.ledger.queries.audiences import IN_FLIGHT
+from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState
+from dashboard.releases.reviewing import can_roll_back
+from dashboard.web.releases.summary import ITEM_BADGES, Badge, ReleaseSummary
+
+FEW = 3
+"""Rows of a group in which nothing needs attention, until all are requested."""
+MANY = 20
+"""Rows of the group that is in progress."""
+VERSION_BADGES: dict[str, Badge] = {
+    "pending": ("Pending", "st-pending", "info"),
+    "queued": ("Queued", "st-queued", "info"),
+    "processing": ("Processing", "st-processing", "work"),
+}
+SUPERSEDED: Badge = ("Superseded", "st-obsolete", "plain")
+TALLY = (
+    ("Live", "st-live", "ok", (ItemState.LIVE,)),
+    ("In progress", "st-processing", "work", (ItemState.SENDING, ItemState.IN_PROGRESS)),
+    ("Failed", "st-failed", "bad", (ItemState.FAILED,)),
+    ("Held", "st-held", "warn", (ItemState.HELD,)),
+    ("Outcome unknown", "st-unknown", "warn", (ItemState.UNKNOWN,)),
+    ("Not sent yet", "st-todo", "plain", (ItemState.WAITING,)),
+    ("Not sent", "st-off", "plain", (ItemState.CANCELED,)),
+)
+"""The parts of the bar: label, icon, tone, and states of items."""
+
+
+@dataclass(frozen=True)
+class TallyPart:
+    """One part of the bar."""
+
+    badge: Badge
+    start: int
+    """How many items are in the parts before it."""
+    count: int
+
+
+@dataclass(frozen=True)
+class ItemRow:
+    """One item, with the state of its version as last seen."""
+
+    item: ReleaseItem
+    badge: Badge
+    is_next: bool = False
+
+    @property
+    def lasted(self) -> timedelta | None:
+        """The time from sending until it was settled; None before."""
+        item = self.item
+        return item.settled_at - item.sent_at if item.settled_at and item.sent_at else None
+
+
+@dataclass(frozen=True)
+class ItemGroup:
+    """The items in some states; `rows` may be the first of them only."""
+
+    name: str
+    """In the query string."""
+    label: str
+    total: int
+    rows: list[ItemRow]
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether there are more than the rows."""
+        return self.total > len(self.rows)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The items of a release by state."""
+
+    summary: ReleaseSummary
+    groups: list[ItemGroup]
+    whole: str
+    """The group of which all items are shown, or `all`; "" for none."""
+    now: datetime
+
+    @property
+    def release(self) -> Release:
+        """The release."""
+        return self.summary.release
+
+    @property
+    def tally(self) -> list[TallyPart]:
+        """The parts of the bar, those without items left out if they are not usual."""
+        parts, start = [], 0
+        usual = (ItemState.LIVE, ItemState.FAILED, ItemState.UNKNOWN)
+        for label, icon, tone, states in TALLY:
+            count = self.summary.count(*states)
+            if count or states[0] in usual:
+                parts.append(TallyPart((label, icon, tone if count else "plain"), start, count))
+            start += count
+        return parts
+
+    @property
+    def said(self) -> str:
+        """The counts of the bar as a sentence, for screen readers."""
+        return ", ".join(f"{part.count} {part.badge[0].lower()}" for part in self.tally)
+
+    @property
+    def headline(self) -> str:
+        """What was sent, and what went live."""
+        summary = self.summary
+        if self.release.state == ReleaseState.RUNNING:
+            return f"{summary.sent} of {summary.total} sent, {summary.live} live"
+        if not summary.sent:
+            return "Nothing was sent"
+        return f"{summary.live} of {summary.total} went live"
+
+    @property
+    def elapsed(self) -> timedelta | None:
+        """How long it took, or has taken so far; None if it was never started."""
+        started = self.release.started_at
+        return (self.release.finished_at or self.now) - started if started else None
+
+    @cached_property
+    def median_time_to_live(self) -> timedelta | None:
+        """The median time from sending until live; None if nothing went live."""
+        live = self.release.items.filter(state=ItemState.LIVE, sent_at__isnull=False)
+        times = [
+            (settled - sent).total_seconds()
+            for sent, settled in live.values_list("sent_at", "settled_at")
+            if sent and settled
+        ]
+        return timedelta(seconds=median(times)) if times else None
+
+
+def read_progress(summary: ReleaseSummary, params: Mapping[str, str], now: datetime) -> Progress:
+    """Return the items by state; `?state=` names a group that is shown whole.
+
+    Seven queries at most, however many items there are.
+    """
+    whole = params.get("state", "")
+    is_running = summary.release.state == ReleaseState.RUNNING
+    groups = [_read_group(summary, each, whole) for each in _groups(is_running=is_running)]
+    return Progress(summary, [each for each in groups if each.total], whole, now)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """What a group has: the states of its items, their order, and its number of rows."""
+
+    name: str
+    label: str
+    states: tuple[str, ...]
+    order: tuple[str, ...] = ("position",)
+    size: int | None = FEW
+
+
+def _groups(*, is_running: bool) -> list[_Group]:
+    needing = (ItemState.UNKNOWN, ItemState.FAILED, ItemState.HELD)
+    moving = (ItemState.SENDING, ItemState.IN_PROGRESS)
+    latest = ("-settled_at", "-position")
+    return [
+        _Group("attention", "Needs attention", needing, size=None),
+        _Group("progress", "In progress", moving, ("-sent_at", "-position"), MANY),
+        _Group("waiting", "Not sent yet", (ItemState.WAITING,)),
+        _Group("live", "Live", (ItemState.LIVE,), latest, FEW if is_running else MANY),
+        _Group("canceled", "Not sent", (ItemState.CANCELED,)),
+    ]
+
+
+def _read_group(summary: ReleaseSummary, group: _Group, whole: str) -> ItemGroup:
+    total = summary.count(*group.states)
+    if not total:
+        return ItemGroup(group.name, group.label, 0, [])
+    found = summary.release.items.filter(state__in=group.states).order_by(*group.order)
+    items = found.defer("version_body", "live_body").select_related("operation")
+    shown = list(items if whole in (group.name, "all") else items[: group.size])
+    return ItemGroup(group.name, group.label, total, _rows(summary.release, group.name, shown))
+
+
+def _rows(release: Release, name: str, items: list[ReleaseItem]) -> list[ItemRow]:
+    if name == "live":
+        gone = _superseded(items)
+        return [
+            ItemRow(item, SUPERSEDED if item.pk in gone else ITEM_BADGES[item.state])
+            for item in items
+        ]
+    if name == "progress":
+        statuses = _statuses(items)
+        return [
+            ItemRow(item, VERSION_BADGES.get(statuses.get(item.pk, ""), ITEM_BADGES[item.state]))
+            for item in items
+        ]
+    is_running = release.state == ReleaseState.RUNNING
+    return [
+        ItemRow(item, ITEM_BADGES[item.state], is_next=is_running and place == 0)
+        for place, item in enumerate(items)
+    ]
+
+
+def _superseded(items: list[ReleaseItem]) -> set[int]:
+    """Return the items whose audience has another live version now, as last seen."""
+    page_ids, audience_ids = {each.page_id for each in items}, {each.audience_id for each in items}
+    records = AudienceRecord.objects.filter(page_id__in=page_ids, audience_id__in=audience_ids)
+    columns = ("page_id", "audience_id", "live_version_id")
+    live = {(page, audience): version for page, audience, version in records.values_list(*columns)}
+    return {
+        item.pk
+        for item in items
+        if live.get((item.page_id, item.audience_id), item.version_id) != item.version_id
+    }
+
+
+def _statuses(items: list[ReleaseItem]) -> dict[int, str]:
+    """Return the status in which each accepted version was last seen, if it is in progress."""
+    accepted = [each for each in items if each.state == ItemState.IN_PROGRESS]
+    versions: QuerySet[VersionRecord] = VersionRecord.objects.filter(
+        version_id__in=[each.version_id for each in accepted], status__in=IN_FLIGHT
+    )
+    columns = ("page_id", "audience_id", "version_id", "status")
+    seen = {(row[0], row[1], row[2]): row[3] for row in versions.values_list(*columns)}
+    return {
+        item.pk: status
+        for item in accepted
+        if (status := seen.get((item.page_id, item.audience_id, item.version_id)))
+    }
+
+
+@dataclass(frozen=True)
+class RollbackPreview:
+    """What rolling back a release would take back, and what it can't."""
+
+    live: int
+    """How many items went live."""
+    possible: list[ReleaseItem]
+    impossible: list[tuple[ReleaseItem, str]]
+
+
+def preview_rollback(summary: ReleaseSummary) -> RollbackPreview:
+    """Return which of the items that went live can be rolled back, as last known. Two queries."""
+    live = summary.release.items.filter(state=ItemState.LIVE).defer("version_body", "live_body")
+    items = list(live)
+    superseded = _superseded(items)
+    impossible = [
+        (item, reason)
+        for item in items
+        if (reason := _why_not_rolled_back(item, is_superseded=item.pk in superseded))
+    ]
+    left_out = {item.pk for item, _ in impossible}
+    return RollbackPreview(
+        live=len(items),
+        possible=[item for item in items if item.pk not in left_out],
+        impossible=impossible,
+    )
+
+
+def _why_not_rolled_back(item: ReleaseItem, *, is_superseded: bool) -> str:
+    if not can_roll_back(item):
+        return "First publish. The API can’t unpublish."
+    return "Another version has gone live since." if is_superseded else ""

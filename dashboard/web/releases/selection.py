@@ -1,0 +1,78 @@
+"""The audiences and versions selected for a release, as fields of a form."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import quote, unquote
+
+from django.http import QueryDict
+
+from dashboard.ledger.queries import find
+from dashboard.ledger.queries.pages import page_names
+from dashboard.operations.checking import PublishTarget
+from dashboard.releases.drafting import AudienceKey
+from dashboard.releases.errors import AudienceProblem, ReleaseError
+
+AUDIENCE_FIELD = "audience"
+VERSION_FIELD = "version"
+
+
+@dataclass(frozen=True)
+class SelectedAudience:
+    """One selected audience, with its value in the form."""
+
+    value: str
+    name: str
+    page_name: str
+    version: str
+    """What would be published: the number of its latest version; "" if it is unknown."""
+    problem: str = ""
+    """The reason why it can't be part of the release."""
+
+
+def field_value(*identifiers: str) -> str:
+    """Return ids as one value of a form, each quoted and joined by a slash."""
+    return "/".join(quote(each, safe="") for each in identifiers)
+
+
+def selected_audiences(fields: QueryDict) -> list[AudienceKey]:
+    """Return the ids of the selected audiences. Raises ReleaseError if a value is none."""
+    return [(page, audience) for page, audience in _parsed(fields, AUDIENCE_FIELD, 2)]
+
+
+def selected_versions(fields: QueryDict) -> list[PublishTarget]:
+    """Return the selected versions. Raises ReleaseError if a value is none."""
+    return [PublishTarget(*ids) for ids in _parsed(fields, VERSION_FIELD, 3)]
+
+
+def _parsed(fields: QueryDict, name: str, length: int) -> list[list[str]]:
+    found = [[unquote(part) for part in value.split("/")] for value in fields.getlist(name)]
+    if any(len(ids) != length or not all(ids) for ids in found):
+        raise ReleaseError("A selected audience can’t be read. Select it again.", field="audience")
+    return found
+
+
+def describe_selection(
+    fields: QueryDict, problems: Iterable[AudienceProblem] = ()
+) -> list[SelectedAudience]:
+    """Return the selected audiences as last known, in order, with what is wrong with each."""
+    keys = [key for value in fields.getlist(AUDIENCE_FIELD) if (key := _key(value))]
+    records = find.audiences_by_id(list(dict.fromkeys(keys)))
+    pages = page_names(list({page_id for page_id, _ in keys}))
+    wrong = {(each.page_id, each.audience_id): each.sentence for each in problems}
+    return [
+        SelectedAudience(
+            value=field_value(*key),
+            name=str(records[key]) if key in records else key[1],
+            page_name=pages.get(key[0]) or key[0],
+            version=str(records[key].latest_version_number or "") if key in records else "",
+            problem=wrong.get(key, ""),
+        )
+        for key in keys
+    ]
+
+
+def _key(value: str) -> AudienceKey | None:
+    page_id, _, audience_id = value.partition("/")
+    if "/" in audience_id or not (page_id and audience_id) or "%00" in value or "\0" in value:
+        return None
+    return unquote(page_id), unquote(audience_id)

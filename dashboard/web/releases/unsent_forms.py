@@ -1,0 +1,79 @@
+"""Keep what was typed or selected in a release's form while its user signs in again.
+
+It is kept in the session of the browser. The form carries a signed ticket with its user's id, so
+that nobody else who signs in there gets it, and no other site can put it there.
+"""
+
+from typing import Any
+
+from django.core import signing
+from django.http import HttpRequest, QueryDict
+from django.urls import Resolver404, resolve
+
+from dashboard.web.ui.htmx import Request
+
+TICKET_FIELD = "ticket"
+RESUME_FIELD = "resume"
+FORMS = ("release-new", "release-edit", "release-schedule")
+"""Names of the views with fields to keep."""
+_SESSION_KEY = "unsent_release_form"
+_SALT = "form of a release"
+_NOT_KEPT = ("csrfmiddlewaretoken", TICKET_FIELD)
+
+
+def ticket_of(request: Request) -> str:
+    """Return the signed text for the form's hidden field."""
+    return signing.dumps(request.user.pk, salt=_SALT)
+
+
+def keep_unsent_form(request: HttpRequest, *, is_from_us: bool) -> str:
+    """Keep a form that can't be processed now: the session has ended, or another one began.
+
+    Returns the URL at which it is resumed; "" if it is no form of a release. A form without a
+    ticket, such as the selection of audiences, is kept only if it passed the CSRF check
+    (`is_from_us`), and then for whoever signs in: it has nothing but ids.
+    """
+    if request.method != "POST" or not _is_kept_form(request.path_info):
+        return ""
+    user_id = _user_of(request.POST.get(TICKET_FIELD, ""))
+    if user_id is None and not is_from_us:
+        return ""
+    fields = {name: values for name, values in request.POST.lists() if name not in _NOT_KEPT}
+    request.session[_SESSION_KEY] = {
+        "path": request.path,
+        "user_id": user_id,
+        "fields": fields,
+    }
+    return f"{request.path}?{RESUME_FIELD}=1"
+
+
+def resumed_form(request: Request) -> QueryDict | None:
+    """Return the fields of the form that was kept for this page and user, if it is resumed."""
+    kept: dict[str, Any] = request.session.get(_SESSION_KEY) or {}
+    if RESUME_FIELD not in request.GET or kept.get("path") != request.path:
+        return None
+    if kept["user_id"] not in (None, request.user.pk):
+        return None
+    fields = QueryDict(mutable=True)
+    for name, values in kept["fields"].items():
+        fields.setlist(name, values)
+    return fields
+
+
+def forget_unsent_form(request: Request) -> None:
+    """Delete the form that was kept, once it was submitted."""
+    request.session.pop(_SESSION_KEY, None)
+
+
+def _user_of(ticket: str) -> int | None:
+    try:
+        return int(signing.loads(ticket, salt=_SALT))
+    except (signing.BadSignature, ValueError, TypeError):
+        return None
+
+
+def _is_kept_form(path: str) -> bool:
+    try:
+        return resolve(path).url_name in FORMS
+    except Resolver404:
+        return False
