@@ -1,0 +1,164 @@
+"""The moment of a schedule, from a date, a time and a time zone. Pure.
+
+Source: DESIGN.md, Schedules. An hour that clocks skip moves to the next valid minute, and one that
+occurs twice is asked for.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from functools import lru_cache
+from zoneinfo import ZoneInfo, available_timezones
+
+from dashboard.releases.errors import ReleaseError
+
+FIRST, SECOND = "first", "second"
+"""The values of `fold`: which of two equal local times is meant."""
+MAX_AHEAD = timedelta(days=5 * 366)
+"""How far ahead a schedule may be: beyond, a year was probably mistyped. Source: our choice."""
+
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_TIME = re.compile(r"\d{2}:\d{2}", re.ASCII)
+_MINUTE = timedelta(minutes=1)
+
+
+@dataclass(frozen=True)
+class ScheduledMoment:
+    """When a release is due."""
+
+    instant: datetime
+    """In UTC."""
+    zone: str
+    """By its name in the IANA database."""
+    as_typed: str
+    """Date and time, such as `2027-03-28 02:30`; with the choice if the time occurs twice."""
+    note: str = ""
+    """Why it is another time than typed, in a sentence."""
+
+    @property
+    def local(self) -> datetime:
+        """The same moment in its zone."""
+        return self.instant.astimezone(ZoneInfo(self.zone))
+
+
+class AmbiguousTimeError(ReleaseError):
+    """The time occurs twice that day: `first` and `second` are the moments to choose from."""
+
+    def __init__(self, sentence: str, *, first: ScheduledMoment, second: ScheduledMoment) -> None:
+        super().__init__(sentence, field="fold")
+        self.first = first
+        self.second = second
+
+    @property
+    def choices(self) -> list[tuple[str, ScheduledMoment]]:
+        """The values of `fold` with their moments."""
+        return [(FIRST, self.first), (SECOND, self.second)]
+
+
+def parse_moment(
+    typed_date: str, typed_time: str, zone: str, *, fold: str = "", now: datetime
+) -> ScheduledMoment:
+    """Return the moment of a schedule, as typed in a form: `2027-03-28`, `02:30`, `Europe/Oslo`.
+
+    `fold` is `first` or `second` if the user has chosen one of two equal times. Raises
+    AmbiguousTimeError if that choice is missing, and ReleaseError with the field (`date`, `time`,
+    `zone`) for an impossible date, an unknown zone, or a moment in the past or too far ahead.
+    """
+    local = datetime.combine(_read_date(typed_date), _read_time(typed_time))
+    as_typed = f"{local:%Y-%m-%d %H:%M}"
+    try:
+        moment = _resolve(local, zone, as_typed, fold)
+    except (OverflowError, ValueError) as error:  # The first or the last day that Python knows.
+        raise _invalid_date() from error
+    if moment.instant <= now:
+        raise ReleaseError("This time is in the past.", field="time")
+    if moment.instant > now + MAX_AHEAD:
+        raise ReleaseError("This date is more than five years ahead.", field="date")
+    return moment
+
+
+def _read_date(typed: str) -> date:
+    if not _DATE.fullmatch(typed.strip()):
+        raise _invalid_date()
+    try:
+        return date.fromisoformat(typed.strip())
+    except ValueError as error:
+        raise _invalid_date() from error
+
+
+def _invalid_date() -> ReleaseError:
+    return ReleaseError("Enter a valid date, such as 2027-03-28.", field="date")
+
+
+def _read_time(typed: str) -> time:
+    invalid = ReleaseError("Enter a valid time, such as 14:30.", field="time")
+    if not _TIME.fullmatch(typed.strip()):
+        raise invalid
+    try:
+        return time.fromisoformat(typed.strip())
+    except ValueError as error:
+        raise invalid from error
+
+
+@lru_cache(maxsize=1)
+def zone_names() -> frozenset[str]:
+    """Return the names of all time zones."""
+    return frozenset(available_timezones())
+
+
+def _resolve(local: datetime, name: str, as_typed: str, fold: str) -> ScheduledMoment:
+    """Return the moment of a local time. Raises ReleaseError if there is none, or two."""
+    if name not in zone_names():
+        raise ReleaseError("Choose a time zone from the list.", field="zone")
+    zone = ZoneInfo(name)
+    # For a time that occurs twice: the earlier instant and the later one. For one that is
+    # skipped, Python returns the instants by the offsets before and after, in the other order.
+    first = local.replace(tzinfo=zone, fold=0).astimezone(UTC)
+    second = local.replace(tzinfo=zone, fold=1).astimezone(UTC)
+    if first == second:
+        return ScheduledMoment(first, name, as_typed)
+    if first > second:
+        return _after_gap(local, zone, as_typed, between=(second, first))
+    moments = {
+        value: ScheduledMoment(instant, name, f"{as_typed} ({value})")
+        for value, instant in ((FIRST, first), (SECOND, second))
+    }
+    if fold in moments:
+        return moments[fold]
+    sentence = f"{_clock(local)} occurs twice on {_day(local)}. Choose the first or the second."
+    raise AmbiguousTimeError(sentence, first=moments[FIRST], second=moments[SECOND])
+
+
+def _after_gap(
+    local: datetime, zone: ZoneInfo, as_typed: str, *, between: tuple[datetime, datetime]
+) -> ScheduledMoment:
+    """Return the first minute after a skipped time; the clocks change between these instants."""
+    before, after = between
+    old = before.astimezone(zone).utcoffset()
+    while after - before > timedelta(seconds=1):
+        middle = before + (after - before) // 2
+        middle = middle.replace(microsecond=0)
+        if middle.astimezone(zone).utcoffset() == old:
+            before = middle
+        else:
+            after = middle
+    moved = after.astimezone(zone)
+    # Some old changes were not at a full minute.
+    instant = after + (_MINUTE - timedelta(seconds=moved.second) if moved.second else timedelta())
+    moved = instant.astimezone(zone)
+    day = "" if moved.date() == local.date() else f" on {_day(moved)}"
+    note = (
+        f"{_clock(local)} doesn’t exist on {_day(local)}, as clocks go forward. "
+        f"The next valid time is {_clock(moved)}{day}."
+    )
+    return ScheduledMoment(instant, zone.key, as_typed, note)
+
+
+def _clock(moment: datetime) -> str:
+    """Return a time such as 2:30 AM."""
+    return f"{moment:%I:%M %p}".lstrip("0")
+
+
+def _day(moment: datetime) -> str:
+    """Return a date such as Mar 28, 2027."""
+    return f"{moment:%b} {moment.day}, {moment.year}"
