@@ -4,7 +4,7 @@ Each is one transaction, and only one of two at the same time succeeds: the othe
 ReleaseError, as does a decision that the state does not allow. The caller checks permissions.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,20 +12,39 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
+from dashboard.ledger.models import AudienceRecord
 from dashboard.ledger.models.operations import actor_name
-from dashboard.releases.drafting import state_sentence
+from dashboard.releases.drafting import (
+    PlannedVersion,
+    audience_records,
+    create_draft,
+    request_check,
+    state_sentence,
+)
 from dashboard.releases.errors import ReleaseError
-from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState
+from dashboard.releases.models import MAX_NAME, ItemState, Release, ReleaseItem, ReleaseState
 from dashboard.releases.reviewing import (
     blocked,
     blocked_reason,
     board_digest,
+    can_roll_back,
     light_items,
     risks,
 )
+from dashboard.releases.schedules import ScheduledMoment
 
 MAX_UNTYPED = 25
 """Above this number of versions it has to be typed, as with any risk. Source: our choice."""
+
+_NOT_LIVE = {
+    ItemState.WAITING: "It wasn’t sent.",
+    ItemState.SENDING: "It is still in progress.",
+    ItemState.IN_PROGRESS: "It is still in progress.",
+    ItemState.FAILED: "It failed, so nothing changed.",
+    ItemState.HELD: "It wasn’t sent.",
+    ItemState.UNKNOWN: "Left out until its outcome is known.",
+    ItemState.CANCELED: "It wasn’t sent.",
+}
 
 IN_PROGRESS = (ItemState.SENDING, ItemState.IN_PROGRESS)
 """States of items that were sent and are not settled."""
@@ -63,6 +82,51 @@ def continue_release(
     """Have a worker send the rest of a held release; as `publish` otherwise."""
     with _decide(release, ReleaseState.HELD):
         publish(release, user, typed, shown, publishes_others=publishes_others)
+
+
+def schedule(
+    release: Release,
+    user: User,
+    moment: ScheduledMoment,
+    typed: str,
+    shown: str,
+    *,
+    publishes_others: bool = False,
+) -> None:
+    """Have a worker publish a draft at a moment; otherwise as `publish`.
+
+    Also for a held release of which nothing was sent.
+    """
+    with _decide(release, ReleaseState.DRAFT, ReleaseState.HELD):
+        unsent = (ItemState.WAITING, ItemState.HELD, ItemState.CANCELED)
+        if release.items.exclude(state__in=unsent).exists():
+            raise ReleaseError("Some versions were already sent, so the rest can’t be scheduled.")
+        _confirm(release, typed, shown)
+        _save(
+            release,
+            **_decided_by(user),
+            **_scheduled_for(moment),
+            state=ReleaseState.SCHEDULED,
+            publishes_others=publishes_others,
+            needs_check=False,
+        )
+
+
+def reschedule(release: Release, user: User, moment: ScheduledMoment) -> None:
+    """Change the moment of a scheduled release. Whoever changes it is its owner from then on."""
+    with _decide(release, ReleaseState.SCHEDULED):
+        columns = _decided_by(user) | _scheduled_for(moment)
+        _save(release, **columns, state=ReleaseState.SCHEDULED)
+
+
+def cancel_schedule(release: Release) -> None:
+    """Make a scheduled release a draft again, to be checked before the next decision."""
+    with _decide(release, ReleaseState.SCHEDULED):
+        release.items.filter(state=ItemState.HELD).update(
+            state=ItemState.WAITING, reason="", settled_at=None
+        )
+        _save(release, **_NO_SCHEDULE, state=ReleaseState.DRAFT, decided_at=None)
+        request_check(release)
 
 
 def stop(release: Release, user: User) -> None:
@@ -106,6 +170,61 @@ def skip_item(item: ReleaseItem, user: User) -> None:
             raise ReleaseError("Not skipped: this version was already sent or canceled.")
         if not unsent.exists():
             _end(release)
+
+
+def roll_back(release: Release, user: User) -> tuple[Release, list[tuple[ReleaseItem, str]]]:
+    """Create a draft of what was live before each item, and return it with the items left out.
+
+    Each of those comes with the reason why it can't be taken back, or was not changed. For a
+    finished or a held release; raises ReleaseError also if nothing can be taken back.
+    """
+    if release.state == ReleaseState.RUNNING:
+        raise ReleaseError("This release is still being published. Stop it before rolling back.")
+    if release.state not in (ReleaseState.FINISHED, ReleaseState.HELD):
+        raise ReleaseError("Nothing of this release was sent, so there is nothing to roll back.")
+    items = list(release.items.all())
+    reasons = rollback_problems(items)
+    earlier = [
+        PlannedVersion(item.page_id, item.audience_id, item.audience_name, live, item.version)
+        for item in items
+        if item.pk not in reasons and (live := item.live_version)
+    ]
+    if not earlier:
+        raise ReleaseError("No version of this release can be rolled back.")
+    draft = create_draft(
+        name=f"Roll back: {release.name}"[:MAX_NAME],
+        note="",
+        planned=earlier,
+        user=user,
+        rolls_back=release,
+    )
+    return draft, [(item, reasons[item.pk]) for item in items if item.pk in reasons]
+
+
+def rollback_problems(items: Sequence[ReleaseItem]) -> dict[int, str]:
+    """Return why items can't be rolled back, in sentences by primary key. By the ledger."""
+    records = audience_records([(item.page_id, item.audience_id) for item in items])
+    found = {}
+    for item in items:
+        record = records.get((item.page_id, item.audience_id))
+        if reason := _rollback_problem(item, record):
+            found[item.pk] = reason
+    return found
+
+
+def _rollback_problem(item: ReleaseItem, record: AudienceRecord | None) -> str:
+    if item.state != ItemState.LIVE:
+        return _NOT_LIVE[ItemState(item.state)]
+    if not can_roll_back(item):
+        return "First publish. The API can’t unpublish."
+    if item.live_version_id == item.version_id:
+        return "The same version was live before."
+    is_replaced = record and record.live_version_id not in ("", item.version_id)
+    if record and is_replaced and record.live_version_id == item.live_version_id:
+        return f"Version {item.live_version_number} is live again."
+    if record and is_replaced:
+        return f"Version {record.live_version_number} has gone live since."
+    return ""
 
 
 @contextmanager
@@ -167,6 +286,15 @@ def _decided_by(user: User) -> dict[str, Any]:
         "stop_requested_at": None,
         "stop_requested_by_name": "",
         "pause_reason": "",
+    }
+
+
+def _scheduled_for(moment: ScheduledMoment) -> dict[str, Any]:
+    return {
+        "due_at": moment.instant,
+        "time_zone": moment.zone,
+        "due_as_typed": moment.as_typed,
+        "wake_at": moment.instant,
     }
 
 

@@ -174,6 +174,19 @@ def request_check(release: Release) -> None:
         release.needs_check, release.wake_at = True, now
 
 
+def audience_records(audiences: Sequence[AudienceKey]) -> dict[AudienceKey, AudienceRecord]:
+    """Return these audiences as last known, by their keys; one query a page."""
+    of_pages: dict[str, list[str]] = {}
+    for page_id, audience_id in audiences:
+        if "\0" not in page_id + audience_id:  # PostgreSQL rejects NUL even in a filter.
+            of_pages.setdefault(page_id, []).append(audience_id)
+    return {
+        (page_id, record.audience_id): record
+        for page_id, ids in of_pages.items()
+        for record in AudienceRecord.objects.filter(page_id=page_id, audience_id__in=ids)
+    }
+
+
 CHECKED_STATES = (ReleaseState.DRAFT, ReleaseState.HELD)
 """States in which a release is checked when a person requests it."""
 _WORDS_OF_STATES = {
@@ -234,7 +247,7 @@ def _require_audiences(
     twice = [key for key in dict.fromkeys(audiences) if counts[key] > 1]
     if not twice:
         return
-    names = {key: record.name for key, record in _records_of(twice).items()}
+    names = {key: record.name for key, record in audience_records(twice).items()}
     if set(twice) & set(present):
         sentence = "This audience is already in the release."
     else:
@@ -250,22 +263,9 @@ def _problems(found: Iterable[tuple[AudienceKey, str, str]]) -> ReleaseError:
     return ReleaseError(first + others, field="audience", problems=problems)
 
 
-def _records_of(audiences: Sequence[AudienceKey]) -> dict[AudienceKey, AudienceRecord]:
-    """Return the records of these audiences; one query a page."""
-    of_pages: dict[str, list[str]] = {}
-    for page_id, audience_id in audiences:
-        if "\0" not in page_id + audience_id:  # PostgreSQL rejects NUL even in a filter.
-            of_pages.setdefault(page_id, []).append(audience_id)
-    return {
-        (page_id, record.audience_id): record
-        for page_id, ids in of_pages.items()
-        for record in AudienceRecord.objects.filter(page_id=page_id, audience_id__in=ids)
-    }
-
-
 def _latest_versions(audiences: Sequence[AudienceKey]) -> list[PlannedVersion]:
     """Return the latest version of each audience. Raises ReleaseError for those without."""
-    records = _records_of(audiences)
+    records = audience_records(audiences)
     planned, problems = [], []
     for key in audiences:
         audience = records[key].audience if key in records else None

@@ -1,13 +1,18 @@
 """Decisions on a release: what was seen is what is decided on, and only one of two succeeds."""
 
+from datetime import timedelta
+
 import pytest
 from django.contrib.auth.models import User
+from django.utils import timezone
 
 from dashboard.releases import decisions, drafting
+from dashboard.releases.checking import check_release
 from dashboard.releases.drafting import create_release
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import HoldKind, ItemState, Release, ReleaseItem, ReleaseState
 from dashboard.releases.reviewing import board_digest
+from dashboard.releases.schedules import ScheduledMoment, parse_moment
 from tests.releases.conftest import Draft
 from tests.support.many_audiences import ManyAudiences
 
@@ -190,3 +195,138 @@ def test_a_version_already_sent_is_not_skipped(draft: Draft, paula: User) -> Non
     with pytest.raises(ReleaseError, match="already sent"):
         decisions.skip_item(release.items.get(audience_id="aud_1"), paula)
     assert states_of(release) == ["live", "waiting"]
+
+
+def in_an_hour() -> ScheduledMoment:
+    due = (timezone.now() + timedelta(hours=1)).replace(second=0, microsecond=0)
+    return parse_moment(f"{due:%Y-%m-%d}", f"{due:%H:%M}", "UTC", now=timezone.now())
+
+
+def test_a_scheduled_release_wakes_a_worker_when_it_is_due(draft: Draft, paula: User) -> None:
+    release, moment = draft(2), in_an_hour()
+    decisions.schedule(release, paula, moment, "", board_digest(release))
+    release.refresh_from_db()
+    assert release.state == ReleaseState.SCHEDULED
+    assert release.due_at == release.wake_at == moment.instant
+    assert (release.time_zone, release.due_as_typed) == ("UTC", moment.as_typed)
+    assert not release.needs_check
+
+
+def test_scheduling_needs_the_same_confirmation(draft: Draft, paula: User) -> None:
+    release = draft(26)
+    with pytest.raises(ReleaseError, match="then type 26"):
+        decisions.schedule(release, paula, in_an_hour(), "", board_digest(release))
+    with pytest.raises(ReleaseError, match="Something changed"):
+        decisions.schedule(release, paula, in_an_hour(), "26", "other")
+    assert Release.objects.get().state == ReleaseState.DRAFT
+
+
+def test_a_schedule_is_changed_by_its_next_owner(draft: Draft, paula: User, ada: User) -> None:
+    release = draft(1)
+    decisions.schedule(release, paula, in_an_hour(), "", board_digest(release))
+    later = (timezone.now() + timedelta(days=2)).replace(second=0, microsecond=0)
+    moment = parse_moment(f"{later:%Y-%m-%d}", f"{later:%H:%M}", "UTC", now=timezone.now())
+    decisions.reschedule(release, ada, moment)
+    release.refresh_from_db()
+    assert (release.wake_at, release.owner) == (later, ada)
+
+
+def test_a_canceled_schedule_leaves_a_draft_to_be_checked(
+    draft: Draft, service: ManyAudiences, paula: User
+) -> None:
+    keys = service.add(2)
+    service.change(keys[0], latestVersion=service.version(keys[0], 2, status="cancelled"))
+    release = draft(keys=keys)
+    decisions.schedule(release, paula, in_an_hour(), "", board_digest(release))
+    assert states_of(release) == ["held", "waiting"]
+    decisions.cancel_schedule(release)
+    release.refresh_from_db()
+    assert (release.state, release.due_at) == (ReleaseState.DRAFT, None)
+    assert release.needs_check
+    assert states_of(release) == ["waiting", "waiting"]
+
+
+def test_a_scheduled_release_is_published_now(draft: Draft, paula: User) -> None:
+    release = draft(1)
+    decisions.schedule(release, paula, in_an_hour(), "", board_digest(release))
+    decisions.publish(release, paula, "", board_digest(release))
+    release.refresh_from_db()
+    assert (release.state, release.due_at) == (ReleaseState.RUNNING, None)
+    with pytest.raises(ReleaseError):
+        decisions.cancel_schedule(release)
+
+
+def test_a_held_release_of_which_something_was_sent_is_not_scheduled(
+    draft: Draft, paula: User
+) -> None:
+    release = held(draft(2), aud_1=ItemState.LIVE)
+    with pytest.raises(ReleaseError, match="already sent"):
+        decisions.schedule(release, paula, in_an_hour(), "", board_digest(release))
+
+
+def finished(release: Release) -> Release:
+    Release.objects.filter(pk=release.pk).update(state=ReleaseState.FINISHED)
+    release.items.filter(state=ItemState.WAITING).update(state=ItemState.LIVE)
+    release.refresh_from_db()
+    return release
+
+
+def test_rolling_back_names_what_it_leaves_out(
+    draft: Draft, service: ManyAudiences, paula: User
+) -> None:
+    keys = service.add(6)
+    service.change(keys[1], publishedVersion=None)
+    release = draft(keys=keys)
+    for key, state in zip(keys[2:4], (ItemState.FAILED, ItemState.UNKNOWN), strict=True):
+        release.items.filter(audience_id=key[1]).update(state=state)
+    finished(release)
+    for key in keys[:2]:
+        service.change(key, publishedVersion=service.live(key, 2))
+    service.change(keys[4], publishedVersion=service.live(keys[4], 9))
+    service.record()
+    rollback, left_out = decisions.roll_back(release, paula)
+    found = rollback.items.values_list("audience_id", "version_number", "live_version_number")
+    assert list(found) == [("aud_1", 1, 2)]
+    assert rollback.rolls_back == release
+    assert rollback.name == f"Roll back: {release.name}"
+    assert [(item.audience_id, reason) for item, reason in left_out] == [
+        ("aud_2", "First publish. The API can’t unpublish."),
+        ("aud_3", "It failed, so nothing changed."),
+        ("aud_4", "Left out until its outcome is known."),
+        ("aud_5", "Version 9 has gone live since."),
+        ("aud_6", "Version 1 is live again."),
+    ]
+
+
+def test_a_rollback_is_checked_like_any_release(
+    draft: Draft, service: ManyAudiences, paula: User
+) -> None:
+    (key,) = service.add(1)
+    release = finished(draft(keys=[key]))
+    live = service.live(key, 2)
+    service.change(key, publishedVersion=live, latestVersion=live)
+    service.record()
+    rollback, left_out = decisions.roll_back(release, paula)
+    assert left_out == []
+    check_release(rollback)
+    item = rollback.items.get()
+    assert item.findings[0]["headline"] == "Version 2 is newer."
+    assert (item.version_number, item.live_version_number) == (1, 2)
+
+
+def test_a_release_that_runs_is_not_rolled_back(draft: Draft, paula: User) -> None:
+    release = draft(1)
+    decisions.publish(release, paula, "", board_digest(release))
+    with pytest.raises(ReleaseError, match="still being published"):
+        decisions.roll_back(release, paula)
+    assert Release.objects.count() == 1
+
+
+def test_a_release_without_anything_to_take_back_is_not_rolled_back(
+    draft: Draft, paula: User
+) -> None:
+    release = held(draft(1), aud_1=ItemState.FAILED)
+    with pytest.raises(ReleaseError, match="No version of this release can be rolled back"):
+        decisions.roll_back(release, paula)
+    with pytest.raises(ReleaseError, match="nothing to roll back"):
+        decisions.roll_back(draft(1), paula)
