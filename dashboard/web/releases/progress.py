@@ -195,7 +195,7 @@ def _rows(release: Release, name: str, items: list[ReleaseItem]) -> list[ItemRow
             ItemRow(item, VERSION_BADGES.get(statuses.get(item.pk, ""), ITEM_BADGES[item.state]))
             for item in items
         ]
-    is_running = release.state == ReleaseState.RUNNING
+    is_running = release.state == ReleaseState.RUNNING and name == "waiting"
     return [
         ItemRow(item, ITEM_BADGES[item.state], is_next=is_running and place == 0)
         for place, item in enumerate(items)
@@ -211,7 +211,7 @@ def _superseded(items: list[ReleaseItem]) -> set[int]:
     return {
         item.pk
         for item in items
-        if live.get((item.page_id, item.audience_id), item.version_id) != item.version_id
+        if live.get((item.page_id, item.audience_id)) not in ("", None, item.version_id)
     }
 
 

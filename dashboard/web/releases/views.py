@@ -110,6 +110,7 @@ def _board_context(release: Release, params: Mapping[str, str]) -> dict[str, Any
         "detail": ItemDetail(board.selected) if board.selected else None,
         "marked": None,
         "typed": "",
+        "typed_version": "",
         "publishes_others": release.publishes_others,
         "polls": 0,
         "wait_s": None,
@@ -135,6 +136,7 @@ def _refusal(request: Request, error: ReleaseError | None) -> dict[str, Any]:
         "problem": str(error),
         "problem_field": error.field,
         "typed": request.POST.get("typed", ""),
+        "typed_version": request.POST.get("version", ""),
         "publishes_others": "publishes_others" in request.POST,
     }
 
