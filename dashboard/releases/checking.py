@@ -132,12 +132,17 @@ class _Progress:
         while True:
             waiting_since = time.monotonic()
             try:
-                return result(PROGRESS_INTERVAL_S)
+                value = result(PROGRESS_INTERVAL_S)
             except TimeoutError:
+                if time.monotonic() - waiting_since < PROGRESS_INTERVAL_S:
+                    # No thread was free: this one makes the call.
+                    value = result()
+                    break
                 self.report()
-            if time.monotonic() - waiting_since < PROGRESS_INTERVAL_S:
-                # It has no thread, and is made by this one.
-                return result()
+            else:
+                break
+        self.report()
+        return value
 
 
 @dataclass(frozen=True)

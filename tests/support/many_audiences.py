@@ -1,7 +1,11 @@
 """A fake service with any pages and audiences; a test changes them as others would."""
 
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import unquote
 
@@ -13,6 +17,28 @@ from dashboard.ledger import recording
 from tests.support import wire
 
 Key = tuple[str, str]
+
+
+@dataclass
+class Load:
+    """The requests that are served at the same time."""
+
+    url: str = ""
+    now: int = 0
+    most: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @contextmanager
+    def one_more(self) -> Iterator[None]:
+        """Count a request while it is served."""
+        with self.lock:
+            self.now += 1
+            self.most = max(self.most, self.now)
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.now -= 1
 
 
 @dataclass
@@ -75,6 +101,34 @@ class ManyAudiences:
         if isinstance(special, httpx.TransportError):
             raise special
         return special or self._respond(path)
+
+    @contextmanager
+    def served(self) -> Iterator["Load"]:
+        """Serve this on a socket, and measure how many requests are served at the same time."""
+        load = Load()
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(handler) -> None:  # noqa: N805
+                with load.one_more():
+                    time.sleep(0.002)
+                    response = self(httpx.Request("GET", f"http://many.test{handler.path}"))
+                handler.send_response(response.status_code)
+                handler.send_header("Content-Type", "application/json")
+                handler.send_header("Content-Length", str(len(response.content)))
+                handler.end_headers()
+                handler.wfile.write(response.content)
+
+            def log_message(handler, *args: object) -> None:  # noqa: N805
+                """Log nothing."""
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        load.url = f"http://127.0.0.1:{server.server_port}"
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield load
+        finally:
+            server.shutdown()
+            server.server_close()
 
     def _respond(self, path: str) -> httpx.Response:
         match path.split("/")[3:]:
