@@ -164,8 +164,9 @@ class Board:
 
     @property
     def was_checked(self) -> bool:
-        """Whether every item was read at least once, so that a decision can be made."""
-        return self.checked == len(self.entries)
+        """Whether every item to be sent was read, so that a decision can be made."""
+        waiting = (each for each in self.entries if each.item.state == ItemState.WAITING)
+        return all(each.item.digest for each in waiting)
 
     @property
     def checked_at(self) -> datetime | None:

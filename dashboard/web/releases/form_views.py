@@ -12,7 +12,7 @@ from dashboard.accounts.permissions import PUBLISH, requires
 from dashboard.releases import decisions, drafting
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import MAX_NAME, MAX_NOTE, Release, ReleaseItem, ReleaseState
-from dashboard.releases.schedules import AmbiguousTime, parse_moment
+from dashboard.releases.schedules import AmbiguousTimeError, parse_moment
 from dashboard.web.releases.board import read_board
 from dashboard.web.releases.selection import (
     AUDIENCE_FIELD,
@@ -129,11 +129,11 @@ def release_schedule(request: Request, release_id: int) -> HttpResponse:
         return _show_schedule(request, release, resumed_form(request) or _scheduled(release))
     try:
         if request.POST.get("action") == "cancel":
-            decisions.cancel_schedule(release, request.user)
+            decisions.cancel_schedule(release)
             messages.success(request, "The schedule was canceled. This is a draft again.")
             return redirect(release_url(release))
         note = _schedule(request, release)
-    except AmbiguousTime as ambiguous:
+    except AmbiguousTimeError as ambiguous:
         return _show_schedule(request, release, request.POST, ambiguous=ambiguous)
     except ReleaseError as error:
         return _show_schedule(request, release, request.POST, error=error)
@@ -146,7 +146,7 @@ def release_schedule(request: Request, release_id: int) -> HttpResponse:
 def _schedule(request: Request, release: Release) -> str:
     """Schedule a release as typed; return what is to be known about the time, or "".
 
-    Raises ReleaseError, and AmbiguousTime if the time occurs twice that day.
+    Raises ReleaseError, and AmbiguousTimeError if the time occurs twice that day.
     """
     typed = request.POST
     moment = parse_moment(
@@ -156,15 +156,17 @@ def _schedule(request: Request, release: Release) -> str:
         fold=typed.get("fold", ""),
         now=timezone.now(),
     )
-    decide = decisions.reschedule if release.state == ReleaseState.SCHEDULED else decisions.schedule
-    decide(
-        release,
-        request.user,
-        moment,
-        typed.get("typed", ""),
-        typed.get("shown", ""),
-        publishes_others="publishes_others" in typed,
-    )
+    if release.state == ReleaseState.SCHEDULED:
+        decisions.reschedule(release, request.user, moment)
+    else:
+        decisions.schedule(
+            release,
+            request.user,
+            moment,
+            typed.get("typed", ""),
+            typed.get("shown", ""),
+            publishes_others="publishes_others" in typed,
+        )
     return moment.note
 
 
@@ -174,7 +176,7 @@ def _scheduled(release: Release) -> QueryDict:
     zone = release.time_zone or timezone.get_current_timezone_name()
     fields["zone"] = zone
     if release.due_at and release.state == ReleaseState.SCHEDULED:
-        day, _, time = release.due_as_typed.partition(" ")
+        day, time, *_ = release.due_as_typed.split()
         fields.update({"date": day, "time": time})
     else:
         fields["date"] = timezone.localdate().isoformat()
@@ -189,7 +191,7 @@ def _show_schedule(
     fields: QueryDict,
     *,
     error: ReleaseError | None = None,
-    ambiguous: AmbiguousTime | None = None,
+    ambiguous: AmbiguousTimeError | None = None,
 ) -> HttpResponse:
     release.refresh_from_db()
     context = {

@@ -30,6 +30,11 @@ def planned_moment(value: datetime | None) -> SafeString:
     )
 
 
+def clock_time(value: datetime) -> str:
+    """Return the time of day to the minute, in the value's own zone."""
+    return active_language().time(value, seconds=False)
+
+
 def time_zone_name() -> str:
     """Return the name of the viewer's time zone."""
     return timezone.get_current_timezone_name()

@@ -10,8 +10,8 @@ from django.db.models import QuerySet
 
 from dashboard.ledger.models import AudienceRecord, VersionRecord
 from dashboard.ledger.queries.audiences import IN_FLIGHT
+from dashboard.releases.decisions import rollback_problems
 from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState
-from dashboard.releases.reviewing import can_roll_back
 from dashboard.web.releases.summary import ITEM_BADGES, Badge, ReleaseSummary
 
 FEW = 3
@@ -241,24 +241,12 @@ class RollbackPreview:
 
 
 def preview_rollback(summary: ReleaseSummary) -> RollbackPreview:
-    """Return which of the items that went live can be rolled back, as last known. Two queries."""
-    live = summary.release.items.filter(state=ItemState.LIVE).defer("version_body", "live_body")
-    items = list(live)
-    superseded = _superseded(items)
-    impossible = [
-        (item, reason)
-        for item in items
-        if (reason := _why_not_rolled_back(item, is_superseded=item.pk in superseded))
-    ]
-    left_out = {item.pk for item, _ in impossible}
+    """Return which of the items that went live can be rolled back, as last known."""
+    live = summary.release.items.filter(state=ItemState.LIVE)
+    items = list(live.defer("version_body", "live_body"))
+    problems = rollback_problems(items)
     return RollbackPreview(
         live=len(items),
-        possible=[item for item in items if item.pk not in left_out],
-        impossible=impossible,
+        possible=[item for item in items if item.pk not in problems],
+        impossible=[(item, problems[item.pk]) for item in items if item.pk in problems],
     )
-
-
-def _why_not_rolled_back(item: ReleaseItem, *, is_superseded: bool) -> str:
-    if not can_roll_back(item):
-        return "First publish. The API can’t unpublish."
-    return "Another version has gone live since." if is_superseded else ""

@@ -25,6 +25,7 @@ GLOBALS = (
     release_form_url,
     result_around,
     releases.audiences_url,
+    releases.clock_time,
     releases.planned_moment,
     releases.time_until,
     releases.time_zone_name,
