@@ -1,0 +1,163 @@
+"""Follow what a release has sent, and compare what waits, by the lists of their pages."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TypeAlias
+
+from django.utils import timezone
+
+from dashboard.client import APIError, NotFoundError
+from dashboard.contract.audiences import Audience, AudienceVersion
+from dashboard.contract.envelope import ListEnvelope
+from dashboard.ledger.models import Operation
+from dashboard.ledger.models.operations import Outcome
+from dashboard.ledger.queries.operations import publishes_of
+from dashboard.ledger.queries.pages import page_last_known
+from dashboard.operations.checking import (
+    PublishTarget,
+    VersionSnapshot,
+    settle_from_snapshot,
+    snapshot_version,
+)
+from dashboard.operations.publish_preflight import FoundPage, PendingChanges
+from dashboard.operations.publish_progress import POLLING_PERIOD, Stage, publish_progress
+from dashboard.operations.verdicts import find_publish_of
+from dashboard.releases.checking import MAX_PARALLEL_CALLS
+from dashboard.releases.holding import minutes
+from dashboard.releases.models import ItemState, ReleaseItem
+from dashboard.releases.reviewing import changes_since, review_item
+from dashboard.service.client import publishing_client
+from dashboard.service.concurrency import run_concurrently
+from dashboard.service.reading import ReadResult, find_audience, read_audiences
+
+MAX_READ_AGE = timedelta(seconds=5)
+"""Of the list that has an item, when that is sent; items in progress are read as often."""
+
+Listing: TypeAlias = ReadResult[ListEnvelope[Audience]]
+
+
+def is_followed(item: ReleaseItem, now: datetime) -> bool:
+    """Return whether an item is in progress, or unknown and not read since then."""
+    if item.state != ItemState.UNKNOWN:
+        return item.state == ItemState.IN_PROGRESS
+    is_read = item.checked_at and item.settled_at and item.checked_at > item.settled_at
+    return not is_read and not is_given_up(item, now)
+
+
+def is_given_up(item: ReleaseItem, now: datetime) -> bool:
+    """Return whether an item was sent so long ago that it is no longer followed."""
+    return item.sent_at is None or now - item.sent_at > POLLING_PERIOD
+
+
+def given_up() -> tuple[ItemState, str]:
+    """Return the state of an item that is no longer followed, and the reason."""
+    return ItemState.UNKNOWN, f"It was still in progress after {minutes(POLLING_PERIOD)}."
+
+
+def pages_to_read(items: Iterable[ReleaseItem], *, first: ReleaseItem | None = None) -> list[str]:
+    """Return the pages to read now: that of the item to send next, then those read longest ago."""
+    now = timezone.now()
+    due = [item for item in items if is_followed(item, now)]
+    due.sort(key=lambda item: item.checked_at.timestamp() if item.checked_at else 0)
+    stale = [item for item in [*([first] if first else []), *due] if _is_stale(item, now)]
+    return list(dict.fromkeys(item.page_id for item in stale))[:MAX_PARALLEL_CALLS]
+
+
+def _is_stale(item: ReleaseItem, now: datetime) -> bool:
+    return item.checked_at is None or now - item.checked_at >= MAX_READ_AGE
+
+
+def read_lists(page_ids: Sequence[str]) -> dict[str, Listing | None]:
+    """Read the audiences of some pages in parallel; None for a page that is gone.
+
+    Raises APIError if one can't be read.
+    """
+    audiences, read_at = publishing_client().audiences, timezone.now()
+    calls = {page_id: run_concurrently(partial(audiences.list, page_id)) for page_id in page_ids}
+    found: dict[str, Listing | None] = {}
+    for page_id, call in calls.items():
+        try:
+            found[page_id] = read_audiences(page_id, listing=call, read_at=read_at)
+        except NotFoundError:
+            found[page_id] = None
+    for listing in found.values():
+        if listing and listing.error:
+            raise listing.error
+    return found
+
+
+def state_of_sent(
+    item: ReleaseItem, listing: Listing | None, now: datetime
+) -> tuple[ItemState, str]:
+    """Return the state of an item that was sent, and the reason, from the list of its page.
+
+    Settles its operation, if the list proves its outcome.
+    """
+    if item.operation is None:
+        return ItemState.UNKNOWN, message_of(None)
+    if listing is None:
+        return ItemState.UNKNOWN, "This page no longer exists."
+    target = PublishTarget(item.page_id, item.audience_id, item.version_id)
+    try:
+        snapshot = snapshot_version(target, find_audience(listing, *target[:2]))
+    except APIError as error:
+        return ItemState.UNKNOWN, f"This audience can’t be read. {error}"
+    operation = settle_from_snapshot(item.operation, snapshot)
+    if operation.outcome == Outcome.ACCEPTED:
+        return _state_of_accepted(item, operation, snapshot, now)
+    if operation.outcome == Outcome.REJECTED:
+        return ItemState.FAILED, message_of(operation)
+    return ItemState(item.state), item.reason
+
+
+def _state_of_accepted(
+    item: ReleaseItem, operation: Operation, snapshot: VersionSnapshot, now: datetime
+) -> tuple[ItemState, str]:
+    progress = publish_progress(operation, snapshot, usual=None, now=now)
+    if progress.stage in (Stage.LIVE, Stage.REPLACED):
+        return ItemState.LIVE, ""
+    if progress.is_final:
+        return ItemState.FAILED, f"{progress.headline}."
+    return given_up() if is_given_up(item, now) else (ItemState.IN_PROGRESS, "")
+
+
+def message_of(operation: Operation | None) -> str:
+    """Return what the last attempt of an operation ended in, as a sentence."""
+    if operation is None:
+        return "The publish is no longer on record."
+    attempt = operation.attempts.last()
+    interrupted = "The publish was interrupted before the service responded."
+    return (attempt.message if attempt else "") or interrupted
+
+
+def listed_change(item: ReleaseItem, listing: Listing | None) -> str:
+    """Return how an item differs from its review, as far as its page's list shows; "" if not."""
+    if listing is None:
+        return "This page no longer exists."
+    target = PublishTarget(item.page_id, item.audience_id, item.version_id)
+    try:
+        reading = find_audience(listing, *target[:2])
+    except APIError as error:
+        return f"This audience can’t be read. {error}"
+    page, ids = page_last_known(item.page_id), item.pending_change_ids
+    review = review_item(
+        reading,
+        snapshot_version(target, reading).version,
+        page=FoundPage(page.page if page else None),
+        pending=PendingChanges(None if ids is None else len(ids)),
+        pending_change_ids=ids,
+        is_list_complete=not listing.value.has_more,
+    )
+    live_by = _published_by(item, review.live) if review.live else ""
+    # The list doesn't have the page's status: that is compared when everything is read.
+    return changes_since(item, replace(review, page_status=item.page_status, live_by=live_by))
+
+
+def _published_by(item: ReleaseItem, live: AudienceVersion) -> str:
+    """Return who published the version that went live after the review, if from here."""
+    if live.version_id == item.live_version_id:
+        return ""
+    publish = find_publish_of(live, publishes_of(item.page_id, item.audience_id))
+    return publish.actor_name if publish else ""

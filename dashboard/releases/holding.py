@@ -1,0 +1,94 @@
+"""Hold or pause a release that runs. All but the pure part is called within `Claim.locked`."""
+
+from datetime import datetime, timedelta
+
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from dashboard.releases.models import HoldKind, ItemState, Release, ReleaseState
+
+TOLERANCE = timedelta(minutes=15)
+"""How late a release may still be sent. Source: DESIGN.md, Releases."""
+MAX_RETRY_AFTER = timedelta(minutes=10)
+"""A longer one holds the release, which would be too late after it."""
+MIN_PAUSE, MAX_PAUSE = timedelta(seconds=5), timedelta(seconds=40)
+MAX_UNKNOWN_IN_A_ROW = 3
+PUBLISH_PERMISSION = "ledger.publish_version"
+
+NOT_SENT = (ItemState.WAITING, ItemState.HELD, ItemState.CANCELED)
+
+
+def reason_to_hold(release: Release) -> tuple[HoldKind, str] | None:
+    """Return why nothing more of a running release may be sent, or None."""
+    if release.stop_requested_at:
+        return HoldKind.STOPPED, f"{release.stop_requested_by_name} stopped it."
+    inactive = timezone.now() - (release.active_at or timezone.now())
+    if inactive > TOLERANCE and release.pause_reason:
+        paused = f"Nothing could be sent for {minutes(inactive)}. {release.pause_reason}"
+        return HoldKind.SILENT, paused
+    if inactive > TOLERANCE:
+        return HoldKind.LATE, f"No worker ran for {minutes(inactive)}."
+    if problem := _owner_problem(release.owner, release.owner_name):
+        return HoldKind.NOT_ALLOWED, problem
+    if _ends_in_unknown(release):
+        unknown = f"The last {MAX_UNKNOWN_IN_A_ROW} publishes have an unknown outcome."
+        return HoldKind.SILENT, unknown
+    return None
+
+
+def _owner_problem(owner: User | None, name: str) -> str:
+    """Return why the owner may not publish any more, or ""."""
+    if owner is None:
+        return f"The account of {name} no longer exists."
+    if not owner.is_active:
+        return f"The account of {name} is turned off."
+    return "" if owner.has_perm(PUBLISH_PERMISSION) else f"{name} may no longer publish."
+
+
+def _ends_in_unknown(release: Release) -> bool:
+    """Return whether the last publishes since the decision all have an unknown outcome."""
+    sent = release.items.filter(sent_at__gte=release.decided_at or release.created_at)
+    last = sent.exclude(state__in=NOT_SENT).order_by("-sent_at", "-pk")
+    states = list(last.values_list("state", flat=True)[:MAX_UNKNOWN_IN_A_ROW])
+    return states == [ItemState.UNKNOWN] * MAX_UNKNOWN_IN_A_ROW
+
+
+def hold(release: Release, kind: HoldKind, reason: str) -> datetime:
+    """Hold a release; return the time of its next step, for what is still in progress."""
+    now = timezone.now()
+    sent = release.items.exclude(state__in=NOT_SENT).count()
+    done = {0: "Nothing was sent.", 1: "One version was sent before."}
+    release.state, release.hold_kind, release.held_at = ReleaseState.HELD, kind, now
+    release.hold_reason = f"{reason} {done.get(sent, f'{sent} versions were sent before.')}"
+    release.stop_requested_at, release.pause_reason, release.needs_check = None, "", False
+    release.save(
+        update_fields=[
+            *("state", "hold_kind", "held_at", "hold_reason"),
+            *("stop_requested_at", "pause_reason", "needs_check"),
+        ]
+    )
+    return now
+
+
+def pause(release: Release, sentence: str, wait: timedelta) -> datetime:
+    """Record why a release is paused; return when it ends."""
+    release.pause_reason = sentence
+    release.save(update_fields=["pause_reason"])
+    return timezone.now() + wait
+
+
+def pause_for_silence(release: Release, sentence: str) -> datetime:
+    """Pause a release that can't be read: longer and longer, until it is held for that."""
+    silence = timezone.now() - (release.active_at or timezone.now())
+    return pause(release, sentence, min(MAX_PAUSE, max(MIN_PAUSE, silence)))
+
+
+def note_activity(release: Release) -> None:
+    """Record that a worker did something for a release, so that it is neither late nor paused."""
+    release.active_at, release.pause_reason = timezone.now(), ""
+    release.save(update_fields=["active_at", "pause_reason"])
+
+
+def minutes(duration: timedelta) -> str:
+    """Return a duration of some minutes in words."""
+    return f"{round(duration / timedelta(minutes=1))} minutes"

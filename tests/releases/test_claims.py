@@ -1,0 +1,105 @@
+"""One worker at a time acts on a release, and a person's decision takes it from any."""
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from dashboard.releases.claims import CLAIM, Claim, ClaimLostError, claim_due
+from dashboard.releases.models import Release
+from tests.support.clock import Clock, stopped
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The time of day, which the test advances."""
+    return stopped(monkeypatch)
+
+
+def due(seconds_ago: float = 0, name: str = "Prices") -> Release:
+    """Create a release that has been due for so long."""
+    now = timezone.now()
+    wake_at = now - timedelta(seconds=seconds_ago)
+    return Release.objects.create(name=name, created_at=now, wake_at=wake_at)
+
+
+def claim(worker_id: str) -> Claim | None:
+    return claim_due(worker_id, timezone.now())
+
+
+def claimed(worker_id: str) -> Claim:
+    found = claim(worker_id)
+    assert found
+    return found
+
+
+def test_the_release_that_waited_longest_is_claimed_first(clock: Clock) -> None:
+    for seconds, name in ((5, "second"), (9, "first"), (-1, "not due")):
+        due(seconds, name)
+    claims = [claim("one"), claim("two"), claim("three")]
+    names = [Release.objects.get(pk=each.release_id).name if each else None for each in claims]
+    assert names == ["first", "second", None]
+
+
+def test_a_claim_ends_so_that_another_worker_continues(clock: Clock) -> None:
+    release = due()
+    claimed("killed")
+    assert claim("next") is None
+    clock.advance(CLAIM.total_seconds() + 1)
+    assert claimed("next").release_id == release.pk
+
+
+def test_a_renewed_claim_does_not_end(clock: Clock) -> None:
+    due()
+    own = claimed("slow")
+    for _ in range(10):
+        clock.advance(20)
+        own.renew()
+    assert claim("next") is None
+
+
+@pytest.mark.parametrize("is_taken", [True, False])
+def test_a_worker_that_was_suspended_changes_nothing(clock: Clock, is_taken: bool) -> None:
+    due()
+    own = claimed("suspended")
+    clock.advance(CLAIM.total_seconds() + 1)
+    if is_taken:
+        claimed("next")
+    with pytest.raises(ClaimLostError):
+        own.renew()
+    with pytest.raises(ClaimLostError), own.locked():
+        pass
+
+
+def test_a_worker_can_not_give_back_what_another_one_has_claimed(clock: Clock) -> None:
+    due()
+    own = claimed("suspended")
+    clock.advance(CLAIM.total_seconds() + 1)
+    other = claimed("next")
+    assert not own.let_go(None)
+    assert other.let_go(None)
+
+
+def test_a_decision_takes_the_claim_away_and_is_not_forgotten(clock: Clock, paula: User) -> None:
+    release = due()
+    own = claimed("busy")
+    Release.objects.filter(pk=release.pk).update(wake_at=timezone.now())
+    with pytest.raises(ClaimLostError), own.locked():
+        pass
+    assert not own.let_go(None)
+    assert claimed("next").release_id == release.pk
+
+
+def test_a_change_that_fails_leaves_the_claim_to_its_end(clock: Clock) -> None:
+    due()
+    own = claimed("busy")
+    with pytest.raises(ZeroDivisionError), own.locked() as release:
+        release.name = "Changed"
+        release.save()
+        own.extend(timedelta(hours=1))
+        raise ZeroDivisionError
+    assert Release.objects.get().name == "Prices"
+    assert not own.let_go(None)

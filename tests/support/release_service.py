@@ -1,0 +1,147 @@
+"""A fake service of many audiences that publishes, and what a worker does about it in a test."""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+from urllib.parse import unquote
+
+import httpx
+from django.utils import timezone
+
+from dashboard.releases.models import Release
+from dashboard.releases.worker import run_pending
+from tests.support.clock import Clock
+from tests.support.many_audiences import Key, ManyAudiences
+
+Way = Callable[["PublishingAudiences", Key, str], httpx.Response]
+"""How it responds to a publish of that version."""
+
+
+@dataclass
+class PublishingAudiences(ManyAudiences):
+    """Queues what is published, and makes it live when the test says so, or at once."""
+
+    way: Way = field(default_factory=lambda: accepts)
+    ways: dict[str, Way] = field(default_factory=dict)
+    """By audience id, in place of `way`."""
+    is_fast: bool = True
+    """Whether a version is live as soon as it is queued."""
+    sent: list[tuple[Key, str]] = field(default_factory=list)
+    """The audience and the operation key of each publish that arrived, in order."""
+    carried_out: Counter[tuple[Key, str]] = field(default_factory=Counter)
+    """How often each version of an audience was queued."""
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        if request.method != "POST":
+            return super().__call__(request)
+        page_id, _, audience_id, _, version_id = unquote(request.url.path).split("/")[3:8]
+        key = (page_id, audience_id)
+        self.sent.append((key, json.loads(request.content)["operationKey"]))
+        try:
+            return self.ways.get(audience_id, self.way)(self, key, version_id)
+        except httpx.TransportError as error:
+            error.request = request
+            raise
+
+    @property
+    def audiences_sent(self) -> list[str]:
+        """The ids of the audiences of which a version was published, in order."""
+        return [audience_id for (_, audience_id), _ in self.sent]
+
+    @property
+    def operation_keys(self) -> list[str]:
+        """The operation key of each publish that arrived."""
+        return [operation_key for _, operation_key in self.sent]
+
+    def carry_out(self, key: Key, version_id: str) -> dict[str, Any]:
+        """Queue a version and return it; make it live at once if the service is fast."""
+        self.carried_out[key, version_id] += 1
+        version = self._find(key, version_id)
+        version |= {"status": "queued", "queuedAt": timezone.now().isoformat()}
+        if self.is_fast:
+            self.go_live(key, version_id)
+        return dict(version)
+
+    def go_live(self, key: Key, version_id: str) -> None:
+        """Make a version live."""
+        version = self._find(key, version_id)
+        version |= {"status": "published", "publishedAt": timezone.now().isoformat()}
+        audience = self.audiences[key]
+        before = audience["publishedVersion"]
+        if before and before["versionId"] != version_id:
+            before["status"] = "archived"
+        audience["publishedVersion"] = version
+
+    def all_go_live(self) -> None:
+        """Make every queued version live."""
+        for key, audience in self.audiences.items():
+            if audience["latestVersion"]["status"] == "queued":
+                self.go_live(key, audience["latestVersion"]["versionId"])
+
+    def edit(self, key: Key) -> None:
+        """Create another version of an audience, as an agent would."""
+        number = self.audiences[key]["latestVersion"]["versionNumber"] + 1
+        self.change(key, latestVersion=self.version(key, number))
+
+    def _find(self, key: Key, version_id: str) -> dict[str, Any]:
+        audience = self.audiences[key]
+        for version in (audience["latestVersion"], audience["publishedVersion"]):
+            if version and version["versionId"] == version_id:
+                return version
+        audience["earlier"] = self.version(key, 0, versionId=version_id)
+        return audience["earlier"]
+
+
+def accepts(service: PublishingAudiences, key: Key, version_id: str) -> httpx.Response:
+    return httpx.Response(200, json=service.carry_out(key, version_id))
+
+
+def responds(status: int, message: str = "", **headers: str) -> Way:
+    """Reject a publish with that status."""
+
+    def way(service: PublishingAudiences, key: Key, version_id: str) -> httpx.Response:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return httpx.Response(status, json={"detail": message}, headers=named)
+
+    return way
+
+
+def fails(error: type[httpx.TransportError], *, is_carried_out: bool) -> Way:
+    """End in a transport error, with or without publishing the version."""
+
+    def way(service: PublishingAudiences, key: Key, version_id: str) -> httpx.Response:
+        if is_carried_out:
+            service.carry_out(key, version_id)
+        raise error("failed")
+
+    return way
+
+
+class KilledError(BaseException):
+    """The worker's process is gone."""
+
+
+def kills(*, is_carried_out: bool) -> Way:
+    """Kill the worker that waits for the response, with or without publishing the version."""
+
+    def way(service: PublishingAudiences, key: Key, version_id: str) -> httpx.Response:
+        if is_carried_out:
+            service.carry_out(key, version_id)
+        raise KilledError
+
+    return way
+
+
+def work(release: Release, clock: Clock, minutes: float = 5, worker_id: str = "worker-1") -> None:
+    """Let a worker run for so long, by a stopped clock; reload the release."""
+    end = timezone.now() + timedelta(minutes=minutes)
+    while True:
+        run_pending(worker_id)
+        release.refresh_from_db()
+        if release.wake_at is None or release.wake_at > end:
+            break
+        clock.advance((release.wake_at - timezone.now()).total_seconds())
+    clock.advance(max(0.0, (end - timezone.now()).total_seconds()))
