@@ -1,8 +1,9 @@
-"""Hold or pause a release that runs. All but the pure part is called within `Claim.locked`."""
+"""Hold or pause a release that runs. Called within `Claim.locked`, but for `hold_restored`."""
 
 from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.utils import timezone
 
 from dashboard.releases.models import HoldKind, ItemState, Release, ReleaseState
@@ -60,6 +61,9 @@ def hold(release: Release, kind: HoldKind, reason: str) -> datetime:
     done = {0: "Nothing was sent.", 1: "One version was sent before."}
     release.state, release.hold_kind, release.held_at = ReleaseState.HELD, kind, now
     release.hold_reason = f"{reason} {done.get(sent, f'{sent} versions were sent before.')}"
+    if kind == HoldKind.RESTORED:
+        # What was sent after the backup is not on record.
+        release.hold_reason = reason
     release.stop_requested_at, release.pause_reason, release.needs_check = None, "", False
     release.save(
         update_fields=[
@@ -87,6 +91,22 @@ def note_activity(release: Release) -> None:
     """Record that a worker did something for a release, so that it is neither late nor paused."""
     release.active_at, release.pause_reason = timezone.now(), ""
     release.save(update_fields=["active_at", "pause_reason"])
+
+
+def hold_restored() -> int:
+    """Hold what was scheduled or running in a backup that was restored; return how many."""
+    reason = (
+        "The database was restored from a backup. What was sent since the backup isn’t on record."
+    )
+    with transaction.atomic():
+        releases = Release.objects.select_for_update().filter(
+            state__in=(ReleaseState.SCHEDULED, ReleaseState.RUNNING)
+        )
+        for release in (held := list(releases)):
+            # A worker still follows what was in progress.
+            release.wake_at, release.worker_id = hold(release, HoldKind.RESTORED, reason), ""
+            release.save(update_fields=["wake_at", "worker_id"])
+    return len(held)
 
 
 def minutes(duration: timedelta) -> str:

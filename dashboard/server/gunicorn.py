@@ -6,6 +6,8 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -16,9 +18,11 @@ from typing import Any
 from django.conf import settings
 from django.db import connections
 from gunicorn.app.base import BaseApplication
+from gunicorn.arbiter import Arbiter
 from gunicorn.glogging import Logger
 from gunicorn.workers.gthread import ThreadWorker
 
+from config.environment import BASE_DIR
 from dashboard.ledger.operations import attempt_time_limit
 from dashboard.observability.metrics import SHARED_FOLDER
 from dashboard.observability.tracing import flush_spans
@@ -28,6 +32,8 @@ REQUEST_S = 10.0
 """How long a request may take to arrive, head and body, in seconds. Source: our choice."""
 LAST_MOMENT_S = 0.5
 """At least, for one that waited for a thread meanwhile: most of it has arrived by then."""
+WORKER_RESTART_S = 10.0
+"""At least, between two starts of the worker of releases."""
 LEAST_BYTES_PER_S = 16_384
 """A large form over a slow line gets another second for each of these. Source: our choice."""
 
@@ -126,15 +132,58 @@ def child_exit(_server: Any, worker: Any) -> None:
         mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
 
 
+class ArbiterWithWorker(Arbiter):  # type: ignore[misc]  # it has no types
+    """Gunicorn's main process, which also runs `manage.py worker` for as long as it serves.
+
+    Killed, it can't end the worker: that notices by itself.
+    """
+
+    releases_worker: "subprocess.Popen[bytes] | None" = None
+    worker_started_at = 0.0
+    """On the monotonic clock."""
+
+    def manage_workers(self) -> None:
+        """Also start the worker of releases, and start it again if it has died."""
+        super().manage_workers()
+        worker, now = self.releases_worker, time.monotonic()
+        if worker and (worker.poll() is None or now - self.worker_started_at < WORKER_RESTART_S):
+            return
+        if worker:
+            self.log.warning("The worker of releases has ended, and is started again.")
+            child_exit(self, worker)
+        command = [sys.executable, str(BASE_DIR / "manage.py"), "worker", f"--parent={os.getpid()}"]
+        self.releases_worker = subprocess.Popen(command)  # noqa: S603  # our own command
+        self.worker_started_at = now
+
+    def stop(self, graceful: bool = True) -> None:  # noqa: FBT001, FBT002  # gunicorn's
+        """Stop everything; the worker ends its step, while requests in progress end."""
+        if worker := self.releases_worker:
+            worker.terminate()
+        super().stop(graceful)
+        if worker:
+            try:
+                worker.wait(self.cfg.graceful_timeout)
+            except subprocess.TimeoutExpired:
+                worker.kill()
+
+
 class Server(BaseApplication):  # type: ignore[misc]  # it has no types
     """Gunicorn with our settings instead of a command line and a configuration file.
 
     Source: gunicorn's documentation, Custom Application.
     """
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, *, has_worker: bool, **options: Any) -> None:
+        self.has_worker = has_worker
         self.options = options
         super().__init__()
+
+    def run(self) -> None:
+        """Serve until stopped. Ends by SystemExit if the port is taken."""
+        if self.has_worker:
+            ArbiterWithWorker(self).run()
+        else:
+            super().run()
 
     def load_config(self) -> None:
         for name, value in self.options.items():
@@ -148,9 +197,17 @@ class Server(BaseApplication):  # type: ignore[misc]  # it has no types
 
 
 def serve(
-    host: str, port: int, processes: int, threads: int, *, on_ready: Callable[[], None]
+    host: str,
+    port: int,
+    processes: int,
+    threads: int,
+    *,
+    has_worker: bool,
+    on_ready: Callable[[], None],
 ) -> None:
     """Serve on `host`:`port` until stopped; call `on_ready` once the port is open.
+
+    With `has_worker`, a `manage.py worker` runs beside it for as long.
 
     SIGTERM and SIGINT let requests in progress end. Ends by SystemExit if the port is taken.
     """
@@ -165,6 +222,7 @@ def serve(
     connections.close_all()
     with _metrics_folder():
         Server(
+            has_worker=has_worker,
             bind=f"{host}:{port}",
             worker_class=Worker,
             workers=processes,

@@ -1,4 +1,4 @@
-"""Metrics computed on request: open operations and the health of the service.
+"""Metrics computed on request: open operations, releases, the worker, the service's health.
 
 Imported late, as `dashboard.observability.instruments` is.
 """
@@ -7,21 +7,39 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from django.db import Error
+from django.db.models import Count, Max
+from django.utils import timezone
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from dashboard.ledger.queries.operations import count_open
+from dashboard.releases.models import Release, WorkerHeartbeat
 from dashboard.service.circuit_breaker import READS, open_circuits
 from dashboard.service.health import health_now
+
+
+def _releases() -> Iterator[GaugeMetricFamily]:
+    """Yield the releases by state, and how long ago a worker was active, if one was."""
+    gauge = GaugeMetricFamily("pressroom_releases", "Releases", labels=["state"])
+    counts = Release.objects.order_by().values_list("state").annotate(Count("pk"))
+    for state, count in counts:
+        gauge.add_metric([state], count)
+    yield gauge
+    last = WorkerHeartbeat.objects.aggregate(last=Max("active_at"))["last"]
+    if last:
+        message = "Seconds since a worker of releases was active"
+        age = (timezone.now() - last).total_seconds()
+        yield GaugeMetricFamily("pressroom_worker_age_seconds", message, value=age)
 
 
 class StateCollector(Collector):
     """Collects the current state."""
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Yield open operations, open circuits and the health of the service."""
-        # Without a database, only the open operations are missing.
+        """Yield open operations, releases, open circuits and the health of the service."""
+        # Without a database, only what is in it is missing.
         with suppress(Error):
+            yield from _releases()
             message = "Operations without an outcome yet"
             gauge = GaugeMetricFamily("pressroom_operations_open", message, labels=["outcome"])
             for outcome, count in count_open().items():

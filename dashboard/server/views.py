@@ -9,10 +9,12 @@ from django.db import Error, connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from dashboard.releases.worker import is_needed, is_running
 from dashboard.service.health import health_now, health_word
 
 PROBE = "readiness:probe"
@@ -58,7 +60,8 @@ def ready(request: HttpRequest) -> JsonResponse:
     """Report whether database, migrations and cache are working: 200 if they are, else 503.
 
     The service's state comes from earlier calls, and never makes the process unready: without the
-    service, the dashboard shows the last known state.
+    service, the dashboard shows the last known state. Nor does a missing worker, for which another
+    process is to be started: the dashboard says what it leaves undone.
     """
     database, cache = _database_is_reachable(), cache_is_working()
     checks = {
@@ -71,8 +74,16 @@ def ready(request: HttpRequest) -> JsonResponse:
         "ready": is_ready,
         "checks": {name: "ok" if fine else "failed" for name, fine in checks.items()},
         "service": health_word(health_now()) if cache else "not checked yet",
+        "worker": _worker_word() if checks["migrations"] else "not checked yet",
     }
     return JsonResponse(body, status=200 if is_ready else 503)
+
+
+def _worker_word() -> str:
+    """Return whether a worker runs releases: `missing` only if one is scheduled or running."""
+    if is_running(timezone.now()):
+        return "running"
+    return "missing" if is_needed() else "not needed"
 
 
 @login_not_required

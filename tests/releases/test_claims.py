@@ -96,10 +96,15 @@ def test_a_decision_takes_the_claim_away_and_is_not_forgotten(clock: Clock, paul
 def test_a_change_that_fails_leaves_the_claim_to_its_end(clock: Clock) -> None:
     due()
     own = claimed("busy")
-    with pytest.raises(ZeroDivisionError), own.locked() as release:
-        release.name = "Changed"
-        release.save()
-        own.extend(timedelta(hours=1))
-        raise ZeroDivisionError
+
+    def change_and_fail() -> None:
+        with own.locked() as release:
+            release.name = "Changed"
+            release.save()
+            own.extend(timedelta(hours=1))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        change_and_fail()
     assert Release.objects.get().name == "Prices"
     assert not own.let_go(None)

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,8 +11,10 @@ from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
+from django.utils import timezone
 
 from dashboard.client import AuthenticationError, ServerError
+from dashboard.releases.models import Release, ReleaseState, WorkerHeartbeat
 from dashboard.service.client import publishing_client
 from tests.support.fake_service import FakeService
 
@@ -42,7 +45,23 @@ def test_ready_when_database_migrations_and_cache_are_in_order(client: Client) -
         "ready": True,
         "checks": {"database": "ok", "migrations": "ok", "cache": "ok"},
         "service": "not checked yet",
+        "worker": "not needed",
     }
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("state", [ReleaseState.SCHEDULED, ReleaseState.RUNNING])
+def test_a_worker_is_missing_if_a_release_needs_one(client: Client, state: str) -> None:
+    now = timezone.now()
+    Release.objects.create(name="Prices", created_at=now, state=state)
+    beat = WorkerHeartbeat.objects.create(
+        worker_id="one", started_at=now, active_at=now - timedelta(seconds=61)
+    )
+    answer = client.get("/health/ready")
+    assert (answer.status_code, answer.json()["worker"]) == (200, "missing")
+    beat.active_at = now - timedelta(seconds=50)
+    beat.save()
+    assert client.get("/health/ready").json()["worker"] == "running"
 
 
 @pytest.mark.django_db
@@ -53,8 +72,8 @@ def test_the_files_of_migrations_are_read_once(
     with folders_listed() as listed:
         MigrationLoader(None)
     assert any(folder.endswith("migrations") for folder in listed), "what a reading looks like"
-    with folders_listed() as listed, django_assert_num_queries(2):
-        # Two queries: is there a table of migrations, and what is in it.
+    with folders_listed() as listed, django_assert_num_queries(4):
+        # Is there a table of migrations, what is in it, is there a worker, is one needed.
         assert client.get("/health/ready").status_code == 200
     assert listed == []
 

@@ -63,6 +63,7 @@ def test_what_one_learns_of_the_service_the_other_knows(pair: Pair) -> None:
         "ready": True,
         "checks": {"database": "ok", "migrations": "ok", "cache": "ok"},
         "service": "operational",
+        "worker": "not needed",
     }
 
 

@@ -107,12 +107,19 @@ class Dashboard:
             self._install()
 
     def started(
-        self, *, port: int | None = None, processes: int = 1, threads: int = 8
+        self,
+        *,
+        port: int | None = None,
+        processes: int = 1,
+        threads: int = 8,
+        has_worker: bool = False,
     ) -> AbstractContextManager[Running]:
         """Run it until the block ends; two at once share the database."""
         self.starts += 1
         port = port or free_port()
         size = [f"--processes={processes}", f"--threads={threads}"]
+        if not has_worker:
+            size.append("--no-worker")
         return running(
             ["manage.py", "serve", f"--port={port}", *size],
             port=port,

@@ -57,7 +57,11 @@ class Command(BaseCommand):
             with prepared_database(lambda: _prepare(sample, people, fresh=fresh), fresh=fresh):
                 key = sample.issue_key()
                 ready = READY.format(address=address, accounts=", ".join(GROUPS), key=key)
-                serve(HOST, port, PROCESSES, THREADS, on_ready=lambda: self._write(ready))
+                serve(
+                    *(HOST, port, PROCESSES, THREADS),
+                    has_worker=True,
+                    on_ready=lambda: self._write(ready),
+                )
         except KeyboardInterrupt:
             raise CommandError("Stopped before it was ready; nothing was saved.") from None
 

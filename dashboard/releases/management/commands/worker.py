@@ -29,6 +29,7 @@ class Command(BaseCommand):
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stop.set())
         worker_id = new_worker_id()
-        self.stdout.write(f"Worker {worker_id} is running. Press Ctrl+C to stop.")
-        self.stdout.flush()
+        if parent is None:
+            self.stdout.write("The worker is running. Press Ctrl+C to stop.")
+            self.stdout.flush()
         run_worker(worker_id, stop, is_orphaned=lambda: parent not in (None, os.getppid()))

@@ -28,8 +28,23 @@ class Command(BaseCommand):
         parser.add_argument("--port", type=port, default=8000, help=default)
         parser.add_argument("--processes", type=count, default=2, help=default)
         parser.add_argument("--threads", type=count, default=8, help=f"of each process; {default}")
+        parser.add_argument(
+            "--no-worker",
+            action="store_false",
+            dest="has_worker",
+            help="don't run releases here: start `manage.py worker` elsewhere",
+        )
 
-    def handle(self, *, host: str, port: int, processes: int, threads: int, **options: Any) -> None:
+    def handle(
+        self,
+        *,
+        host: str,
+        port: int,
+        processes: int,
+        threads: int,
+        has_worker: bool,
+        **options: Any,
+    ) -> None:
         """Refuse to start on errors, log warnings, then serve."""
         if errors := start_errors():
             raise CommandError(" ".join(errors))
@@ -50,4 +65,4 @@ class Command(BaseCommand):
             # In a pipe or a file, the line would stay in the buffer for as long as the server runs.
             self.stdout.flush()
 
-        serve(host, port, processes, threads, on_ready=announce)
+        serve(host, port, processes, threads, has_worker=has_worker, on_ready=announce)

@@ -1,0 +1,32 @@
+"""`manage.py after_restore`: prepare a restored database for use."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from dashboard.ledger.operations import renew_operation_keys
+from dashboard.releases.holding import hold_restored
+
+
+class Command(BaseCommand):
+    """Make the keys of future operations differ from all earlier ones, and hold releases.
+
+    A publish's key counts the recorded publishes. A restored database lacks the latest ones, so
+    their keys would repeat, and the service would take a new publish for one already done. What a
+    release has sent after the backup is not on record either, so a person decides on the rest.
+    """
+
+    help = (
+        "After a restore: make sure that operation keys used after the backup are not reused, and "
+        "hold releases that were scheduled or running."
+    )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Renew the keys and hold releases. Running it again does no harm."""
+        renew_operation_keys()
+        held = hold_restored()
+        self.stdout.write("New operation keys will differ from all earlier ones.")
+        if held:
+            self.stdout.write(
+                f"Releases held: {held}. Review each one, then continue or cancel it."
+            )

@@ -1,0 +1,33 @@
+"""A restored database may have forgotten what a release has sent."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+
+from dashboard.releases.models import HoldKind, Release, ReleaseState
+from tests.releases.conftest import Draft
+from tests.releases.test_running import decide, schedule
+from tests.support.many_audiences import ManyAudiences
+
+
+def make_scheduled(release: Release, user: User) -> None:
+    schedule(release)
+
+
+@pytest.mark.parametrize("begin", [decide, make_scheduled])
+def test_what_was_scheduled_or_running_is_held(
+    draft: Draft, service: ManyAudiences, paula: User, begin: object
+) -> None:
+    release = draft(2)
+    begin(release, paula)  # type: ignore[operator]
+    call_command("after_restore", verbosity=0)
+    release.refresh_from_db()
+    assert (release.state, release.hold_kind) == (ReleaseState.HELD, HoldKind.RESTORED)
+    assert "What was sent since the backup isn’t on record." in release.hold_reason
+
+
+def test_drafts_stay_drafts(draft: Draft) -> None:
+    release = draft(2)
+    call_command("after_restore", verbosity=0)
+    release.refresh_from_db()
+    assert (release.state, release.hold_reason) == (ReleaseState.DRAFT, "")
