@@ -20,7 +20,7 @@ from tests.support.fake_service import FakeService
 from tests.support.html import elements, text
 from tests.support.named_urls import URLS, NamedURL
 from tests.support.second_factors import with_a_second_factor
-from tests.support.seeding import seed_audiences, seed_pages, seed_subscription
+from tests.support.seeding import seed_audiences, seed_pages, seed_release, seed_subscription
 
 OPEN = {"login", "account_login", "health-live", "health-ready"}
 """Source: DESIGN.md, Rights."""
@@ -95,6 +95,7 @@ LOOKING = {
     *("version-compare", "conversation", "conversation-newer", "conversation-export"),
     *("tool-call", "tool-result", "people-list", "people-export", "page-export"),
     *("operation-list", "operation-export", "operation-detail"),
+    *("release-list", "release-detail", "release-export"),
 }
 """Pages that everyone reads, and that take no form."""
 OWN = {"login", "logout", "password", "settings", "theme", "utc", "keys", "pin"}
@@ -104,6 +105,10 @@ OWN |= {"mfa_add_webauthn", "mfa_remove_webauthn"}
 OWN |= {"mfa_view_recovery_codes", "mfa_generate_recovery_codes"}
 OWN |= {"organisation-connect", "organisation-disconnect"}
 """A user's own account and appearance."""
+RELEASE_DECISIONS = {
+    *("release-item", "release-check", "release-publish", "release-continue", "release-stop"),
+    *("release-cancel", "release-roll-back"),
+}
 DECISIONS: dict[str, tuple[set[str], set[str]]] = {
     **dict.fromkeys(LOOKING | OWN | OPEN | BY_SECRET, (EVERYONE, EVERYONE)),
     **dict.fromkeys(UNDER_WAY | WITH_A_PROVIDER, (EVERYONE, EVERYONE)),
@@ -123,6 +128,9 @@ DECISIONS: dict[str, tuple[set[str], set[str]]] = {
     # Only administrators see the secret URL and the content of deliveries.
     "receiver": (EVERYONE, ADMINISTRATOR),
     "delivery-detail": (EVERYONE, EVERYONE),
+    # Only publishers make and decide on releases.
+    **dict.fromkeys(("release-new", "release-edit", "release-schedule"), (PUBLISHER, PUBLISHER)),
+    **dict.fromkeys(RELEASE_DECISIONS, (EVERYONE, PUBLISHER)),
     "operation-check": (EVERYONE, PUBLISHER),
     "operation-send-again": (EVERYONE, PUBLISHER),
 }
@@ -139,7 +147,11 @@ def test_every_address_has_a_decision() -> None:
 
 @pytest.fixture
 def something(db: None, fake_service: Any) -> None:
-    """A page, an audience, a version, a subscription and an operation, each called some/id."""
+    """A page, an audience, a version, a subscription and an operation, each called some/id.
+
+    The release and its item have the id 1.
+    """
+    seed_release()
     fake_service.answers(404)
     seed_pages(wire.page(pageId="some/id"))
     latest = wire.version(versionId="some/id", audienceId="some/id")

@@ -1,12 +1,16 @@
 """Record API objects in the ledger, for tests without a service."""
 
+import json
 from typing import Any
+
+from django.utils import timezone
 
 from dashboard.contract.audiences import Audience
 from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import PageItem
 from dashboard.contract.webhooks import WebhookSubscription
 from dashboard.ledger import recording
+from dashboard.releases.models import Release, ReleaseItem
 from tests.support import wire
 
 
@@ -25,3 +29,34 @@ def seed_subscription(**differs: Any) -> None:
     """Record a subscription."""
     subscription = WebhookSubscription.model_validate(wire.subscription(**differs))
     recording.record_subscription(subscription, label="CRM")
+
+
+def seed_release(pk: int = 1, **columns: Any) -> Release:
+    """Record a release with the latest version of `aud_1`, as checked; both have this id."""
+    now = timezone.now()
+    names = {"created_by_name": "paula", "owner_name": "paula"}
+    release = Release.objects.create(
+        **{"pk": pk, "name": f"Release {pk}", "created_at": now} | names | columns
+    )
+    version, live = wire.version(), wire.live_version()
+    ReleaseItem.objects.create(
+        pk=pk,
+        release=release,
+        position=1,
+        page_id="page_1",
+        audience_id="aud_1",
+        version_id="ver_2",
+        version_number=2,
+        audience_name="Brightwater Foods",
+        page_name="Fleet telematics",
+        version_body=json.dumps(version),
+        live_body=json.dumps(live),
+        live_version_id="ver_1",
+        live_version_number=1,
+        words_added=1,
+        words_removed=1,
+        page_status="published",
+        digest="digest",
+        checked_at=now,
+    )
+    return release

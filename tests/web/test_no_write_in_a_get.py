@@ -9,12 +9,13 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.urls import resolve
+from django.utils import timezone
 
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.operations import AttemptResult
 from tests.conftest import logged_in, person
 from tests.support.fake_service import FakeService
-from tests.support.seeding import seed_subscription
+from tests.support.seeding import seed_release, seed_subscription
 from tests.web.activity.test_activity import operation
 from tests.web.every_page import PAGES, PARTIALS, answer
 
@@ -32,6 +33,9 @@ def mia(fake_service: FakeService) -> Client:
     """Log in Mia, who may do everything, with two operations and an otherwise empty ledger."""
     fake_service.answer = answer
     seed_subscription()
+    seed_release(1)
+    seed_release(2, state="running", started_at=timezone.now())
+    seed_release(3, state="finished", started_at=timezone.now(), finished_at=timezone.now())
     user = person("mia", "Publishers", "Administrators")
     operation(user, "key-done")
     operation(user, "key-unknown", ending=AttemptResult(Outcome.UNKNOWN))

@@ -26,7 +26,7 @@ from dashboard.service.client import close_publishing_client, publishing_client
 from tests.conftest import logged_in, person
 from tests.support.fake_service import FakeService
 from tests.support.named_urls import URLS
-from tests.support.seeding import seed_subscription
+from tests.support.seeding import seed_release, seed_subscription
 from tests.web.activity.test_activity import operation
 from tests.web.every_page import NOT_PAGES, PAGES, PARTIALS, answer
 
@@ -55,11 +55,11 @@ PER_REQUEST = [
     rb'name="csrfmiddlewaretoken" value="\w+"',
     rb'&quot;X-CSRFToken&quot;: &quot;\w+&quot;|"X-CSRFToken": "\w+"',
     rb"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b",
-    rb'name="draft" value="[^"]+"',
+    rb'name="(draft|ticket)" value="[^"]+"',
     rb"Request (<code>)?[0-9a-f]{16}",
     rb'(?s)<p class="row loose health" id="health">.*?</p>',
 ]
-"""Values that differ per request: CSRF tokens, keys of forms, the ticket of a draft, request ids,
+"""Values that differ per request: CSRF tokens, keys of forms, tickets of forms, request ids,
 and the minutes in which the service was called."""
 
 
@@ -78,6 +78,9 @@ def sessions(
     monkeypatch.setattr(time, "monotonic", lambda: monotonic)
     fake_service.answer = answer
     seed_subscription()
+    seed_release(1)
+    seed_release(2, state="running", started_at=timezone.now())
+    seed_release(3, state="finished", started_at=timezone.now(), finished_at=timezone.now())
     sessions = {}
     for viewer in VIEWERS:
         user = person(viewer.name, *viewer.group.split(", "))

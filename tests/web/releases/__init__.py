@@ -1,0 +1,1 @@
+"""The pages of releases, by Django's test client."""

@@ -1,0 +1,258 @@
+"""The review board: what is in it, what is done with an item, and what it costs."""
+
+import time
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from dashboard.releases.checking import check_release
+from dashboard.releases.drafting import request_check
+from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState
+from tests.support.html import elements, text
+from tests.support.many_audiences import ManyAudiences
+from tests.web.releases.conftest import Draft, decide, hidden, shown, url
+
+MAX_KB, MAX_MS = 300, 500
+"""Of the first response for 400 items. Source: issue 22."""
+
+
+def items_of(release: Release) -> list[ReleaseItem]:
+    return list(release.items.all())
+
+
+def act(client: Client, item: ReleaseItem, action: str, **fields: str) -> Any:
+    """Press a button of an item."""
+    address = url(item.release, "items", str(item.pk))
+    return client.post(address, {"action": action, **fields})
+
+
+def test_each_item_has_its_versions_its_words_and_its_mark(draft: Draft, as_viewer: Client) -> None:
+    page = shown(as_viewer, url(draft(2)))
+    assert "Name of aud_1" in page
+    assert "version 1 → to 2" in page
+    assert "1 word added, 1 removed" in page
+    assert "0 of 2 reviewed" in page
+
+
+def test_the_first_item_not_reviewed_is_selected(draft: Draft, as_publisher: Client) -> None:
+    release = draft(2)
+    first, second = items_of(release)
+    act(as_publisher, first, "reviewed", shown=first.digest)
+    html = as_publisher.get(url(release)).content.decode()
+    assert f'data-item="{second.pk}"' in html
+
+
+def test_the_selected_item_has_its_difference_and_its_findings(
+    service: ManyAudiences, draft: Draft, as_viewer: Client
+) -> None:
+    release = draft(1)
+    service.pending["page_1", "aud_1"] = ["c1", "c2"]
+    check_release(release)
+    page = shown(as_viewer, url(release))
+    assert "removed: 10" in page
+    assert "inserted: 20" in page
+    assert "2 pending changes are not in version 2." in page
+
+
+def test_without_scripts_an_item_opens_by_its_link(draft: Draft, as_viewer: Client) -> None:
+    release = draft(2)
+    html = as_viewer.get(url(release)).content.decode()
+    entries = [
+        each.attributes
+        for each in elements(html, "a")
+        if "entry" in each.attributes.get("class", "").split()
+    ]
+    assert "Name of aud_2" in shown(as_viewer, url(release) + entries[1]["href"])
+    assert (
+        f'data-item="{items_of(release)[1].pk}"'
+        in as_viewer.get(url(release) + entries[1]["href"]).content.decode()
+    )
+
+
+def test_an_item_of_another_release_is_not_found(draft: Draft, as_viewer: Client) -> None:
+    one, other = draft(1), draft(1)
+    item = items_of(other)[0].pk
+    assert as_viewer.get(f"{url(one)}?item={item}").status_code == 404
+
+
+def test_htmx_gets_the_selected_item_alone(draft: Draft, as_viewer: Client) -> None:
+    release = draft(3)
+    last = items_of(release)[2]
+    headers = {"HX-Request": "true", "HX-Target": "detail"}
+    html = as_viewer.get(f"{url(release)}?item={last.pk}", headers=headers).content.decode()
+    assert "Name of aud_3, 3 of 3" in text(html)
+    assert "Name of aud_1" not in html
+
+
+def test_a_mark_goes_on_to_the_next_item(draft: Draft, as_publisher: Client) -> None:
+    release = draft(2)
+    first, second = items_of(release)
+    answer = act(as_publisher, first, "reviewed", shown=first.digest)
+    assert answer.url == f"{url(release)}?item={second.pk}#detail"
+    assert "1 of 2 reviewed" in shown(as_publisher, url(release))
+
+
+def test_a_mark_by_htmx_changes_the_list_and_the_totals_too(
+    draft: Draft, as_publisher: Client
+) -> None:
+    first, second = items_of(draft(2))
+    address = url(first.release, "items", str(first.pk))
+    fields = {"action": "reviewed", "shown": first.digest}
+    headers = {"HX-Request": "true", "HX-Target": "detail"}
+    answer = as_publisher.post(address, fields, headers=headers)
+    html = answer.content.decode()
+    assert f"morph:#item-{first.pk}" in html
+    assert "1 of 2 reviewed" in text(html)
+    assert "1 not reviewed" in text(html)
+    assert answer["HX-Replace-Url"] == f"{url(first.release)}?item={second.pk}"
+
+
+def test_a_mark_on_what_has_changed_since_is_refused_beside_it(
+    service: ManyAudiences, draft: Draft, as_publisher: Client
+) -> None:
+    release = draft(1)
+    item = items_of(release)[0]
+    seen = item.digest
+    changed = service.version(("page_1", "aud_1"), 2, supplementaryContext="Other words")
+    service.change(("page_1", "aud_1"), latestVersion=changed)
+    request_check(release)
+    check_release(release)
+    answer = act(as_publisher, item, "reviewed", shown=seen)
+    assert answer.status_code == 422
+    assert "This version changed since you opened the page." in text(answer.content.decode())
+    item.refresh_from_db()
+    assert item.reviewed_at is None
+
+
+def test_items_are_moved_and_removed(draft: Draft, as_publisher: Client) -> None:
+    release = draft(3)
+    first, second, third = items_of(release)
+    act(as_publisher, first, "down")
+    act(as_publisher, third, "remove")
+    assert [item.pk for item in release.items.all()] == [second.pk, first.pk]
+
+
+def test_another_version_can_be_chosen(
+    service: ManyAudiences, draft: Draft, as_publisher: Client
+) -> None:
+    release = draft(1)
+    item = items_of(release)[0]
+    service.change(("page_1", "aud_1"), latestVersion=service.version(("page_1", "aud_1"), 3))
+    service.record()
+    html = as_publisher.get(url(release)).content.decode()
+    options = [each.attributes["value"] for each in elements(html, "option")]
+    assert "ver_aud_1_3" in options
+    act(as_publisher, item, "version", version="ver_aud_1_3")
+    item.refresh_from_db()
+    assert item.version_number == 3
+
+
+def test_a_version_of_another_audience_is_refused_beside_the_item(
+    draft: Draft, as_publisher: Client
+) -> None:
+    item = items_of(draft(2))[0]
+    answer = act(as_publisher, item, "version", version="ver_aud_2_2")
+    assert answer.status_code == 422
+    assert "This version belongs to another audience." in text(answer.content.decode())
+
+
+def test_what_cannot_be_rolled_back_is_said_before(
+    service: ManyAudiences, draft: Draft, as_publisher: Client
+) -> None:
+    page = shown(as_publisher, url(draft(1, publishedVersion=None)))
+    assert "1 first publish can’t be rolled back: Name of aud_1. The API can’t unpublish." in page
+
+
+def test_a_blocked_version_is_left_out_of_the_number_on_the_button(
+    service: ManyAudiences, draft: Draft, as_publisher: Client
+) -> None:
+    release = draft(3)
+    key = ("page_1", "aud_2")
+    service.change(key, latestVersion=service.version(key, 2, status="cancelled"))
+    check_release(release)
+    page = shown(as_publisher, url(release))
+    assert "1 blocked version won’t be sent: Name of aud_2." in page
+    assert "Publish 2 now" in page
+
+
+@pytest.mark.parametrize(("count", "asks"), [(25, False), (26, True)])
+def test_the_number_is_typed_above_twenty_five(
+    draft: Draft, as_publisher: Client, count: int, asks: bool
+) -> None:
+    assert ("Type 26 to publish now" in shown(as_publisher, url(draft(count)))) is asks
+
+
+def test_until_the_first_check_is_done_its_progress_is_shown_and_polled(
+    service: ManyAudiences, draft: Draft, as_publisher: Client
+) -> None:
+    release = draft(3)
+    items = items_of(release)
+    ReleaseItem.objects.filter(pk__in=[items[1].pk, items[2].pk]).update(checked_at=None, digest="")
+    request_check(release)
+    html = as_publisher.get(url(release)).content.decode()
+    assert "Checking 1 of 3…" in text(html)
+    assert "Publish 3 now" not in text(html)
+    check = next(each for each in elements(html, "div") if each.attributes.get("id") == "check")
+    headers = {"HX-Request": "true", "HX-Target": "check"}
+    address = check.attributes["hx-get"]
+    assert "Checking 1 of 3…" in text(as_publisher.get(address, headers=headers).content.decode())
+    check_release(release)
+    done = as_publisher.get(address, headers=headers)
+    assert done["HX-Retarget"] == "#release"
+    assert "Publish 3 now" in text(done.content.decode())
+
+
+def test_an_empty_release_says_where_to_select(draft: Draft, as_publisher: Client) -> None:
+    release = draft(1)
+    act(as_publisher, items_of(release)[0], "remove")
+    assert "This release is empty" in shown(as_publisher, url(release))
+
+
+def test_a_viewer_sees_all_of_it_and_no_button(draft: Draft, as_viewer: Client) -> None:
+    html = as_viewer.get(url(draft(2))).content.decode()
+    assert "You need the Publisher role to publish." in text(html)
+    main = html[html.index("<main") : html.index("</main>")]
+    buttons = [each for each in elements(main, "button") if each.attributes["type"] == "submit"]
+    assert buttons == []
+
+
+def test_a_held_item_can_be_skipped_and_the_rest_continued(
+    draft: Draft, as_publisher: Client
+) -> None:
+    release = draft(2)
+    held, other = items_of(release)
+    release.items.filter(pk=held.pk).update(state=ItemState.HELD, reason="It changed.")
+    Release.objects.filter(pk=release.pk).update(
+        state=ReleaseState.HELD, hold_kind="changed", hold_reason="1 version changed."
+    )
+    page = shown(as_publisher, url(release))
+    assert "1 version changed." in page
+    assert "Continue with 1" in page
+    act(as_publisher, held, "skip")
+    decide(as_publisher, release, "continue")
+    held.refresh_from_db()
+    release.refresh_from_db()
+    assert (held.state, release.state) == (ItemState.CANCELED, ReleaseState.RUNNING)
+
+
+def test_four_hundred_items_are_light(draft: Draft, as_publisher: Client) -> None:
+    release = draft(400)
+    as_publisher.get(url(release))
+    times = []
+    for _ in range(3):
+        began = time.process_time()
+        answer = as_publisher.get(url(release))
+        times.append((time.process_time() - began) * 1000)
+    assert min(times) < MAX_MS
+    assert len(answer.content) < MAX_KB * 1000
+    assert hidden(answer.content.decode(), "shown")
+
+
+def test_the_board_costs_as_many_queries_for_forty_items_as_for_four(
+    draft: Draft, as_publisher: Client, django_assert_max_num_queries: Any
+) -> None:
+    release = draft(40)
+    as_publisher.get(url(release))
+    with django_assert_max_num_queries(14):
+        as_publisher.get(url(release))

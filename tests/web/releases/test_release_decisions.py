@@ -1,0 +1,307 @@
+"""Publish, schedule, stop, continue, cancel and roll back, without scripts."""
+
+import csv
+import io
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from dashboard.releases.checking import check_release
+from dashboard.releases.drafting import request_check
+from dashboard.releases.models import ItemState, Release, ReleaseState
+from tests.support.html import elements, text
+from tests.support.many_audiences import ManyAudiences
+from tests.web.releases.conftest import Draft, decide, hidden, shown, url
+
+
+def state_of(release: Release) -> str:
+    release.refresh_from_db()
+    return str(release.state)
+
+
+def said(answer: Any) -> str:
+    return text(answer.content.decode())
+
+
+def live_release(draft: Draft, count: int, *, live: int) -> Release:
+    """Return a finished release; the other items have failed."""
+    release = draft(count)
+    now = timezone.now()
+    columns = {"sent_at": now - timedelta(seconds=60), "settled_at": now}
+    release.items.filter(position__lte=live).update(state=ItemState.LIVE, **columns)
+    reason = "The service rejected the request (409)."
+    release.items.filter(position__gt=live).update(state=ItemState.FAILED, reason=reason, **columns)
+    Release.objects.filter(pk=release.pk).update(
+        state=ReleaseState.FINISHED, started_at=now - timedelta(minutes=2), finished_at=now
+    )
+    return release
+
+
+def test_a_release_is_published_by_one_press(draft: Draft, as_publisher: Client) -> None:
+    release = draft(2)
+    answer = decide(as_publisher, release, "publish")
+    assert answer.url == url(release)
+    assert state_of(release) == ReleaseState.RUNNING
+
+
+def test_the_same_press_again_says_that_it_is_being_published(
+    draft: Draft, as_publisher: Client
+) -> None:
+    release = draft(2)
+    fields = {"shown": hidden(as_publisher.get(url(release)).content.decode(), "shown")}
+    as_publisher.post(url(release, "publish"), fields)
+    again = as_publisher.post(url(release, "publish"), fields)
+    assert again.status_code == 422
+    assert "This release is being published." in said(again)
+
+
+@pytest.mark.parametrize("typed", ["", "25", "twenty-six"])
+def test_a_wrong_number_is_refused_beside_its_field_and_stays_there(
+    draft: Draft, as_publisher: Client, typed: str
+) -> None:
+    release = draft(26)
+    answer = decide(as_publisher, release, "publish", typed=typed, publishes_others="on")
+    assert answer.status_code == 422
+    html = answer.content.decode()
+    field = next(
+        each.attributes for each in elements(html, "input") if each.attributes.get("id") == "typed"
+    )
+    assert (field["value"], field["aria-describedby"]) == (typed, "typed-problem")
+    assert "then type 26." in text(html)
+    others = [
+        each.attributes
+        for each in elements(html, "input")
+        if each.attributes.get("name") == "publishes_others"
+    ]
+    assert "checked" in others[0]
+    assert state_of(release) == ReleaseState.DRAFT
+
+
+def test_what_changed_since_the_page_was_opened_is_not_published(
+    service: ManyAudiences, draft: Draft, as_publisher: Client
+) -> None:
+    release = draft(1)
+    seen = hidden(as_publisher.get(url(release)).content.decode(), "shown")
+    changed = service.version(("page_1", "aud_1"), 2, supplementaryContext="Other words")
+    service.change(("page_1", "aud_1"), latestVersion=changed)
+    request_check(release)
+    check_release(release)
+    answer = as_publisher.post(url(release, "publish"), {"shown": seen})
+    assert answer.status_code == 422
+    assert "Something changed since you opened this page." in said(answer)
+    assert state_of(release) == ReleaseState.DRAFT
+
+
+@pytest.mark.parametrize(
+    "step", ["publish", "schedule", "stop", "continue", "cancel", "roll-back", "check", "edit"]
+)
+def test_a_viewer_decides_nothing(draft: Draft, as_viewer: Client, step: str) -> None:
+    release = draft(1)
+    answer = as_viewer.post(url(release, step))
+    assert answer.status_code == 403
+    assert "You need the Publisher role to publish." in said(answer)
+    assert state_of(release) == ReleaseState.DRAFT
+
+
+def schedule(client: Client, release: Release, **fields: str) -> Any:
+    """Submit the form of the schedule as its page shows it."""
+    address = url(release, "schedule")
+    shown_hash = hidden(client.get(address).content.decode(), "shown")
+    typed = {"date": "2030-03-12", "time": "14:30", "zone": "Europe/Oslo"}
+    return client.post(address, {"shown": shown_hash, **typed, **fields})
+
+
+def test_a_release_is_scheduled_in_a_zone(draft: Draft, as_publisher: Client) -> None:
+    release = draft(2)
+    assert schedule(as_publisher, release).url == url(release)
+    release.refresh_from_db()
+    assert release.due_at == datetime(2030, 3, 12, 13, 30, tzinfo=UTC)
+    assert (release.state, release.time_zone) == (ReleaseState.SCHEDULED, "Europe/Oslo")
+    assert "2030-03-12 14:30 Europe/Oslo" in shown(as_publisher, url(release))
+
+
+def test_an_hour_that_occurs_twice_is_asked_for(draft: Draft, as_publisher: Client) -> None:
+    release = draft(1)
+    typed = {"date": "2030-10-27", "time": "02:30"}
+    answer = schedule(as_publisher, release, **typed)
+    html = answer.content.decode()
+    assert answer.status_code == 422
+    assert "occurs twice on Oct 27, 2030" in text(html)
+    assert "First 02:30 CEST, 00:30 UTC" in text(html)
+    values = {
+        each.attributes.get("name"): each.attributes.get("value")
+        for each in elements(html, "input")
+    }
+    assert (values["date"], values["time"]) == ("2030-10-27", "02:30")
+    schedule(as_publisher, release, **typed, fold="second")
+    release.refresh_from_db()
+    assert release.due_at == datetime(2030, 10, 27, 1, 30, tzinfo=UTC)
+
+
+def test_an_hour_that_does_not_exist_moves_and_says_so(draft: Draft, as_publisher: Client) -> None:
+    release = draft(1)
+    schedule(as_publisher, release, date="2030-03-31", time="02:30")
+    assert "2:30 AM doesn’t exist on Mar 31, 2030" in shown(as_publisher, url(release))
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "sentence"),
+    [
+        ("date", "2030-02-30", "Enter a valid date"),
+        ("time", "25:00", "Enter a valid time"),
+        ("zone", "Europe/Atlantis", "Choose a time zone from the list."),
+        ("date", "2020-01-01", "This time is in the past."),
+    ],
+)
+def test_a_bad_moment_gets_its_sentence_and_keeps_what_was_typed(
+    draft: Draft, as_publisher: Client, field: str, typed: str, sentence: str
+) -> None:
+    release = draft(1)
+    answer = schedule(as_publisher, release, **{field: typed, "publishes_others": "on"})
+    html = answer.content.decode()
+    assert answer.status_code == 422
+    assert sentence in text(html)
+    assert f'value="{typed}"' in html
+    assert state_of(release) == ReleaseState.DRAFT
+
+
+def test_a_schedule_is_changed_and_canceled(draft: Draft, as_publisher: Client) -> None:
+    release = draft(1)
+    schedule(as_publisher, release)
+    html = as_publisher.get(url(release, "schedule")).content.decode()
+    assert 'value="14:30"' in html
+    as_publisher.post(
+        url(release, "schedule"), {"date": "2030-03-12", "time": "15:00", "zone": "UTC"}
+    )
+    release.refresh_from_db()
+    assert release.due_at == datetime(2030, 3, 12, 15, 0, tzinfo=UTC)
+    as_publisher.post(url(release, "schedule"), {"action": "cancel"})
+    assert state_of(release) == ReleaseState.DRAFT
+
+
+def test_a_scheduled_release_can_be_published_now(draft: Draft, as_publisher: Client) -> None:
+    release = draft(1)
+    schedule(as_publisher, release)
+    decide(as_publisher, release, "publish")
+    assert state_of(release) == ReleaseState.RUNNING
+
+
+def test_a_scheduled_release_without_a_worker_has_a_banner(
+    draft: Draft, as_publisher: Client
+) -> None:
+    release = draft(1)
+    schedule(as_publisher, release)
+    assert "The scheduler isn’t running" in shown(as_publisher, url(release))
+
+
+def test_with_a_worker_it_has_none(draft: Draft, worker: None, as_publisher: Client) -> None:
+    release = draft(1)
+    schedule(as_publisher, release)
+    assert "The scheduler isn’t running" not in shown(as_publisher, url(release))
+
+
+def test_a_running_release_is_stopped(draft: Draft, as_publisher: Client) -> None:
+    release = draft(2)
+    decide(as_publisher, release, "publish")
+    assert "Stop after this one" in shown(as_publisher, url(release))
+    as_publisher.post(url(release, "stop"))
+    page = shown(as_publisher, url(release))
+    assert "Stopping" in page
+    assert "Stop after this one" not in page
+
+
+def test_a_draft_is_canceled(draft: Draft, as_publisher: Client) -> None:
+    release = draft(1)
+    as_publisher.post(url(release, "cancel"))
+    assert state_of(release) == ReleaseState.CANCELED
+    assert "Nothing was sent" in shown(as_publisher, url(release))
+
+
+def test_progress_is_grouped_with_the_reasons(draft: Draft, as_viewer: Client) -> None:
+    release = draft(6)
+    states = [ItemState.LIVE, ItemState.IN_PROGRESS, ItemState.FAILED, ItemState.UNKNOWN]
+    now = timezone.now()
+    for position, state in enumerate(states, start=1):
+        release.items.filter(position=position).update(
+            state=state, sent_at=now, settled_at=now, reason="It was rejected (409)."
+        )
+    Release.objects.filter(pk=release.pk).update(state=ReleaseState.RUNNING, started_at=now)
+    page = shown(as_viewer, url(release))
+    assert "4 of 6 sent, 1 live" in page
+    heads = ["Needs attention 2", "In progress 1", "Not sent yet 2", "Live 1"]
+    places = [page.index(head) for head in heads]
+    assert places == sorted(places)
+    assert "It was rejected (409)." in page
+
+
+def test_what_is_no_longer_live_is_not_shown_as_live(
+    service: ManyAudiences, draft: Draft, as_viewer: Client
+) -> None:
+    release = live_release(draft, 1, live=1)
+    key = ("page_1", "aud_1")
+    newer = service.live(key, 3)
+    service.change(key, publishedVersion=newer, latestVersion=newer)
+    service.record()
+    page = shown(as_viewer, url(release))
+    assert "Superseded" in page
+    assert "Live now" not in page
+
+
+def test_a_poll_shows_the_result_once_it_has_ended(draft: Draft, as_viewer: Client) -> None:
+    release = draft(1)
+    now = timezone.now()
+    Release.objects.filter(pk=release.pk).update(state=ReleaseState.RUNNING, started_at=now)
+    html = as_viewer.get(url(release)).content.decode()
+    polling = next(
+        each.attributes
+        for each in elements(html, "p")
+        if each.attributes.get("id") == "progress-poll"
+    )
+    headers = {"HX-Request": "true", "HX-Target": "progress-poll"}
+    assert "morph:#progress" in as_viewer.get(polling["hx-get"], headers=headers).content.decode()
+    release.items.update(state=ItemState.LIVE, sent_at=now, settled_at=now)
+    Release.objects.filter(pk=release.pk).update(state=ReleaseState.FINISHED, finished_at=now)
+    ended = as_viewer.get(polling["hx-get"], headers=headers)
+    assert ended["HX-Retarget"] == "#release"
+    assert "1 of 1 went live" in said(ended)
+
+
+def test_a_rollback_is_a_new_draft_that_names_what_it_leaves_out(
+    service: ManyAudiences, draft: Draft, as_publisher: Client
+) -> None:
+    release = live_release(draft, 3, live=2)
+    for key in list(service.audiences)[:2]:
+        published = service.live(key, 2)
+        service.change(key, publishedVersion=published, latestVersion=published)
+    service.record()
+    release.items.filter(position=1).update(live_version_id="", live_body="")
+    page = shown(as_publisher, url(release))
+    assert "1 of 2 live versions can be rolled back." in page
+    assert "Name of aud_1 First publish. The API can’t unpublish." in page
+    answer = as_publisher.post(url(release, "roll-back"), follow=True)
+    page = said(answer)
+    assert "Roll back: November prices" in page
+    assert "Name of aud_1: First publish. The API can’t unpublish." in page
+    assert "Name of aud_3" in page
+    rollback = Release.objects.latest("pk")
+    assert [item.version_number for item in rollback.items.all()] == [1]
+
+
+def test_a_release_of_which_nothing_can_be_rolled_back_says_so(
+    draft: Draft, as_publisher: Client
+) -> None:
+    release = live_release(draft, 1, live=0)
+    answer = as_publisher.post(url(release, "roll-back"))
+    assert answer.status_code == 422
+    assert "No version of this release can be rolled back." in said(answer)
+
+
+def test_the_export_has_each_item_with_its_reason(draft: Draft, as_viewer: Client) -> None:
+    release = live_release(draft, 2, live=1)
+    answer = as_viewer.get(f"{url(release)}export.csv")
+    rows = list(csv.DictReader(io.StringIO(b"".join(answer).decode("utf-8-sig"))))
+    assert [row["state"] for row in rows] == ["Live", "Failed"]
+    assert rows[1]["reason"] == "The service rejected the request (409)."

@@ -1,0 +1,166 @@
+"""The agenda: releases by what is to be done with them, and whether a worker runs."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from dashboard.releases import decisions
+from dashboard.releases.models import Release, ReleaseState, WorkerHeartbeat
+from tests.support.html import elements, text
+from tests.web.releases.conftest import Draft, shown
+
+LIST = "/releases/"
+
+
+def state(release: Release, **columns: Any) -> None:
+    Release.objects.filter(pk=release.pk).update(**columns)
+
+
+def polls(client: Client, address: str = LIST) -> bool:
+    html = client.get(address).content.decode()
+    return any(
+        each.attributes.get("id") == "poll" and "hx-get" in each.attributes
+        for each in elements(html, "p")
+    )
+
+
+def test_without_a_release_it_says_what_one_is_and_where_to_begin(as_viewer: Client) -> None:
+    html = as_viewer.get(LIST).content.decode()
+    assert "No releases yet" in text(html)
+    assert "/audiences/" in [each.attributes.get("href") for each in elements(html, "a")]
+
+
+def test_releases_are_grouped_by_what_is_to_be_done(draft: Draft, as_viewer: Client) -> None:
+    now = timezone.now()
+    groups = {
+        "Needs attention": {"state": ReleaseState.HELD, "held_at": now, "hold_reason": "Changed."},
+        "Publishing": {"state": ReleaseState.RUNNING, "started_at": now},
+        "Scheduled": {"state": ReleaseState.SCHEDULED, "due_at": now + timedelta(days=1)},
+        "Drafts": {},
+        "Past": {"state": ReleaseState.FINISHED, "finished_at": now},
+    }
+    for name, columns in groups.items():
+        state(draft(1, name=f"One of {name.lower()}"), **columns)
+    page = shown(as_viewer, LIST)
+    places = [page.index(f"{name} 1") for name in groups]
+    inside = [page.rindex(f"One of {name.lower()}") for name in groups]
+    in_order = [place for pair in zip(places, inside, strict=True) for place in pair]
+    assert in_order == sorted(in_order)
+
+
+@pytest.mark.parametrize("words", ["prices", "PRICES november", "herbst", "Über"])
+def test_the_search_finds_words_of_name_and_note(
+    draft: Draft, as_viewer: Client, words: str
+) -> None:
+    state(draft(1), note="Für den Herbst, uber alles")
+    draft(1, name="Another")
+    page = shown(as_viewer, f"{LIST}?q={words}")
+    assert "November prices" in page
+    assert "Another" not in page
+
+
+def test_a_search_without_results_offers_to_clear_it(draft: Draft, as_viewer: Client) -> None:
+    draft(1)
+    assert "No releases match" in shown(as_viewer, f"{LIST}?q=nothing-like-this")
+
+
+def test_one_state_can_be_shown_alone(draft: Draft, as_viewer: Client) -> None:
+    draft(1, name="A draft")
+    state(draft(1, name="An old one"), state=ReleaseState.CANCELED)
+    page = shown(as_viewer, f"{LIST}?state=past")
+    assert "An old one" in page
+    assert "A draft" not in page
+
+
+def test_the_sixtieth_past_release_is_on_the_second_page(draft: Draft, as_viewer: Client) -> None:
+    release = draft(1, name="Past 0")
+    state(release, state=ReleaseState.CANCELED)
+    now = timezone.now()
+    Release.objects.bulk_create(
+        Release(
+            name=f"Past {number}",
+            state=ReleaseState.CANCELED,
+            created_at=now - timedelta(hours=number),
+        )
+        for number in range(1, 61)
+    )
+    first = shown(as_viewer, f"{LIST}?state=past")
+    assert "1 to 50 of 61" in first
+    second = shown(as_viewer, f"{LIST}?state=past&start=50")
+    assert "Past 60" in second
+    assert "51 to 61 of 61" in second
+
+
+def test_a_worker_is_named_with_when_it_was_last_active(worker: None, as_viewer: Client) -> None:
+    page = shown(as_viewer, LIST)
+    assert "Scheduler last active" in page
+    assert "aren’t being checked or sent" not in page
+
+
+def test_without_a_worker_a_banner_says_what_becomes_of_schedules(
+    db: None, as_viewer: Client
+) -> None:
+    long_ago = timezone.now() - timedelta(seconds=61)
+    WorkerHeartbeat.objects.create(worker_id="w", started_at=long_ago, active_at=long_ago)
+    page = shown(as_viewer, LIST)
+    assert "Releases aren’t being checked or sent." in page
+    assert "up to 15 min late" in page
+
+
+def test_it_polls_while_a_release_runs_and_no_longer(
+    draft: Draft, as_viewer: Client, paula: User
+) -> None:
+    release = draft(1)
+    state(release, needs_check=False)
+    assert not polls(as_viewer)
+    state(release, state=ReleaseState.RUNNING, started_at=timezone.now())
+    assert polls(as_viewer)
+
+
+def test_a_poll_sends_the_table_only_if_something_changed(draft: Draft, as_viewer: Client) -> None:
+    release = draft(1)
+    state(release, state=ReleaseState.RUNNING, started_at=timezone.now())
+    headers = {"HX-Request": "true", "HX-Target": "poll"}
+    first = as_viewer.get(LIST, headers=headers).content.decode()
+    again = next(each for each in elements(first, "p") if each.attributes.get("id") == "poll")
+    second = as_viewer.get(again.attributes["hx-get"], headers=headers).content.decode()
+    assert "morph:#agenda" in first
+    assert "morph:#agenda" not in second
+    release.items.update(state="live")
+    third = as_viewer.get(again.attributes["hx-get"], headers=headers).content.decode()
+    assert "1 of 1 live" in text(third)
+
+
+def test_times_are_in_the_viewers_zone(draft: Draft, as_viewer: Client) -> None:
+    due_at = timezone.now().replace(year=2031, month=1, day=5, hour=12, minute=0)
+    state(draft(1), state=ReleaseState.SCHEDULED, due_at=due_at, time_zone="UTC")
+    as_viewer.cookies["timezone"] = "Asia/Tokyo"
+    page = shown(as_viewer, LIST)
+    assert "21:00" in page
+    assert "Times in Asia/Tokyo" in page
+
+
+def test_a_viewer_is_not_offered_to_make_one(draft: Draft, as_viewer: Client) -> None:
+    assert "New release" not in shown(as_viewer, LIST)
+
+
+def test_the_list_costs_as_many_queries_for_fifty_as_for_five(
+    draft: Draft, as_viewer: Client, django_assert_max_num_queries: Any
+) -> None:
+    release = draft(1)
+    now = timezone.now()
+    Release.objects.bulk_create(Release(name=f"Draft {n}", created_at=now) for n in range(49))
+    as_viewer.get(LIST)
+    with django_assert_max_num_queries(24):
+        assert release.name in shown(as_viewer, LIST)
+
+
+def test_the_sidebar_counts_the_open_ones(draft: Draft, as_viewer: Client, paula: User) -> None:
+    draft(1)
+    decisions.cancel(draft(1), paula)
+    html = as_viewer.get("/activity/").content.decode()
+    assert "Releases 1" in text(html)

@@ -1,0 +1,213 @@
+"""A selection becomes a release; bad input and a sign-in in between lose nothing of it."""
+
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from dashboard.releases.models import MAX_ITEMS, Release
+from tests.conftest import person
+from tests.support.html import elements, text
+from tests.support.many_audiences import Key, ManyAudiences
+from tests.web.releases.conftest import Draft, hidden, shown, url
+
+NEW = "/releases/new/"
+OTHER_AUDIENCE = {"version": ["page_1/aud_1/ver_aud_2_2"], "audience": []}
+UNKNOWN_VERSION = {"version": ["page_1/aud_1/nothing"], "audience": []}
+
+
+def values(keys: Iterable[Key]) -> list[str]:
+    return ["/".join(quote(each, safe="") for each in key) for key in keys]
+
+
+def selected(html: str) -> list[str]:
+    """Return the audiences that the form has, each selected."""
+    return [
+        each.attributes["value"]
+        for each in elements(html, "input")
+        if each.attributes.get("name") == "audience" and "checked" in each.attributes
+    ]
+
+
+def said(answer: Any) -> str:
+    return text(answer.content.decode())
+
+
+def log_in(client: Client, user: User, to: str) -> Any:
+    login = {"username": user.username, "password": user.username}
+    return client.post(to, login, follow=True)
+
+
+def test_without_a_selection_it_says_where_to_select(as_publisher: Client) -> None:
+    html = as_publisher.get(NEW).content.decode()
+    assert "Select audiences first" in text(html)
+    assert "/audiences/" in [each.attributes.get("href") for each in elements(html, "a")]
+
+
+def test_publish_opens_the_board_of_a_new_release(
+    service: ManyAudiences, as_publisher: Client
+) -> None:
+    keys = service.add(2)
+    answer = as_publisher.post(NEW, {"audience": values(keys), "then": "review"})
+    release = Release.objects.get()
+    assert answer.url == url(release)
+    assert [item.audience_id for item in release.items.all()] == ["aud_1", "aud_2"]
+
+
+def test_ids_with_any_character_arrive(service: ManyAudiences, as_publisher: Client) -> None:
+    service.add(1, page_id="a/b c&d?é%2F")
+    key = next(iter(service.audiences))
+    as_publisher.post(NEW, {"audience": values([key]), "then": "review"})
+    assert Release.objects.get().items.get().page_id == "a/b c&d?é%2F"
+
+
+def test_add_to_release_offers_the_drafts(
+    service: ManyAudiences, draft: Draft, as_publisher: Client
+) -> None:
+    release = draft(1)
+    keys = service.add(2)
+    html = as_publisher.post(NEW, {"audience": values(keys), "then": "add"}).content.decode()
+    assert "November prices" in text(html)
+    assert selected(html) == values(keys)
+    as_publisher.post(NEW, {"audience": values(keys), "release": str(release.pk)})
+    assert release.items.count() == 3
+
+
+def test_a_new_release_gets_the_name_and_the_note(
+    service: ManyAudiences, as_publisher: Client
+) -> None:
+    fields = {"audience": values(service.add(1)), "name": "Prices", "note": "For 2027"}
+    as_publisher.post(NEW, {"release": "new", **fields})
+    release = Release.objects.get()
+    assert (release.name, release.note) == ("Prices", "For 2027")
+
+
+def test_one_version_can_be_scheduled_from_its_dialog(
+    service: ManyAudiences, as_publisher: Client
+) -> None:
+    service.add(1)
+    fields = {"version": "page_1/aud_1/ver_aud_1_2", "then": "schedule", "release": "new"}
+    answer = as_publisher.post(NEW, fields)
+    assert answer.url == url(Release.objects.get(), "schedule")
+
+
+@pytest.mark.parametrize(
+    ("differs", "sentence"),
+    [
+        ({"name": "x" * 201}, "The name has 201 characters. The maximum is 200."),
+        ({"note": "y" * 2001}, "The note has 2,001 characters. The maximum is 2,000."),
+        ({"audience": []}, "Select at least one audience."),
+        ({"audience": ["page_1/aud_1", "page_1/aud_1"]}, "This audience is selected twice."),
+        ({"audience": ["page_1/aud_9"]}, "This audience isn’t recorded here."),
+        ({"audience": ["page_1"]}, "A selected audience can’t be read."),
+        ({"audience": ["page_1/aud_1"] * (MAX_ITEMS + 1)}, "A release has at most 500 versions."),
+        ({"release": "999"}, "Choose a release."),
+        (OTHER_AUDIENCE, "This version belongs to another audience."),
+        (UNKNOWN_VERSION, "This version isn’t recorded here."),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+def test_bad_input_gets_its_sentence_and_nothing_is_lost(
+    service: ManyAudiences, as_publisher: Client, differs: dict[str, Any], sentence: str
+) -> None:
+    keys = values(service.add(2))
+    fields = {"audience": keys, "name": "Prices", "note": "For 2027", "release": "new"} | differs
+    answer = as_publisher.post(NEW, fields)
+    html = answer.content.decode()
+    assert answer.status_code == 422
+    assert sentence in text(html)
+    assert fields["note"] in text(html)
+    assert f'value="{fields["name"]}"' in html
+    if "/" in "".join(fields["audience"]):
+        assert selected(html) == fields["audience"]
+    assert not Release.objects.exists()
+
+
+def test_the_selection_is_there_after_a_sign_in(
+    service: ManyAudiences, client: Client, paula: User
+) -> None:
+    keys = values(service.add(3))
+    answer = client.post(NEW, {"audience": keys, "then": "add"})
+    page = log_in(client, paula, answer.url)
+    assert "What you entered was kept." in said(page)
+    assert selected(page.content.decode()) == keys
+    assert not Release.objects.exists()
+
+
+def expired(client: Client, address: str, **fields: str) -> Any:
+    """Open a form, let the session end, and submit it."""
+    ticket = hidden(client.get(address).content.decode(), "ticket")
+    client.logout()
+    return client.post(address, {"ticket": ticket, **fields})
+
+
+def test_a_name_and_a_note_are_there_after_a_sign_in(
+    draft: Draft, as_publisher: Client, paula: User
+) -> None:
+    release = draft(1)
+    answer = expired(as_publisher, url(release, "edit"), name="Other", note="Typed long")
+    html = log_in(as_publisher, paula, answer.url).content.decode()
+    assert 'value="Other"' in html
+    assert "Typed long" in text(html)
+
+
+def test_a_schedule_is_there_after_a_sign_in(
+    draft: Draft, as_publisher: Client, paula: User
+) -> None:
+    typed = {"date": "2030-03-12", "time": "14:30", "zone": "Asia/Tokyo"}
+    answer = expired(as_publisher, url(draft(1), "schedule"), **typed)
+    html = log_in(as_publisher, paula, answer.url).content.decode()
+    assert all(f'value="{value}"' in html for value in typed.values())
+
+
+def test_what_one_typed_is_not_shown_to_another_who_signs_in(
+    draft: Draft, as_publisher: Client
+) -> None:
+    release = draft(1)
+    answer = expired(as_publisher, url(release, "edit"), name="Other", note="Typed long")
+    page = log_in(as_publisher, person("paul", "Publishers"), answer.url)
+    assert "Typed long" not in said(page)
+
+
+def test_another_site_cannot_put_a_selection_into_a_form(
+    service: ManyAudiences, paula: User
+) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(paula)
+    answer = client.post(NEW, {"audience": values(service.add(1)), "then": "add"})
+    assert answer.status_code == 403
+    assert "Select audiences first" in shown(client, f"{NEW}?resume=1")
+
+
+def test_a_form_of_an_earlier_session_is_shown_again(
+    draft: Draft, as_publisher: Client, paula: User
+) -> None:
+    release = draft(1)
+    ticket = hidden(as_publisher.get(url(release, "edit")).content.decode(), "ticket")
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(paula)
+    fields = {"ticket": ticket, "name": "Other", "note": ""}
+    page = client.post(url(release, "edit"), fields, follow=True)
+    assert "Your session changed. Nothing was sent; submit again." in said(page)
+    assert 'value="Other"' in page.content.decode()
+
+
+def test_a_name_that_is_too_long_is_refused_with_what_was_typed(
+    draft: Draft, as_publisher: Client
+) -> None:
+    release = draft(1)
+    answer = as_publisher.post(url(release, "edit"), {"name": "x" * 201, "note": "A note"})
+    assert answer.status_code == 422
+    assert "The name has 201 characters." in said(answer)
+    assert "A note" in said(answer)
+
+
+def test_name_and_note_are_saved(draft: Draft, as_publisher: Client) -> None:
+    release = draft(1)
+    as_publisher.post(url(release, "edit"), {"name": "Other", "note": "A note"})
+    page = shown(as_publisher, url(release))
+    assert "Other" in page
+    assert "A note" in page
