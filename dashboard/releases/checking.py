@@ -75,10 +75,11 @@ def check_release(release: Release, on_progress: Callable[[], None] = lambda: No
     """
     progress = _Progress(on_progress)
     items = list(release.items.filter(state__in=(ItemState.WAITING, ItemState.HELD)))
+    read_at = timezone.now()
     reviews = read_items(items, on_progress)
     columns = {}
     for item in items:
-        columns[item.pk] = _recorded(item, reviews[item.pk])
+        columns[item.pk] = {"checked_at": read_at} | _recorded(item, reviews[item.pk])
         progress.report()
     with transaction.atomic():
         release.refresh_from_db(from_queryset=Release.objects.select_for_update())
@@ -342,7 +343,6 @@ def _recorded(item: ReleaseItem, review: ItemReview) -> dict[str, Any]:
         "pending_change_ids": review.pending_change_ids,
         "findings": [asdict(each) for each in review.findings],
         "digest": review.digest,
-        "checked_at": timezone.now(),
         "state": ItemState.WAITING,
         "settled_at": None,
     }

@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from dashboard.contract.audiences import Audience, AudienceVersion
+from dashboard.contract.audiences import AudienceVersion
 from dashboard.ledger.models import AudienceRecord, VersionRecord
 from dashboard.ledger.models.operations import actor_name
 from dashboard.ledger.queries.audiences import audience_last_known, version_last_known
@@ -114,7 +114,10 @@ def remove_item(item: ReleaseItem) -> None:
 def move_item(item: ReleaseItem, position: int) -> None:
     """Move an item of a draft to a position; it counts from 1, and is limited to the list."""
     with _edit(item.release):
-        ids = [pk for pk in _item_ids(item.release) if pk != item.pk]
+        ids = _item_ids(item.release)
+        if item.pk not in ids:
+            raise _removed()
+        ids.remove(item.pk)
         ids.insert(max(position, 1) - 1, item.pk)
         _renumber(item.release, ids)
     item.refresh_from_db(fields=["position"])
@@ -137,13 +140,10 @@ def choose_version(item: ReleaseItem, version_id: str) -> None:
     """
     planned = _planned_version(PublishTarget(item.page_id, item.audience_id, version_id))
     with _edit(item.release, ReleaseState.HELD):
-        _require_not_sent(item)
-        for name, value in _version_fields(planned).items():
+        _reload_unsent(item)
+        for name, value in (_version_fields(planned) | _UNCHECKED).items():
             setattr(item, name, value)
-        item.words_added = item.words_removed = 0
-        item.findings, item.digest, item.checked_at = [], "", None
-        item.reviewed_at, item.reviewed_by_name = None, ""
-        item.save()
+        item.save(update_fields=[*_version_fields(planned), *_UNCHECKED])
         request_check(item.release)
 
 
@@ -155,8 +155,7 @@ def mark_reviewed(
     `shown` is the digest of the item that the user has seen; without it the present one counts.
     """
     with _edit(item.release, ReleaseState.HELD):
-        item.refresh_from_db(fields=["digest", "state"])
-        _require_not_sent(item)
+        _reload_unsent(item)
         if reviewed and not item.digest:
             raise ReleaseError("This version hasn’t been checked yet. Review it after the check.")
         if reviewed and shown not in (None, item.digest):
@@ -215,10 +214,21 @@ def _edit(release: Release, *also: ReleaseState) -> Iterator[None]:
         yield
 
 
-def _require_not_sent(item: ReleaseItem) -> None:
-    item.refresh_from_db(fields=["state"])
+def _reload_unsent(item: ReleaseItem) -> None:
+    """Read an item of a locked release again. Raises ReleaseError if it was removed or sent."""
+    try:
+        item.refresh_from_db(fields=_CHANGED_BY_OTHERS)
+    except ReleaseItem.DoesNotExist as error:
+        raise _removed() from error
     if item.state not in (ItemState.WAITING, ItemState.HELD):
         raise ReleaseError(f"Version {item.version_number} can’t be changed: it was already sent.")
+
+
+_CHANGED_BY_OTHERS = ("position", "state", "reason", "version_id", "version_number", "digest")
+
+
+def _removed() -> ReleaseError:
+    return ReleaseError("This version is no longer in the release. Nothing was changed.")
 
 
 def _valid_texts(name: str, note: str) -> tuple[str, str]:
@@ -268,29 +278,29 @@ def _latest_versions(audiences: Sequence[AudienceKey]) -> list[PlannedVersion]:
     records = audience_records(audiences)
     planned, problems = [], []
     for key in audiences:
-        audience = records[key].audience if key in records else None
-        version = audience.latest_version if audience else None
-        if audience and version and not (problem := _nothing_to_publish(audience)):
-            name = audience.name or key[1]
-            planned.append(PlannedVersion(*key, name, version, audience.published_version))
+        if key not in records:
+            problems.append((key, key[1], "This audience isn’t recorded here."))
             continue
-        name = (audience.name if audience else None) or key[1]
-        problem = (
-            _nothing_to_publish(audience) if audience else "This audience isn’t recorded here."
-        )
-        problems.append((key, name, problem))
+        audience, name = records[key].audience, records[key].name or key[1]
+        latest, live = audience.latest_version, audience.published_version
+        if latest and not _is_live(latest, live):
+            planned.append(PlannedVersion(*key, name, latest, live))
+        else:
+            problems.append((key, name, _nothing_to_publish(latest)))
     if problems:
         raise _problems(problems)
     return planned
 
 
-def _nothing_to_publish(audience: Audience) -> str:
-    latest, live = audience.latest_version, audience.published_version
-    if latest is None:
+def _is_live(version: AudienceVersion, live: AudienceVersion | None) -> bool:
+    return live is not None and live.version_id == version.version_id
+
+
+def _nothing_to_publish(version: AudienceVersion | None) -> str:
+    """Return the sentence about an audience whose version is live already, or that has none."""
+    if version is None:
         return "Nothing to publish: it has no version."
-    if live and live.version_id == latest.version_id:
-        return f"Nothing to publish: version {latest.version_number} is already live."
-    return ""
+    return f"Nothing to publish: version {version.version_number} is already live."
 
 
 def _planned_version(target: PublishTarget) -> PlannedVersion:
@@ -305,13 +315,23 @@ def _planned_version(target: PublishTarget) -> PlannedVersion:
         raise ReleaseError("This version belongs to another audience.", field="version")
     if record is None:
         raise ReleaseError("This version isn’t recorded here.", field="version")
-    audience, version = audience_record.audience, record.version
-    live = audience.published_version
-    if live and live.version_id == version.version_id:
-        sentence = f"Nothing to publish: version {version.version_number} is already live."
-        raise ReleaseError(sentence, field="version")
-    name = audience.name or target.audience_id
+    version, live = record.version, audience_record.audience.published_version
+    if _is_live(version, live):
+        raise ReleaseError(_nothing_to_publish(version), field="version")
+    name = audience_record.name or target.audience_id
     return PlannedVersion(target.page_id, target.audience_id, name, version, live)
+
+
+_UNCHECKED: dict[str, object] = {
+    "words_added": 0,
+    "words_removed": 0,
+    "findings": [],
+    "digest": "",
+    "checked_at": None,
+    "reviewed_at": None,
+    "reviewed_by_name": "",
+}
+"""The columns of an item that follow from a check, before the first one."""
 
 
 def _version_fields(planned: PlannedVersion) -> dict[str, object]:

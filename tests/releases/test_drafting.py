@@ -10,7 +10,7 @@ from dashboard.releases import decisions, drafting
 from dashboard.releases.checking import check_release
 from dashboard.releases.drafting import create_from_versions, create_release
 from dashboard.releases.errors import ReleaseError
-from dashboard.releases.models import MAX_ITEMS, Release
+from dashboard.releases.models import MAX_ITEMS, Release, ReleaseItem
 from dashboard.releases.reviewing import board_digest
 from tests.releases.conftest import Draft
 from tests.support.many_audiences import ManyAudiences
@@ -170,6 +170,31 @@ def test_removing_an_item_closes_the_gap(draft: Draft) -> None:
     drafting.remove_item(release.items.get(audience_id="aud_1"))
     found = release.items.values_list("position", "audience_id")
     assert list(found) == [(1, "aud_2"), (2, "aud_3")]
+
+
+def test_an_item_removed_by_someone_else_is_not_changed(draft: Draft, paula: User) -> None:
+    release = draft(2)
+    item = release.items.get(audience_id="aud_1")
+    drafting.remove_item(release.items.get(audience_id="aud_1"))
+    for edit in (
+        lambda: drafting.move_item(item, 2),
+        lambda: drafting.choose_version(item, "ver_aud_1_2"),
+        lambda: drafting.mark_reviewed(item, paula, reviewed=True),
+    ):
+        with pytest.raises(ReleaseError, match="no longer in the release"):
+            edit()
+    assert release.items.count() == 1
+
+
+def test_choosing_a_version_leaves_the_order_that_another_tab_made(draft: Draft) -> None:
+    release = draft(2)
+    item = release.items.get(audience_id="aud_1")
+    drafting.choose_version(item, "ver_aud_1_2")
+    stale = ReleaseItem.objects.get(pk=item.pk)
+    drafting.move_item(item, 2)
+    drafting.choose_version(stale, "ver_aud_1_2")
+    found = release.items.values_list("position", "audience_id")
+    assert list(found) == [(1, "aud_2"), (2, "aud_1")]
 
 
 def test_another_version_has_to_be_checked_and_reviewed(
