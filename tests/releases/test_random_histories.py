@@ -1,0 +1,324 @@
+"""Whatever happens, nothing is sent twice, late, without the right, or other than reviewed.
+
+Each history is random: releases and decisions on them, edits from outside, faults of the service,
+and three workers that are killed at any write or call, or suspended while another one goes on. The
+service checks each publish that arrives. HISTORIES runs more of them, HISTORY one by its seed.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from itertools import count
+from random import Random
+from typing import Any
+
+import httpx
+import pytest
+from django.contrib.auth.models import Group, User
+from django.core.cache import cache
+from django.db import connection
+from django.utils import timezone
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dashboard.releases import decisions
+from dashboard.releases.claims import CLAIM
+from dashboard.releases.drafting import create_release
+from dashboard.releases.errors import ReleaseError
+from dashboard.releases.following import MAX_READ_AGE
+from dashboard.releases.holding import TOLERANCE
+from dashboard.releases.models import ENDED, ItemState, Release, ReleaseItem, ReleaseState
+from dashboard.releases.reviewing import board_digest, reviewed_fields
+from dashboard.releases.worker import run_pending
+from tests.support.clock import Clock, stopped
+from tests.support.fake_service import FakeService
+from tests.support.many_audiences import Key
+from tests.support.release_service import (
+    KilledError,
+    PublishingAudiences,
+    Way,
+    accepts,
+    fails,
+    kills,
+    responds,
+)
+
+WORKERS = ("one", "two", "three")
+WAYS: dict[str, Way] = {
+    "accepted": accepts,
+    "rejected": responds(409, "No"),
+    "too many": responds(429, "Slow down", Retry_After="20"),
+    "much too many": responds(429, "Slow down", Retry_After="900"),
+    "key rejected": responds(401),
+    "failed": responds(500),
+    "never reached": fails(httpx.ConnectError, is_carried_out=False),
+    "lost, done": fails(httpx.ReadTimeout, is_carried_out=True),
+    "lost, not done": fails(httpx.ReadTimeout, is_carried_out=False),
+    "killed, done": kills(is_carried_out=True),
+    "killed, not done": kills(is_carried_out=False),
+}
+SURELY_NOT_DONE = ("rejected", "too many", "much too many", "key rejected", "never reached")
+serial = count()
+
+
+class StrictService(PublishingAudiences):
+    """Chooses its response to each publish by chance, and fails the test if it may not arrive."""
+
+    def __init__(self, history: "History") -> None:
+        super().__init__()
+        self.history = history
+        self.way = self.choose
+        self.listed: dict[Key, Any] = {}
+        """Each audience as last listed, and when."""
+        self.maybe_done: list[tuple[int, str]] = []
+        """The item and the key of each publish that may have been carried out."""
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        if request.method != "POST" and self.history.is_silent:
+            raise httpx.ConnectTimeout("silent", request=request)
+        response = super().__call__(request)
+        if request.url.path.endswith("/audiences"):
+            for key, audience in self.audiences.items():
+                self.listed[key] = (timezone.now(), dict(audience))
+        return response
+
+    def choose(self, service: PublishingAudiences, key: Key, version_id: str) -> httpx.Response:
+        is_rare = self.history.random.random() < self.history.fault_rate
+        way = self.history.random.choice(sorted(WAYS)) if is_rare else "accepted"
+        self.check_arrival(key)
+        if way not in SURELY_NOT_DONE:
+            item = ReleaseItem.objects.get(operation_key=self.operation_keys[-1])
+            self.maybe_done.append((item.pk, self.operation_keys[-1]))
+        self.history.log(f"publish {key[1]}: {way}")
+        return WAYS[way](service, key, version_id)
+
+    def check_arrival(self, key: Key) -> None:
+        """Fail unless this publish may arrive now."""
+        item = ReleaseItem.objects.select_related("release").get(
+            operation_key=self.operation_keys[-1]
+        )
+        release, now = item.release, timezone.now()
+        assert self.operation_keys.count(item.operation_key) == 1, "a key arrived twice"
+        assert item.pk not in [pk for pk, _ in self.maybe_done], "it was sent before"
+        assert release.state == ReleaseState.RUNNING
+        assert release.stop_requested_at is None, "it was stopped"
+        assert self.history.has_right, "the owner has lost the right"
+        assert release.active_at
+        assert now - release.active_at <= TOLERANCE + CLAIM, "it is late"
+        self.check_review(item, key)
+
+    def check_review(self, item: ReleaseItem, key: Key) -> None:
+        """Fail unless the audience was listed just before, as it was reviewed."""
+        listed_at, audience = self.listed[key]
+        assert timezone.now() - listed_at <= MAX_READ_AGE + CLAIM, "it was not read again"
+        latest, live = audience["latestVersion"], audience["publishedVersion"]
+        assert live["versionId"] == item.live_version_id
+        headlines = [each["headline"] for each in item.findings]
+        if latest["versionId"] == item.version_id:
+            reviewed = reviewed_fields(item.version)
+            assert reviewed
+            assert (latest["status"], latest["supplementaryContext"]) == reviewed[2:4]
+        else:
+            assert f"Version {latest['versionNumber']} is newer." in headlines
+
+
+class History:
+    """One random history."""
+
+    def __init__(self, seed: int, clock: Clock, owner: User) -> None:
+        self.random, self.clock, self.owner = Random(seed), clock, owner
+        self.events: list[str] = []
+        self.is_silent = self.is_interleaved = False
+        self.has_right = True
+        self.fault_rate = self.random.choice([0.0, 0.3, 0.6])
+        self.statements_left = 10**9
+        self.service = StrictService(self)
+        self.service.is_fast = self.random.random() < 0.5
+        self.grant(True)
+
+    def log(self, event: str) -> None:
+        """Note an event, for the message of a failure."""
+        self.events.append(event)
+
+    def run(self) -> None:
+        """Make some releases, let things happen, then let the workers finish."""
+        pages = [f"page_{next(serial)}" for _ in range(self.random.choice([1, 2]))]
+        self.keys = [
+            key
+            for page_id in pages
+            for key in self.service.add(self.random.randint(1, 3), page_id=page_id)
+        ]
+        for _ in range(self.random.choice([1, 1, 2])):
+            self.create()
+        for _ in range(self.random.randint(5, 25)):
+            event = self.random.choice(EVENTS)
+            self.log(event.__name__)
+            with suppress(ReleaseError):
+                event(self)
+        self.end()
+
+    def release(self) -> Release:
+        return self.random.choice(list(Release.objects.all()))
+
+    def create(self) -> None:
+        keys = self.random.sample(self.keys, self.random.randint(1, len(self.keys)))
+        with suppress(ReleaseError):
+            create_release(name="", note="", audiences=keys, user=self.owner)
+        self.work_undisturbed()
+
+    def publish(self) -> None:
+        release = self.release()
+        typed = str(sum(item.state == ItemState.WAITING for item in release.items.all()))
+        others = self.random.random() < 0.5
+        shown = board_digest(release)
+        decisions.publish(release, self.owner, typed, shown, publishes_others=others)
+
+    def schedule(self) -> None:
+        release = self.release()
+        drafts = Release.objects.filter(pk=release.pk, state=ReleaseState.DRAFT, needs_check=False)
+        due_at = timezone.now() + timedelta(minutes=self.random.choice([1, 5, 30]))
+        now = timezone.now()
+        drafts.update(state=ReleaseState.SCHEDULED, due_at=due_at, wake_at=due_at, decided_at=now)
+
+    def stop(self) -> None:
+        decisions.stop(self.release(), self.owner)
+
+    def cancel(self) -> None:
+        if self.random.random() < 0.3:
+            decisions.cancel(self.release(), self.owner)
+
+    def check_held(self) -> None:
+        held = Release.objects.filter(state=ReleaseState.HELD)
+        held.update(needs_check=True, wake_at=timezone.now())
+        self.work()
+
+    def edit(self) -> None:
+        self.service.edit(self.random.choice(self.keys))
+
+    def edit_text(self) -> None:
+        version = self.service.audiences[self.random.choice(self.keys)]["latestVersion"]
+        version["supplementaryContext"] = f"Runs {next(serial)} trucks."
+
+    def publish_outside(self) -> None:
+        key = self.random.choice(self.keys)
+        self.service.go_live(key, self.service.audiences[key]["latestVersion"]["versionId"])
+
+    def go_live(self) -> None:
+        self.service.all_go_live()
+
+    def fall_silent(self) -> None:
+        self.is_silent = not self.is_silent
+        cache.clear()
+
+    def change_right(self) -> None:
+        self.grant(self.random.random() < 0.7)
+
+    def grant(self, has_right: bool) -> None:
+        self.has_right = has_right
+        groups = Group.objects.filter(name="Publishers") if has_right else []
+        self.owner.groups.set(groups)
+
+    def let_time_pass(self) -> None:
+        self.clock.advance(self.random.choice([1, 6, 30, 70, 600, 1000]))
+
+    def work(self) -> None:
+        """Let a worker run for a while; it may be killed, or suspended while another one runs."""
+        self.statements_left = self.random.choice([10**9, self.random.randint(1, 80)])
+        with suppress(KilledError), self.disturbed():
+            for _ in range(self.random.randint(1, 6)):
+                run_pending(self.random.choice(WORKERS))
+                self.clock.advance(self.random.choice([1, 6]))
+
+    def work_undisturbed(self) -> None:
+        with suppress(KilledError):
+            run_pending(WORKERS[0])
+
+    @contextmanager
+    def disturbed(self) -> Iterator[None]:
+        """Kill the worker at a random write, or suspend it between two transactions."""
+
+        def execute(run: Callable[..., Any], sql: str, *args: Any) -> Any:
+            if self.is_interleaved:
+                return run(sql, *args)
+            is_write = sql.startswith(("INSERT", "UPDATE", "DELETE"))
+            self.statements_left -= is_write
+            if is_write and self.statements_left == 0:
+                if self.random.random() < 0.5:
+                    run(sql, *args)
+                self.log("killed")
+                raise KilledError
+            if not connection.in_atomic_block and self.random.random() < 0.02:
+                self.go_on_with_another_worker()
+            return run(sql, *args)
+
+        with connection.execute_wrapper(execute):
+            yield
+
+    def go_on_with_another_worker(self) -> None:
+        self.is_interleaved = True
+        try:
+            self.clock.advance(self.random.choice([0, 3, 61, 120]))
+            self.log("suspended")
+            with suppress(KilledError):
+                run_pending(self.random.choice(WORKERS))
+        finally:
+            self.is_interleaved = False
+
+    def end(self) -> None:
+        """Let everything come to its end, and check that it has."""
+        self.is_silent, self.fault_rate, self.service.is_fast = False, 0.0, True
+        cache.clear()
+        for _ in range(60):
+            self.service.all_go_live()
+            run_pending(WORKERS[0])
+            wakes = Release.objects.filter(wake_at__isnull=False).values_list("wake_at", flat=True)
+            if not wakes:
+                break
+            # What is in progress is read more often, and given up after half an hour.
+            self.clock.advance(max(60.0, (min(wakes) - timezone.now()).total_seconds()))
+        assert not wakes, "it never ends"
+        for release in Release.objects.all():
+            states = set(release.items.values_list("state", flat=True))
+            may_wait = release.state in (ReleaseState.HELD, ReleaseState.DRAFT)
+            assert release.state not in (ReleaseState.RUNNING, ReleaseState.SCHEDULED)
+            assert states <= {*ENDED, *([ItemState.WAITING] if may_wait else [])}
+
+
+EVENTS = (
+    *(History.publish, History.publish, History.publish, History.schedule, History.stop),
+    *(History.cancel, History.check_held, History.edit, History.edit_text, History.go_live),
+    *(History.publish_outside, History.fall_silent, History.change_right, History.let_time_pass),
+    *(History.work,) * 10,
+)
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_no_history_sends_what_may_not_be_sent_or_never_ends(
+    paula: User,
+    fake_service: FakeService,
+    pytestconfig: pytest.Config,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = stopped(monkeypatch)
+
+    def tell(seed: int) -> None:
+        Release.objects.all().delete()
+        cache.clear()
+        history = History(seed, clock, paula)
+        fake_service.answer = history.service
+        try:
+            history.run()
+        except AssertionError as error:
+            error.add_note(f"HISTORY={seed}\n" + "\n".join(history.events))
+            raise
+
+    if seed := os.environ.get("HISTORY"):
+        tell(int(seed))
+        return
+    histories = 1000 if pytestconfig.getoption("exhaustive") else 25
+    limits = settings(
+        max_examples=int(os.environ.get("HISTORIES", histories)),
+        suppress_health_check=list(HealthCheck),
+    )
+    limits(given(st.integers(0, 2**32))(tell))()
