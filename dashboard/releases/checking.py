@@ -25,7 +25,7 @@ from dashboard.client import (
     RateLimitedError,
     ServerError,
 )
-from dashboard.contract.audiences import Audience
+from dashboard.contract.audiences import Audience, AudienceVersion
 from dashboard.contract.conversations import Change, Conversation
 from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import Page
@@ -329,16 +329,13 @@ def _recorded(item: ReleaseItem, review: ItemReview) -> dict[str, Any]:
     live = review.live
     # A version that can't be found stays as it was reviewed.
     version = review.version or item.version
-    old = live.supplementary_context if live else ""
-    difference = compare_texts(old, version.supplementary_context)
     columns: dict[str, Any] = {
         "version_number": version.version_number,
         "version_body": version.to_json(),
         "live_body": live.to_json() if live else "",
         "live_version_id": live.version_id if live else "",
         "live_version_number": live.version_number if live else None,
-        "words_added": difference.added,
-        "words_removed": difference.removed,
+        **_counted_words(item, version, live),
         "page_status": review.page_status,
         "pending_change_ids": review.pending_change_ids,
         "findings": [asdict(each) for each in review.findings],
@@ -349,3 +346,18 @@ def _recorded(item: ReleaseItem, review: ItemReview) -> dict[str, Any]:
     if changes_since(item, review):
         columns |= {"reviewed_at": None, "reviewed_by_name": ""}
     return columns
+
+
+def _counted_words(
+    item: ReleaseItem, version: AudienceVersion, live: AudienceVersion | None
+) -> dict[str, int]:
+    """Return the columns of words added and removed; {} if both texts are as counted before."""
+    texts = _text(live), _text(version)
+    if item.digest and texts == (_text(item.live_version), _text(item.version)):
+        return {}
+    difference = compare_texts(*texts)
+    return {"words_added": difference.added, "words_removed": difference.removed}
+
+
+def _text(version: AudienceVersion | None) -> str:
+    return (version.supplementary_context if version else "") or ""

@@ -74,6 +74,17 @@ def test_what_did_not_change_stays_reviewed(draft: Draft, paula: User) -> None:
     assert release.items.get().reviewed_by_name == "paula"
 
 
+def test_words_are_counted_again_when_a_text_has_changed(
+    draft: Draft, service: ManyAudiences
+) -> None:
+    release = draft(1)
+    text = {"supplementaryContext": "Runs 20 trucks and three vans."}
+    service.change(KEY, latestVersion=service.version(KEY, 2, **text))
+    check_release(release)
+    item = release.items.get()
+    assert (item.words_added, item.words_removed) == (4, 1)
+
+
 def _newer(service: ManyAudiences) -> None:
     service.change(KEY, latestVersion=service.version(KEY, 3))
 

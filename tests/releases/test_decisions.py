@@ -1,9 +1,12 @@
 """Decisions on a release: what was seen is what is decided on, and only one of two succeeds."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from threading import Barrier
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import OperationalError, connection
 from django.utils import timezone
 
 from dashboard.releases import decisions, drafting
@@ -51,6 +54,30 @@ def test_of_two_who_publish_at_once_one_is_refused(draft: Draft, paula: User, ad
         decisions.publish(other, ada, "", shown)
     release.refresh_from_db()
     assert release.owner == paula
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_eight_decisions_at_the_same_moment_one_succeeds(draft: Draft, paula: User) -> None:
+    release = draft(2)
+    shown, start = board_digest(release), Barrier(8)
+    opened = [Release.objects.get(pk=release.pk) for _ in range(8)]
+
+    def decide(number: int) -> bool:
+        start.wait(60)
+        try:
+            if number % 2:
+                decisions.cancel(opened[number], paula)
+            else:
+                decisions.publish(opened[number], paula, "", shown)
+        except (ReleaseError, OperationalError):
+            # A second writer of SQLite in memory is refused at once.
+            return False
+        finally:
+            connection.close()
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(decide, range(8))) == 1
 
 
 def test_what_was_not_shown_is_not_published(
