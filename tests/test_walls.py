@@ -49,6 +49,7 @@ PAIRS = {
     "conversations": {"audiences"},  # the audience's head is above its conversation
     "overview": {"activity"},  # operations are shown as in Activity
     "pages": {"audiences"},  # a page has the table of its audiences
+    "releases": {"audiences"},  # all audiences that match a list are selected
     "publishing": {"audiences"},  # the dialog is opened over the page of its audience
     "settings": {"search"},  # pins are shown as hits
     "versions": {"audiences"},  # the audience's head is above its versions

@@ -34,5 +34,5 @@ def agent_label(value: str) -> str:
 
 
 def selection_value(page_id: str, audience_id: str) -> str:
-    """Return the value of an audience's check box; `selection.parse_value` reads it."""
+    """Return the value of an audience's check box; the form of a release reads it."""
     return f"{quote(page_id, safe='')}/{quote(audience_id, safe='')}"

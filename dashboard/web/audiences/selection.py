@@ -1,9 +1,6 @@
-"""Audiences that were selected in a list: the check boxes' values, and all that match."""
-
-from urllib.parse import unquote
+"""All audiences that match what a list is narrowed to, to be selected together."""
 
 from django.http import QueryDict
-from django.urls import NoReverseMatch, reverse
 
 from dashboard.ledger.queries.audience_list import matching_keys
 from dashboard.ledger.queries.audiences import audiences_last_known
@@ -19,34 +16,6 @@ ON_PAGE = "in"
 
 Selected = tuple[str, str]
 """The page's id and the audience's."""
-
-
-def release_form_url() -> str:
-    """Return the URL to which a selection is sent; empty if releases are not installed."""
-    try:
-        return reverse("release-new")
-    except NoReverseMatch:
-        return ""
-
-
-def selected_audiences(form: QueryDict) -> list[Selected]:
-    """Return the audiences that a posted form selects, each once, in the order of the form.
-
-    `audience` has one value for each; or, with `all_matching`, all that match the query string in
-    `query`. At most one more than MAX_SELECTED. Values that are no check box's are left out.
-    """
-    if form.get("all_matching"):
-        return matching_audiences(QueryDict(form.get("query", "").removeprefix("?")))
-    found = dict.fromkeys(filter(None, map(parse_value, form.getlist("audience"))))
-    return [*found][: MAX_SELECTED + 1]
-
-
-def parse_value(value: str) -> Selected | None:
-    """Return the audience of a check box's value (`selection_value`), or None if it is none."""
-    page_id, separator, audience_id = value.partition("/")
-    parts = unquote(page_id), unquote(audience_id)
-    is_valid = separator and all(parts) and "\0" not in "".join(parts)
-    return parts if is_valid else None
 
 
 def matching_audiences(query: QueryDict) -> list[Selected]:

@@ -19,6 +19,7 @@ from dashboard.web.releases.selection import (
     describe_selection,
     selected_audiences,
     selected_versions,
+    with_all_matching,
 )
 from dashboard.web.releases.summary import summarize, worker_status
 from dashboard.web.releases.unsent_forms import forget_unsent_form, resumed_form, ticket_of
@@ -41,6 +42,7 @@ def release_new(request: Request) -> HttpResponse:
     `then=review` creates it at once; otherwise the form asks for a name, or for the draft.
     """
     fields = request.POST if request.method == "POST" else resumed_form(request) or request.GET
+    fields = with_all_matching(fields)
     is_decided = fields.get("then") == "review" or "release" in fields
     if request.method != "POST" or not is_decided:
         return _show_new(request, fields)

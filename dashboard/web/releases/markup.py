@@ -2,7 +2,6 @@
 
 from datetime import datetime, timedelta
 
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -38,11 +37,6 @@ def clock_time(value: datetime) -> str:
 def time_zone_name() -> str:
     """Return the name of the viewer's time zone."""
     return timezone.get_current_timezone_name()
-
-
-def audiences_url() -> str:
-    """Return the URL of the list in which audiences are selected."""
-    return f"{reverse('overview')}audiences/"
 
 
 def time_until(value: datetime) -> str:

@@ -11,6 +11,7 @@ from dashboard.ledger.queries.pages import page_names
 from dashboard.operations.checking import PublishTarget
 from dashboard.releases.drafting import AudienceKey
 from dashboard.releases.errors import AudienceProblem, ReleaseError
+from dashboard.web.audiences.selection import matching_audiences
 
 AUDIENCE_FIELD = "audience"
 VERSION_FIELD = "version"
@@ -32,6 +33,19 @@ class SelectedAudience:
 def field_value(*identifiers: str) -> str:
     """Return ids as one value of a form, each quoted and joined by a slash."""
     return "/".join(quote(each, safe="") for each in identifiers)
+
+
+def with_all_matching(fields: QueryDict) -> QueryDict:
+    """Return the fields with one for each audience that matches, if all of them are selected.
+
+    `query` is the query string of the list; of more than MAX_ITEMS, one too many is enough.
+    """
+    if not fields.get("all_matching"):
+        return fields
+    found = matching_audiences(QueryDict(fields.get("query", "").removeprefix("?")))
+    expanded = fields.copy()
+    expanded.setlist(AUDIENCE_FIELD, [field_value(*ids) for ids in found])
+    return expanded
 
 
 def selected_audiences(fields: QueryDict) -> list[AudienceKey]:

@@ -6,7 +6,6 @@ import jinja2
 
 from dashboard.text_diff import compare_texts
 from dashboard.web.audiences import markup as audiences
-from dashboard.web.audiences.selection import release_form_url
 from dashboard.web.conversations.search import result_around
 from dashboard.web.conversations.tool_calls import readable_pairs
 from dashboard.web.pages import markup as pages
@@ -22,14 +21,11 @@ GLOBALS = (
     compare_texts,
     person_field,
     readable_pairs,
-    release_form_url,
     result_around,
-    releases.audiences_url,
     releases.clock_time,
     releases.planned_moment,
     releases.time_until,
     releases.time_zone_name,
-)
 )
 FILTERS = (
     audiences.agent_label,

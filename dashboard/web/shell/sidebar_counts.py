@@ -43,7 +43,7 @@ def side_counts() -> SidebarCounts:
         return SidebarCounts()
 
 
-def _count() -> tuple[int, int, int, int]:
+def _count() -> tuple[int, ...]:
     pages = pages_coverage()
     return (
         pages.known if pages.total is None else pages.total,

@@ -1,12 +1,14 @@
 """Selecting audiences, in the list of all and in a page's table: a form that works by itself."""
 
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from django.http import QueryDict
 from django.test import Client
 
-from dashboard.web.audiences.selection import MAX_SELECTED, matching_audiences, parse_value
+from dashboard.releases.models import Release
+from dashboard.web.audiences.selection import MAX_SELECTED, matching_audiences
 from tests.support import wire
 from tests.support.fake_service import FakeService
 from tests.support.html import Element, elements, text
@@ -14,7 +16,7 @@ from tests.support.one_audience import serve
 from tests.support.seeding import seed_audiences, seed_pages
 from tests.web.audiences.test_audience_list import canceled, live, named, shown
 
-pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.support.release_urls")]
+pytestmark = pytest.mark.django_db
 
 LISTS = ["/audiences/", "/pages/page_1/"]
 
@@ -42,10 +44,12 @@ def hidden_query(html: str) -> str:
     return next(e.attributes["value"] for e in inputs if e.attributes.get("name") == "query")
 
 
-def sent(client: Client, **form: Any) -> Any:
-    response = client.post("/releases/new/", form)
+def sent(client: Client, **form: Any) -> list[list[str]]:
+    """Send a selection; return the ids of the audiences that the release's form has."""
+    response = client.post("/releases/new/", form | {"then": "add"})
     assert response.status_code == 200
-    return response.json()
+    boxes = boxes_in(response.content.decode())
+    return [[unquote(part) for part in box.attributes["value"].split("/")] for box in boxes]
 
 
 @pytest.mark.parametrize("address", LISTS)
@@ -65,26 +69,21 @@ def test_a_viewer_is_offered_no_selection(as_viewer: Client, address: str) -> No
     assert "Company 2" in html
 
 
-@pytest.mark.urls("config.urls")
-@pytest.mark.parametrize("address", LISTS)
-def test_the_form_leads_to_a_release(as_publisher: Client, address: str) -> None:
-    """Until releases are installed there is nothing to send a selection to."""
-    html = shown(as_publisher, address)
-    forms = [e for e in elements(html, "form") if "data-selection" in e.attributes]
-    assert {form.attributes["action"] for form in forms} <= {"/releases/new/"}
-    assert bool(boxes_in(html)) == bool(forms)
-
-
 def test_a_check_box_is_named_by_its_audience_and_page(as_publisher: Client) -> None:
     assert "Select Company 2, Fleet telematics" in text(shown(as_publisher, "/audiences/"))
     assert "Select Company 2" in text(shown(as_publisher, "/pages/page_1/"))
 
 
-def test_what_is_checked_is_sent_with_the_button_that_was_pressed(as_publisher: Client) -> None:
+def test_what_is_checked_is_offered_to_a_release(as_publisher: Client) -> None:
     values = values_in(shown(as_publisher, "/audiences/"))[:2]
-    answer = sent(as_publisher, audience=[*values, values[0]], then="review")
-    assert answer["selected"] == [["page_1", "aud_1"], ["page_1", "aud_2"]]
-    assert answer["then"] == "review"
+    assert sent(as_publisher, audience=values) == [["page_1", "aud_1"], ["page_1", "aud_2"]]
+
+
+def test_what_is_checked_can_be_reviewed_at_once(as_publisher: Client) -> None:
+    response = as_publisher.post("/releases/new/", {"audience": "page_1/aud_2", "then": "review"})
+    (item,) = Release.objects.get().items.all()
+    assert response.headers["Location"].startswith(f"/releases/{item.release_id}/")
+    assert (item.page_id, item.audience_id) == ("page_1", "aud_2")
 
 
 @pytest.mark.parametrize("ids", [("p/1", "a b"), ("p%2F", "é&="), ("..", "+"), ("page_1", "a/b/c")])
@@ -94,12 +93,14 @@ def test_ids_with_any_character_come_back_as_they_were(
     page_id, audience_id = ids
     seed_audiences(named(9, "Odd", audienceId=audience_id), page_id=page_id)
     (value,) = values_in(shown(as_publisher, "/audiences/?q=odd"))
-    assert sent(as_publisher, audience=value)["selected"] == [[page_id, audience_id]]
+    assert sent(as_publisher, audience=value) == [[page_id, audience_id]]
 
 
 @pytest.mark.parametrize("value", ["", "page_1", "/aud_1", "page_1/", "page_1/%00"])
-def test_a_value_of_no_check_box_selects_nothing(value: str) -> None:
-    assert parse_value(value) is None
+def test_a_value_of_no_check_box_makes_no_release(as_publisher: Client, value: str) -> None:
+    response = as_publisher.post("/releases/new/", {"audience": value, "then": "review"})
+    assert response.status_code == 422
+    assert not Release.objects.exists()
 
 
 @pytest.mark.parametrize(
@@ -117,8 +118,8 @@ def test_all_that_match_are_selected_as_the_list_shows_them(
 ) -> None:
     html = shown(as_publisher, address)
     assert f"Select all {len(selected)}" in text(html)
-    answer = sent(as_publisher, all_matching="1", query=hidden_query(html), then="add")
-    assert [audience_id for _, audience_id in answer["selected"]] == selected
+    found = sent(as_publisher, all_matching="1", query=hidden_query(html))
+    assert [audience_id for _, audience_id in found] == selected
 
 
 @pytest.mark.parametrize("address", ["/audiences/?live=changed", "/pages/page_1/?flag=changed"])
