@@ -15,11 +15,10 @@ from dashboard.releases.models import (
     ReleaseState,
     WorkerHeartbeat,
 )
+from dashboard.releases.worker import MISSING_AFTER
 
 Badge = tuple[str, str, str]
 """A label, an icon and a tone."""
-WORKER_SILENT_AFTER = timedelta(seconds=60)
-"""Without a heartbeat for so long, no worker runs. Source: DESIGN.md, Releases."""
 RELEASE_BADGES: dict[str, Badge] = {
     ReleaseState.DRAFT: ("Draft", "st-draft", "plain"),
     ReleaseState.SCHEDULED: ("Scheduled", "st-scheduled", "info"),
@@ -53,7 +52,7 @@ class WorkerStatus:
     @property
     def is_running(self) -> bool:
         """Whether a worker was active within the last minute."""
-        return bool(self.active_at and timezone.now() - self.active_at < WORKER_SILENT_AFTER)
+        return bool(self.active_at and timezone.now() - self.active_at < MISSING_AFTER)
 
 
 def worker_status() -> WorkerStatus:

@@ -1,6 +1,6 @@
-"""Keep what was typed or selected in a release's form while its user signs in again.
+"""Save what was typed or selected in a release's form while its user signs in again.
 
-It is kept in the session of the browser. The form carries a signed ticket with its user's id, so
+It is saved in the session of the browser. The form carries a signed ticket with its user's id, so
 that nobody else who signs in there gets it, and no other site can put it there.
 """
 
@@ -15,10 +15,10 @@ from dashboard.web.ui.htmx import Request
 TICKET_FIELD = "ticket"
 RESUME_FIELD = "resume"
 FORMS = ("release-new", "release-edit", "release-schedule")
-"""Names of the views with fields to keep."""
+"""Names of the views whose fields are saved."""
 _SESSION_KEY = "unsent_release_form"
 _SALT = "form of a release"
-_NOT_KEPT = ("csrfmiddlewaretoken", TICKET_FIELD)
+_NOT_SAVED = ("csrfmiddlewaretoken", TICKET_FIELD)
 
 
 def ticket_of(request: Request) -> str:
@@ -26,19 +26,21 @@ def ticket_of(request: Request) -> str:
     return signing.dumps(request.user.pk, salt=_SALT)
 
 
-def keep_unsent_form(request: HttpRequest, *, is_from_us: bool) -> str:
-    """Keep a form that can't be processed now: the session has ended, or another one began.
+def save_unsent_form(request: HttpRequest, *, is_from_us: bool) -> str:
+    """Save a form that can't be processed now: the session has ended, or another one began.
 
     Returns the URL at which it is resumed; "" if it is no form of a release. A form without a
-    ticket, such as the selection of audiences, is kept only if it passed the CSRF check
+    ticket, such as the selection of audiences, is saved only if it passed the CSRF check
     (`is_from_us`), and then for whoever signs in: it has nothing but ids.
     """
-    if request.method != "POST" or not _is_kept_form(request.path_info):
+    if request.method != "POST" or not _is_saved_form(request.path_info):
         return ""
     user_id = _user_of(request.POST.get(TICKET_FIELD, ""))
     if user_id is None and not is_from_us:
         return ""
-    fields = {name: values for name, values in request.POST.lists() if name not in _NOT_KEPT}
+    fields = {name: values for name, values in request.POST.lists() if name not in _NOT_SAVED}
+    if not fields:
+        return ""
     request.session[_SESSION_KEY] = {
         "path": request.path,
         "user_id": user_id,
@@ -48,20 +50,20 @@ def keep_unsent_form(request: HttpRequest, *, is_from_us: bool) -> str:
 
 
 def resumed_form(request: Request) -> QueryDict | None:
-    """Return the fields of the form that was kept for this page and user, if it is resumed."""
-    kept: dict[str, Any] = request.session.get(_SESSION_KEY) or {}
-    if RESUME_FIELD not in request.GET or kept.get("path") != request.path:
+    """Return the fields of the form that was saved for this page and user, if it is resumed."""
+    saved: dict[str, Any] = request.session.get(_SESSION_KEY) or {}
+    if RESUME_FIELD not in request.GET or saved.get("path") != request.path:
         return None
-    if kept["user_id"] not in (None, request.user.pk):
+    if saved["user_id"] not in (None, request.user.pk):
         return None
     fields = QueryDict(mutable=True)
-    for name, values in kept["fields"].items():
+    for name, values in saved["fields"].items():
         fields.setlist(name, values)
     return fields
 
 
 def forget_unsent_form(request: Request) -> None:
-    """Delete the form that was kept, once it was submitted."""
+    """Delete the form that was saved, once it was submitted."""
     request.session.pop(_SESSION_KEY, None)
 
 
@@ -72,7 +74,7 @@ def _user_of(ticket: str) -> int | None:
         return None
 
 
-def _is_kept_form(path: str) -> bool:
+def _is_saved_form(path: str) -> bool:
     try:
         return resolve(path).url_name in FORMS
     except Resolver404:

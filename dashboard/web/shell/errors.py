@@ -19,7 +19,7 @@ from dashboard.client import APIError
 from dashboard.ledger.models import Operation
 from dashboard.observability.request_context import current_notes, current_request_id
 from dashboard.web.pages.drafts import is_background_request, save_posted_form
-from dashboard.web.releases.unsent_forms import keep_unsent_form
+from dashboard.web.releases.unsent_forms import save_unsent_form
 from dashboard.web.shell.uploads import FileRefusedError
 from dashboard.web.ui.failures import Failure, explain
 from dashboard.web.ui.locale_format import number
@@ -87,7 +87,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
         return incomplete(request)
     if ticket and is_background_request(request):
         return HttpResponse(status=204)
-    if resume_url := keep_unsent_form(request, is_from_us=False):
+    if resume_url := save_unsent_form(request, is_from_us=False):
         return _resume(request, resume_url)
     if ticket and ticket.user_id == request.user.pk:
         messages.warning(request, "Your session changed. Nothing was sent; submit again.")

@@ -23,7 +23,7 @@ from dashboard.client import APIError
 from dashboard.ledger.operations import OperationKeyConflictError
 from dashboard.observability.request_context import current_notes
 from dashboard.web.pages.drafts import is_background_request, save_posted_form
-from dashboard.web.releases.unsent_forms import keep_unsent_form
+from dashboard.web.releases.unsent_forms import save_unsent_form
 from dashboard.web.shell.errors import incomplete, key_conflict, service_error
 from dashboard.web.ui.htmx import Request
 from dashboard.web.ui.locale_format import override_language, request_language
@@ -32,7 +32,7 @@ from dashboard.web.ui.time_zones import request_time_zone
 Handler = Callable[[HttpRequest], HttpResponse]
 
 SIGNED_OUT = "You were signed out, so nothing was sent. Make the change again."
-SIGNED_OUT_AND_KEPT = "You were signed out, so nothing was sent. What you entered was kept."
+SIGNED_OUT_AND_SAVED = "You were signed out, so nothing was sent. What you entered was saved."
 SIGNED_OUT_MEANWHILE = "You were signed out. Requests already sent continue."
 
 
@@ -86,9 +86,9 @@ class LoginRequiredMiddleware(auth_middleware.LoginRequiredMiddleware):
         ticket = save_posted_form(request)
         if ticket and is_background_request(request):
             return HttpResponse(status=204)
-        resume_url = keep_unsent_form(request, is_from_us=True)
+        resume_url = save_unsent_form(request, is_from_us=True)
         if resume_url:
-            messages.warning(request, SIGNED_OUT_AND_KEPT)
+            messages.warning(request, SIGNED_OUT_AND_SAVED)
         elif request.method == "POST" and not ticket:
             messages.warning(request, SIGNED_OUT)
         elif request.method == "GET" and htmx:

@@ -221,6 +221,7 @@ def test_a_held_item_can_be_skipped_and_the_rest_continued(
     draft: Draft, as_publisher: Client
 ) -> None:
     release = draft(2)
+    held = items_of(release)[0]
     held, _ = items_of(release)
     release.items.filter(pk=held.pk).update(state=ItemState.HELD, reason="It changed.")
     Release.objects.filter(pk=release.pk).update(

@@ -132,7 +132,7 @@ def test_the_selection_is_there_after_a_sign_in(
     keys = values(service.add(3))
     answer = client.post(NEW, {"audience": keys, "then": "add"})
     page = log_in(client, paula, answer.url)
-    assert "What you entered was kept." in said(page)
+    assert "What you entered was saved." in said(page)
     assert selected(page.content.decode()) == keys
     assert not Release.objects.exists()
 

@@ -27,8 +27,10 @@ def side_of(client: Client, address: str = "/activity/") -> str:
 def test_pages_are_counted_as_the_service_counts_them(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
+    assert side_of(as_viewer) == "Overview Pages Releases People Webhooks Activity"
     assert side_of(as_viewer) == "Overview Pages Audiences People Webhooks Activity"
     record(numbered(1), total=1204)
+    assert side_of(as_viewer) == "Overview Pages 1,204 Releases People Webhooks Activity"
     assert side_of(as_viewer) == "Overview Pages 1,204 Audiences People Webhooks Activity"
 
 
