@@ -88,7 +88,8 @@ def check_release(release: Release, on_progress: Callable[[], None] = lambda: No
         for item in items:
             # Another version may have been chosen meanwhile, or the item skipped or removed.
             same = release.items.filter(pk=item.pk, version_id=item.version_id, state=item.state)
-            same.update(**columns[item.pk])
+            # A check that began later has seen more.
+            same.exclude(checked_at__gt=read_at).update(**columns[item.pk])
         unsent = release.items.filter(state__in=(ItemState.WAITING, ItemState.HELD))
         release.needs_check = unsent.filter(digest="").exists()
         release.save(update_fields=["needs_check"])

@@ -178,26 +178,27 @@ def roll_back(release: Release, user: User) -> tuple[Release, list[tuple[Release
     Each of those comes with the reason why it can't be taken back, or was not changed. For a
     finished or a held release; raises ReleaseError also if nothing can be taken back.
     """
-    if release.state == ReleaseState.RUNNING:
-        raise ReleaseError("This release is still being published. Stop it before rolling back.")
-    if release.state not in (ReleaseState.FINISHED, ReleaseState.HELD):
-        raise ReleaseError("Nothing of this release was sent, so there is nothing to roll back.")
-    items = list(release.items.all())
-    reasons = rollback_problems(items)
-    earlier = [
-        PlannedVersion(item.page_id, item.audience_id, item.audience_name, live, item.version)
-        for item in items
-        if item.pk not in reasons and (live := item.live_version)
-    ]
-    if not earlier:
-        raise ReleaseError("No version of this release can be rolled back.")
-    draft = create_draft(
-        name=f"Roll back: {release.name}"[:MAX_NAME],
-        note="",
-        planned=earlier,
-        user=user,
-        rolls_back=release,
-    )
+    with _decide(release, *ReleaseState):
+        if release.state == ReleaseState.RUNNING:
+            raise ReleaseError("This release is still being published. Stop it first.")
+        if release.state not in (ReleaseState.FINISHED, ReleaseState.HELD):
+            raise ReleaseError("Nothing of this release was sent, so nothing can be rolled back.")
+        items = list(release.items.all())
+        reasons = rollback_problems(items)
+        earlier = [
+            PlannedVersion(item.page_id, item.audience_id, item.audience_name, live, item.version)
+            for item in items
+            if item.pk not in reasons and (live := item.live_version)
+        ]
+        if not earlier:
+            raise ReleaseError("No version of this release can be rolled back.")
+        draft = create_draft(
+            name=f"Roll back: {release.name}"[:MAX_NAME],
+            note="",
+            planned=earlier,
+            user=user,
+            rolls_back=release,
+        )
     return draft, [(item, reasons[item.pk]) for item in items if item.pk in reasons]
 
 

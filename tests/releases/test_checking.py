@@ -289,6 +289,22 @@ def test_a_check_that_comes_after_the_decision_changes_nothing(
     assert list(release.items.values()) == before
 
 
+def test_a_check_that_began_earlier_does_not_replace_a_later_one(
+    draft: Draft, service: ManyAudiences
+) -> None:
+    release = draft(1)
+
+    def another_check() -> None:
+        if service.paths[-1].endswith("/messages"):
+            service.before = lambda: None
+            _another_live(service)
+            check_release(Release.objects.get(pk=release.pk))
+
+    service.before = another_check
+    check_release(release)
+    assert release.items.get().live_version_number == 7
+
+
 def test_a_check_is_recorded_in_the_ledger(draft: Draft, service: ManyAudiences) -> None:
     release = draft(1)
     _newer(service)

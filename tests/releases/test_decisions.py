@@ -344,8 +344,10 @@ def test_a_rollback_is_checked_like_any_release(
 def test_a_release_that_runs_is_not_rolled_back(draft: Draft, paula: User) -> None:
     release = draft(1)
     decisions.publish(release, paula, "", board_digest(release))
+    stale = held(Release.objects.get(pk=release.pk))
+    Release.objects.update(state=ReleaseState.RUNNING)
     with pytest.raises(ReleaseError, match="still being published"):
-        decisions.roll_back(release, paula)
+        decisions.roll_back(stale, paula)
     assert Release.objects.count() == 1
 
 
@@ -355,5 +357,5 @@ def test_a_release_without_anything_to_take_back_is_not_rolled_back(
     release = held(draft(1), aud_1=ItemState.FAILED)
     with pytest.raises(ReleaseError, match="No version of this release can be rolled back"):
         decisions.roll_back(release, paula)
-    with pytest.raises(ReleaseError, match="nothing to roll back"):
+    with pytest.raises(ReleaseError, match="nothing can be rolled back"):
         decisions.roll_back(draft(1), paula)
