@@ -1,0 +1,76 @@
+"""A release is reviewed by keys alone, published, and watched until all of it is live."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from urllib.parse import quote, urlencode
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.browser.addresses import database_of
+from tests.browser.barriers import barriers
+from tests.browser.conftest import PATIENCE_S, settle, sign_in
+from tests.support.processes import Running
+
+PATIENCE_MS = PATIENCE_S * 1000
+DRAFTS = """SELECT page_id, audience_id FROM ledger_audiencerecord
+  WHERE latest_status = 'draft' AND live_version_id != '' AND archived = 0
+  ORDER BY audience_id DESC LIMIT 3"""
+
+
+@pytest.fixture
+def profile(browser: Browser, server: Running) -> Iterator[BrowserContext]:
+    """A profile that is logged in."""
+    context = browser.new_context(base_url=server.url, reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE_MS)
+    sign_in(context)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def board(profile: BrowserContext, server: Running) -> Page:
+    """The board of a new release of three audiences, once it is checked."""
+    with closing(sqlite3.connect(database_of(server))) as database:
+        keys = database.execute(DRAFTS).fetchall()
+    audiences = ["/".join(quote(each, safe="") for each in key) for key in keys]
+    page = profile.new_page()
+    query = urlencode([("audience", each) for each in audiences])
+    page.goto(f"/releases/new/?{query}")
+    page.get_by_label("Name").fill("By keys alone")
+    page.locator("main form .primary").click()
+    expect(page.locator("#check")).to_contain_text("Checked", timeout=PATIENCE_MS)
+    return page
+
+
+def test_versions_are_reviewed_by_keys_alone(board: Page) -> None:
+    heading, marked = board.locator("#item-h"), board.locator(".entries [aria-current]")
+    first = heading.text_content()
+    board.keyboard.press("j")
+    expect(heading).not_to_have_text(first or "")
+    expect(marked).to_contain_text(heading.text_content() or "")
+    board.keyboard.press("k")
+    expect(heading).to_have_text(first or "")
+    for count in (1, 2, 3):
+        board.keyboard.press("m")
+        expect(board.locator("#reviewed")).to_contain_text(f"{count} of 3 reviewed")
+    expect(board.locator("#totals")).to_contain_text("All reviewed")
+    assert barriers(board) == []
+
+
+def test_the_item_that_is_open_is_there_after_a_reload(board: Page) -> None:
+    board.keyboard.press("j")
+    expect(board.locator(".detail header")).to_contain_text("2 of 3")
+    board.reload()
+    expect(board.locator(".detail header")).to_contain_text("2 of 3")
+
+
+def test_a_release_is_watched_until_it_is_live(board: Page) -> None:
+    if board.locator("#typed").count():
+        board.locator("#typed").fill("3")
+    board.get_by_role("button", name="Publish 3 now").click()
+    settle(board)
+    assert barriers(board) == []
+    expect(board.get_by_role("heading", name="3 of 3 went live")).to_be_visible(timeout=120_000)
+    assert barriers(board) == []
