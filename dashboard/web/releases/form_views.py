@@ -53,7 +53,8 @@ def release_new(request: Request) -> HttpResponse:
     forget_unsent_form(request)
     if fields.get("then") == "schedule":
         return redirect("release-schedule", release.pk)
-    return redirect(release_url(release))
+    # The list of audiences clears its selection then.
+    return redirect(f"{release_url(release)}?added=1")
 
 
 def _create_or_add(request: Request, fields: QueryDict) -> Release:
