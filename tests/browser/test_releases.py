@@ -38,7 +38,7 @@ def board(profile: BrowserContext, server: Running) -> Page:
     page = profile.new_page()
     query = urlencode([("audience", each) for each in audiences])
     page.goto(f"/releases/new/?{query}")
-    page.get_by_label("Name").fill("By keys alone")
+    page.locator("#name").fill("By keys alone")
     page.locator("main form .primary").click()
     expect(page.locator("#check")).to_contain_text("Checked", timeout=PATIENCE_MS)
     return page
