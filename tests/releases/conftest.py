@@ -9,10 +9,13 @@ from django.contrib.auth.models import User
 from dashboard.releases.checking import check_release
 from dashboard.releases.drafting import create_release
 from dashboard.releases.models import Release
+from tests.support.clock import Clock, stopped
 from tests.support.fake_service import FakeService
 from tests.support.many_audiences import ManyAudiences
+from tests.support.release_service import PublishingAudiences, decide
 
 Draft: TypeAlias = Callable[..., Release]
+Publish: TypeAlias = Callable[..., Release]
 
 
 @pytest.fixture
@@ -31,6 +34,26 @@ def draft(service: ManyAudiences, paula: User) -> Draft:
         audiences = keys or service.add(count)
         release = create_release(name="", note="", audiences=audiences, user=paula)
         check_release(release)
+        return release
+
+    return make
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The time of day, which the test advances."""
+    return stopped(monkeypatch)
+
+
+@pytest.fixture
+def publish(service: PublishingAudiences, paula: User) -> Publish:
+    """Makes a checked release of so many new audiences, and publishes it in Paula's name."""
+
+    def make(count: int = 1, *, publishes_others: bool = False, pages: int = 1) -> Release:
+        keys = [key for page in range(pages) for key in service.add(count, page_id=f"page_{page}")]
+        release = create_release(name="", note="", audiences=keys, user=paula)
+        check_release(release)
+        decide(release, paula, publishes_others=publishes_others)
         return release
 
     return make

@@ -6,8 +6,8 @@ from django.core.management import call_command
 
 from dashboard.releases.models import HoldKind, Release, ReleaseState
 from tests.releases.conftest import Draft
-from tests.releases.test_running import decide, schedule
 from tests.support.many_audiences import ManyAudiences
+from tests.support.release_service import decide, schedule
 
 
 def make_scheduled(release: Release, user: User) -> None:

@@ -15,32 +15,28 @@ from dashboard.ledger.operations import attempt_time_limit, publish_key
 from dashboard.operations.checking import PublishTarget
 from dashboard.operations.publish import begin_publish
 from dashboard.releases import decisions
-from dashboard.releases.checking import check_release
 from dashboard.releases.claims import CLAIM
 from dashboard.releases.drafting import create_release
 from dashboard.releases.models import HoldKind, ItemState, Release, ReleaseState
-from dashboard.releases.reviewing import board_digest, risks
-from tests.support.clock import Clock, stopped
+from dashboard.releases.reviewing import risks
+from tests.releases.conftest import Publish
+from tests.support.clock import Clock
 from tests.support.fake_service import FakeService
 from tests.support.release_service import (
     KilledError,
     PublishingAudiences,
+    decide,
     fails,
     kills,
     responds,
+    schedule,
+    states,
     work,
 )
 
-Publish = Callable[..., Release]
 LIVE, FAILED, HELD = ItemState.LIVE, ItemState.FAILED, ItemState.HELD
 WAITING, UNKNOWN = ItemState.WAITING, ItemState.UNKNOWN
 CALL_LIMIT_MINUTES = (attempt_time_limit() + CLAIM) / timedelta(minutes=1)
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The time of day, which the test advances."""
-    return stopped(monkeypatch)
 
 
 @pytest.fixture
@@ -48,31 +44,6 @@ def service(db: None, fake_service: FakeService, clock: Clock) -> PublishingAudi
     """A service that publishes at once."""
     fake_service.answer = service = PublishingAudiences()
     return service
-
-
-@pytest.fixture
-def publish(service: PublishingAudiences, paula: User) -> Publish:
-    """Makes a checked release of so many new audiences, and publishes it in Paula's name."""
-
-    def make(count: int = 1, *, publishes_others: bool = False, pages: int = 1) -> Release:
-        keys = [key for page in range(pages) for key in service.add(count, page_id=f"page_{page}")]
-        release = create_release(name="", note="", audiences=keys, user=paula)
-        check_release(release)
-        decide(release, paula, publishes_others=publishes_others)
-        return release
-
-    return make
-
-
-def decide(release: Release, user: User, *, publishes_others: bool = False) -> None:
-    """Publish or continue a release, as from its page."""
-    sendable = release.items.filter(state=WAITING).count()
-    shown = board_digest(release)
-    decisions.publish(release, user, str(sendable), shown, publishes_others=publishes_others)
-
-
-def states(release: Release) -> list[ItemState]:
-    return [ItemState(state) for state in release.items.values_list("state", flat=True)]
 
 
 def reasons(release: Release) -> list[str]:
@@ -329,16 +300,6 @@ def test_nothing_of_a_schedule_is_sent_before_its_time(
     release = schedule(publish(2))
     work(release, clock, minutes=59)
     assert (release.state, len(service.sent)) == (ReleaseState.SCHEDULED, 0)
-
-
-def schedule(release: Release) -> Release:
-    """Make it due in an hour."""
-    due_at = timezone.now() + timedelta(hours=1)
-    Release.objects.filter(pk=release.pk).update(
-        state=ReleaseState.SCHEDULED, due_at=due_at, wake_at=due_at, needs_check=False
-    )
-    release.refresh_from_db()
-    return release
 
 
 def test_a_release_that_no_worker_ran_is_not_sent_later(

@@ -9,9 +9,12 @@ from typing import Any
 from urllib.parse import unquote
 
 import httpx
+from django.contrib.auth.models import User
 from django.utils import timezone
 
-from dashboard.releases.models import Release
+from dashboard.releases import decisions
+from dashboard.releases.models import ItemState, Release, ReleaseState
+from dashboard.releases.reviewing import board_digest
 from dashboard.releases.worker import run_pending
 from tests.support.clock import Clock
 from tests.support.many_audiences import Key, ManyAudiences
@@ -145,3 +148,25 @@ def work(release: Release, clock: Clock, minutes: float = 5, worker_id: str = "w
             break
         clock.advance((release.wake_at - timezone.now()).total_seconds())
     clock.advance(max(0.0, (end - timezone.now()).total_seconds()))
+
+
+def decide(release: Release, user: User, *, publishes_others: bool = False) -> None:
+    """Publish or continue a release, as from its page."""
+    sendable = release.items.filter(state=ItemState.WAITING).count()
+    shown = board_digest(release)
+    decisions.publish(release, user, str(sendable), shown, publishes_others=publishes_others)
+
+
+def schedule(release: Release) -> Release:
+    """Make it due in an hour."""
+    due_at = timezone.now() + timedelta(hours=1)
+    Release.objects.filter(pk=release.pk).update(
+        state=ReleaseState.SCHEDULED, due_at=due_at, wake_at=due_at, needs_check=False
+    )
+    release.refresh_from_db()
+    return release
+
+
+def states(release: Release) -> list[ItemState]:
+    """Return the state of each item, in order."""
+    return [ItemState(state) for state in release.items.values_list("state", flat=True)]

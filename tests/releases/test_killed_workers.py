@@ -1,0 +1,168 @@
+"""Worker processes killed in the middle of a release: another ends it and sends nothing twice."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from threading import Lock
+
+import httpx
+import psycopg
+import pytest
+
+from config.environment import BASE_DIR
+from dashboard.releases.models import ItemState
+from tests.support.dashboards import Dashboard, over_http
+from tests.support.many_audiences import Key
+from tests.support.postgres import own_database
+from tests.support.release_service import PublishingAudiences, responds
+
+COUNT = 100
+REJECTED, HANGS = ("aud_20", "aud_40", "aud_60"), "aud_30"
+KILLS_AT = (50, 75)
+"""Which publish kills the worker that sends it, after it was carried out."""
+PATIENCE_S = 240
+
+PUBLISH = f"""
+from django.contrib.auth.models import User
+from dashboard.releases import checking, decisions, drafting, reviewing
+from dashboard.service.reading import read_audiences, read_page
+read_page("page_1")
+audiences = read_audiences("page_1").value.items
+keys = [("page_1", audience.audience_id) for audience in audiences]
+user = User.objects.get()
+release = drafting.create_release(name="", note="", audiences=keys, user=user)
+checking.check_release(release)
+decisions.publish(release, user, "{COUNT}", reviewing.board_digest(release))
+"""
+LET_A_MINUTE_PASS = """
+from datetime import timedelta
+from django.db.models import F
+from dashboard.ledger.models import Attempt
+from dashboard.releases.models import Release
+minute = timedelta(minutes=1)
+Release.objects.update(wake_at=F("wake_at") - minute)
+Attempt.objects.filter(outcome="sending").update(sent_at=F("sent_at") - minute)
+"""
+"""Claims end and calls time out, which would take as long in earnest."""
+
+
+class DeadlyService(PublishingAudiences):
+    """Kills the worker that sends a certain publish."""
+
+    def __init__(self, dashboard: "WorkedDashboard") -> None:
+        super().__init__(way=self.choose)
+        self.dashboard, self.lock = dashboard, Lock()
+        self.killed: list[int] = []
+
+    def record(self) -> None:
+        """Record nothing: the dashboard has a database of its own."""
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        with self.lock:
+            return super().__call__(request)
+
+    def choose(self, service: PublishingAudiences, key: Key, version_id: str) -> httpx.Response:
+        if key[1] in REJECTED:
+            return responds(409, "It was canceled")(service, key, version_id)
+        if key[1] == HANGS:
+            time.sleep(self.dashboard.timeout_s + 1)
+            raise httpx.ReadError("closed")
+        response = httpx.Response(200, json=self.carry_out(key, version_id))
+        if len(self.sent) in KILLS_AT:
+            pid = self.dashboard.sending_process()
+            os.kill(pid, signal.SIGKILL)
+            self.killed.append(pid)
+        return response
+
+
+class WorkedDashboard(Dashboard):
+    """A dashboard without a server: its workers run alone."""
+
+    timeout_s = 3
+
+    def run(self, code: str) -> None:
+        """Run code with the ORM, in a process of its own."""
+        command = [sys.executable, "manage.py", "shell", "-v0", "-c", code]
+        subprocess.run(command, cwd=BASE_DIR, env=self.env, check=True)
+
+    @contextmanager
+    def worker(self) -> Iterator["subprocess.Popen[bytes]"]:
+        """Run a worker until the block ends."""
+        command = [sys.executable, "manage.py", "worker"]
+        with (self.folder / "worker.log").open("ab") as log:
+            process = subprocess.Popen(command, cwd=BASE_DIR, env=self.env, stdout=log, stderr=log)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait(60)
+
+    def rows(self, sql: str) -> list[tuple[object, ...]]:
+        """Return the rows of a query."""
+        url = self.env["DATABASE_URL"]
+        if url.startswith("sqlite:"):
+            with closing(sqlite3.connect(self.database, timeout=20)) as connection:
+                return connection.execute(sql).fetchall()
+        with psycopg.connect(url) as connection:
+            return connection.execute(sql).fetchall()  # type: ignore[arg-type]
+
+    def sending_process(self) -> int:
+        """Return the process id of the worker that has claimed the release."""
+        [(worker_id,)] = self.rows("SELECT worker_id FROM releases_release")
+        return int(str(worker_id).split("-")[-2])
+
+    def states(self) -> Counter[object]:
+        """Return how many items are in each state."""
+        return Counter(state for (state,) in self.rows("SELECT state FROM releases_releaseitem"))
+
+    def release_state(self) -> object:
+        """Return the state of the only release."""
+        [(state,)] = self.rows("SELECT state FROM releases_release")
+        return state
+
+
+@pytest.mark.parametrize("kind", ["postgresql", "sqlite"])
+def test_a_hundred_versions_survive_two_killed_workers(tmp_path: Path, kind: str) -> None:
+    with ExitStack() as stack:
+        database_url = stack.enter_context(own_database()) if kind == "postgresql" else ""
+        dashboard = WorkedDashboard(tmp_path, "", database_url=database_url, timeout_s=3)
+        service = DeadlyService(dashboard)
+        service.add(COUNT)
+        dashboard.env["SERVICE_URL"] = stack.enter_context(over_http(service))
+        dashboard.prepare()
+        dashboard.run(PUBLISH)
+        for _ in range(2):
+            stack.enter_context(dashboard.worker())
+        wait_for_kills(service, 1)
+        dashboard.run(LET_A_MINUTE_PASS)
+        wait_for_kills(service, 2)
+        stack.enter_context(dashboard.worker())
+        dashboard.run(LET_A_MINUTE_PASS)
+        deadline = time.monotonic() + PATIENCE_S
+        while dashboard.release_state() == "running" and time.monotonic() < deadline:
+            time.sleep(0.5)
+        log = (tmp_path / "worker.log").read_text()
+        assert dashboard.release_state() == "finished", log[-3000:]
+        assert dashboard.states() == {
+            ItemState.LIVE.value: COUNT - 4,
+            ItemState.FAILED.value: 3,
+            ItemState.UNKNOWN.value: 1,
+        }
+        assert len(set(service.killed)) == 2
+        assert len(set(service.operation_keys)) == len(service.operation_keys) == COUNT
+        assert max(service.carried_out.values()) == 1
+
+
+def wait_for_kills(service: DeadlyService, count: int) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while len(service.killed) < count:
+        assert time.monotonic() < deadline, json.dumps(service.audiences_sent)
+        time.sleep(0.1)

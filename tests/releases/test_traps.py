@@ -1,0 +1,196 @@
+"""Ten ways to publish what nobody has decided, each against a real small service over HTTP."""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import pytest
+from django.contrib.auth.models import User
+from django.core.cache import cache
+
+from dashboard.releases import decisions
+from dashboard.releases.errors import ReleaseError
+from dashboard.releases.models import HoldKind, ItemState, ReleaseState
+from dashboard.releases.worker import run_pending
+from dashboard.service.client import close_publishing_client
+from tests.releases.conftest import Publish
+from tests.support.clock import Clock
+from tests.support.dashboards import over_http
+from tests.support.many_audiences import Key
+from tests.support.release_service import (
+    KilledError,
+    PublishingAudiences,
+    accepts,
+    responds,
+    schedule,
+    states,
+    work,
+)
+
+LIVE, FAILED = ItemState.LIVE, ItemState.FAILED
+WAITING, UNKNOWN = ItemState.WAITING, ItemState.UNKNOWN
+
+
+class SmallService(PublishingAudiences):
+    """Can fall silent: it closes connections without a response."""
+
+    is_silent = False
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        if self.is_silent:
+            raise httpx.ReadError("silent", request=request)
+        return super().__call__(request)
+
+
+@pytest.fixture
+def service(db: None, settings: Any, clock: Clock) -> Iterator[SmallService]:
+    """A service on a port of this machine."""
+    service = SmallService()
+    with over_http(service) as url:
+        settings.SERVICE_TRANSPORT = None
+        settings.SERVICE_URL, settings.SERVICE_API_KEY = url, "a-key-of-the-tests"
+        yield service
+        close_publishing_client()
+
+
+@contextmanager
+def during_publish(audience_id: str, do: Callable[[], object]) -> Iterator[None]:
+    """Do something while a publish is under way: its response is there, but not recorded."""
+
+    def watch(record: logging.LogRecord) -> bool:
+        message = record.getMessage()
+        if message.startswith("POST") and f"/{audience_id}/" in message:
+            do()
+        return True
+
+    log = logging.getLogger("dashboard.client")
+    log.addFilter(watch)
+    try:
+        yield
+    finally:
+        log.removeFilter(watch)
+
+
+def test_changed_after_the_review(publish: Publish, service: SmallService, clock: Clock) -> None:
+    release = publish(3)
+    service.edit(("page_0", "aud_3"))
+    work(release, clock)
+    assert (release.state, release.hold_kind) == (ReleaseState.HELD, HoldKind.CHANGED)
+    assert not service.sent
+
+
+def test_changed_after_it_was_scheduled(
+    publish: Publish, service: SmallService, clock: Clock
+) -> None:
+    release = schedule(publish(3))
+    clock.advance(1800)
+    service.edit(("page_0", "aud_3"))
+    work(release, clock, minutes=31)
+    assert (release.state, release.hold_kind) == (ReleaseState.HELD, HoldKind.CHANGED)
+    assert not service.sent
+
+
+@pytest.mark.parametrize(("minutes_late", "count"), [(14, 2), (16, 0)])
+def test_due_while_no_worker_ran(
+    publish: Publish, service: SmallService, clock: Clock, minutes_late: int, count: int
+) -> None:
+    release = schedule(publish(2))
+    clock.advance(3600 + minutes_late * 60)
+    work(release, clock)
+    assert len(service.sent) == count
+    assert release.state == (ReleaseState.FINISHED if count else ReleaseState.HELD)
+
+
+def test_killed_in_the_middle(publish: Publish, service: SmallService, clock: Clock) -> None:
+    def kill() -> None:
+        raise KilledError
+
+    release = publish(5)
+    with during_publish("aud_3", kill), pytest.raises(KilledError):
+        work(release, clock)
+    work(release, clock, worker_id="another")
+    assert (release.state, states(release)) == (ReleaseState.FINISHED, [LIVE] * 5)
+    assert service.audiences_sent == [f"aud_{number}" for number in range(1, 6)]
+
+
+def test_a_third_is_rejected(publish: Publish, service: SmallService, clock: Clock) -> None:
+    for number in (1, 4, 7):
+        service.ways[f"aud_{number}"] = responds(422, "Not like this")
+    release = publish(9)
+    work(release, clock)
+    assert release.state == ReleaseState.FINISHED
+    assert states(release) == [FAILED, LIVE, LIVE] * 3
+
+
+def test_the_service_falls_silent_in_the_middle(
+    publish: Publish, service: SmallService, clock: Clock
+) -> None:
+    def fall_silent(_: PublishingAudiences, key: Key, version_id: str) -> httpx.Response:
+        service.is_silent = True
+        return accepts(service, key, version_id)
+
+    service.ways["aud_3"] = fall_silent
+    release = publish(6)
+    work(release, clock, minutes=10)
+    # One call meets the silence; before the next, the service is read.
+    assert (release.state, states(release)[3:]) == (ReleaseState.RUNNING, [UNKNOWN, *[WAITING] * 2])
+    assert release.pause_reason
+    service.is_silent = False
+    cache.clear()  # The circuit breaker has a clock of its own.
+    work(release, clock)
+    assert release.state == ReleaseState.FINISHED
+    assert states(release) == [LIVE, LIVE, LIVE, UNKNOWN, LIVE, LIVE]
+    assert max(service.carried_out.values()) == 1
+
+
+@pytest.mark.parametrize("seconds", [1, 61, 90])
+def test_two_workers_at_once(
+    publish: Publish, service: SmallService, clock: Clock, seconds: int
+) -> None:
+    def go_on_with_another_worker() -> None:
+        # The claim has not ended, has just ended, or has ended like the call's time.
+        clock.advance(seconds)
+        run_pending("another")
+
+    release = publish(6)
+    with during_publish("aud_3", go_on_with_another_worker):
+        work(release, clock)
+    assert (release.state, states(release)) == (ReleaseState.FINISHED, [LIVE] * 6)
+    assert service.audiences_sent == [f"aud_{number}" for number in range(1, 7)]
+    assert len(set(service.operation_keys)) == 6
+
+
+def test_stop_while_a_call_is_under_way(
+    publish: Publish, service: SmallService, clock: Clock, ada: User
+) -> None:
+    release = publish(4)
+    with during_publish("aud_2", lambda: decisions.stop(release, ada)):
+        work(release, clock)
+    assert (release.state, release.hold_kind) == (ReleaseState.HELD, HoldKind.STOPPED)
+    assert states(release) == [LIVE, LIVE, WAITING, WAITING]
+
+
+def test_rolled_back_while_it_still_runs(
+    publish: Publish, service: SmallService, clock: Clock, paula: User
+) -> None:
+    service.is_fast = False
+    release = publish(3)
+    work(release, clock, minutes=1)
+    with pytest.raises(ReleaseError, match="Stop it before rolling back"):
+        decisions.roll_back(release, paula)
+    service.all_go_live()
+    work(release, clock, minutes=1)
+    rollback, left_out = decisions.roll_back(release, paula)
+    assert (rollback.items.count(), left_out) == (3, [])
+
+
+def test_the_owner_lost_the_right_since(
+    publish: Publish, service: SmallService, clock: Clock, paula: User
+) -> None:
+    release = schedule(publish(2))
+    paula.groups.clear()
+    work(release, clock, minutes=61)
+    assert (release.state, release.hold_kind) == (ReleaseState.HELD, HoldKind.NOT_ALLOWED)
+    assert not service.sent
