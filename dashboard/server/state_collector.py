@@ -26,10 +26,11 @@ def _releases() -> Iterator[GaugeMetricFamily]:
         gauge.add_metric([state], count)
     yield gauge
     last = WorkerHeartbeat.objects.aggregate(last=Max("active_at"))["last"]
+    message = "Seconds since a worker of releases was active"
+    gauge = GaugeMetricFamily("pressroom_worker_age_seconds", message)
     if last:
-        message = "Seconds since a worker of releases was active"
-        age = (timezone.now() - last).total_seconds()
-        yield GaugeMetricFamily("pressroom_worker_age_seconds", message, value=age)
+        gauge.add_metric([], (timezone.now() - last).total_seconds())
+    yield gauge
 
 
 class StateCollector(Collector):
