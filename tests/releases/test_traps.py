@@ -178,7 +178,7 @@ def test_rolled_back_while_it_still_runs(
     service.is_fast = False
     release = publish(3)
     work(release, clock, minutes=1)
-    with pytest.raises(ReleaseError, match="Stop it before rolling back"):
+    with pytest.raises(ReleaseError, match="still being published"):
         decisions.roll_back(release, paula)
     service.all_go_live()
     work(release, clock, minutes=1)
