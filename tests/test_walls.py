@@ -44,13 +44,22 @@ FEATURES = (
 )
 UNDER_A_FEATURE = {*BELOW, "web.ui"}
 PAIRS = {
-    "activity": {"publishing"},  # a publish of unknown outcome is retried by its own form
+    # A publish of unknown outcome is retried by its own form, and a release is one entry.
+    "activity": {"publishing", "releases"},
     "audiences": set(),
     "conversations": {"audiences"},  # the audience's head is above its conversation
-    "overview": {"activity"},  # operations are shown as in Activity
+    # Operations are shown as in Activity, and releases as in their list.
+    "overview": {"activity", "releases"},
     "pages": {"audiences"},  # a page has the table of its audiences
+<<<<<<< HEAD
     "releases": {"audiences"},  # all audiences that match a list are selected
     "publishing": {"audiences"},  # the dialog is opened over the page of its audience
+||||||| parent of fed66ba (publishing: A version can be scheduled from its dialog.)
+    "publishing": {"audiences"},  # the dialog is opened over the page of its audience
+=======
+    # The dialog is opened over the page of its audience, and schedules a release of one.
+    "publishing": {"audiences", "releases"},
+>>>>>>> fed66ba (publishing: A version can be scheduled from its dialog.)
     "settings": {"search"},  # pins are shown as hits
     "versions": {"audiences"},  # the audience's head is above its versions
 }

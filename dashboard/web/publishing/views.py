@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
@@ -20,6 +20,7 @@ from django_htmx.http import (
 )
 
 from dashboard.accounts.permissions import PUBLISH, demand, may, requires
+from dashboard.client import APIError
 from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.operations import publish_key, show_interrupted
@@ -42,14 +43,23 @@ from dashboard.operations.publish import (
 from dashboard.operations.publish_progress import Stage, publish_progress
 from dashboard.operations.publish_review import PublishReview, review_publish
 from dashboard.operations.typical_times import typical_times
+from dashboard.releases.errors import ReleaseError
+from dashboard.releases.models import Release, ReleaseItem
+from dashboard.releases.queries import planned_publishes
+from dashboard.releases.scheduling import schedule_version
 from dashboard.text_diff import TextDifference, compare_texts
 from dashboard.web.audiences.state import AudienceState, head_last_known, head_of
 from dashboard.web.audiences.views import audience_context
+from dashboard.web.publishing.schedule_form import ScheduleForm, scheduled_moment
+from dashboard.web.releases.summary import worker_status
+from dashboard.web.releases.unsent_forms import forget_unsent_form, resumed_form, ticket_of
 from dashboard.web.ui.htmx import Request, render_partial, wants_partial
+from dashboard.web.ui.query_params import int_param
 
 OUT_OF_DATE = "This form is out of date. Nothing was sent. Review it again, then publish."
 CHANGED = "Something changed since you opened this form. Nothing was sent."
 NOT_RESENT = "Not sent again. Review the warnings first."
+NOT_READ = "Nothing was scheduled, as the version couldn’t be checked."
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -57,8 +67,9 @@ NOT_RESENT = "Not sent again. Review the warnings first."
 def publish(request: Request, page_id: str, audience_id: str, version_id: str) -> HttpResponse:
     """Show the review of a version; publish it once; show the progress.
 
-    `?operation=` names one publish of this version, which every user may watch. Without it, users
-    who may publish see the publish in progress, or the review.
+    `?operation=` names one publish of this version, which every user may watch, and `?scheduled=`
+    a release that publishes it later. Without them, users who may publish see the publish in
+    progress, or the review; its partial `when-said` tells what the chosen time means.
     """
     target = PublishTarget(page_id, audience_id, version_id)
     if request.method == "POST":
@@ -68,11 +79,16 @@ def publish(request: Request, page_id: str, audience_id: str, version_id: str) -
         if operation is None:
             raise Http404
         return show_publish(request, operation)
+    if "scheduled" in request.GET:
+        return _show_scheduled(request, target, _release_with(target, request.GET["scheduled"]))
     demand(request, PUBLISH)
+    if wants_partial(request, ("when-said",)):
+        return _show_moment(request)
     review = review_publish(target, with_conversation=True)
     if operation := publish_in_progress(review):
         return show_publish(request, operation)
-    return _confirm(request, review)
+    resumed = resumed_form(request)
+    return _confirm(request, review, form=ScheduleForm.from_params(resumed) if resumed else None)
 
 
 def show_publish(request: Request, operation: Operation, *, is_new: bool = False) -> HttpResponse:
@@ -125,19 +141,29 @@ def _submit(request: Request, target: PublishTarget) -> HttpResponse:
     posted_key = request.POST.get("operation_key", "")
     if recorded := find_publish(target, posted_key) or publish_in_progress(review):
         return _show_result(request, recorded)
-    if posted_key != review.operation_key:
-        return _confirm(request, review, problem=OUT_OF_DATE, status=422)
+    form, typed = ScheduleForm.from_params(request.POST), request.POST.get("number", "")
+    if problem := _problem(request, review, form):
+        return _confirm(request, review, form=form, problem=problem, typed=typed, status=422)
+    if form.is_later:
+        return _schedule(request, review, form, typed=typed)
     if not review.reading.is_live:
         return _show_not_sent(request, review)
-    if has_changed(review, request.POST.get("shown", "")):
-        return _confirm(request, review, problem=CHANGED, status=422)
-    typed = request.POST.get("number", "")
-    if problem := submit_problem(review, typed):
-        return _confirm(request, review, problem=problem, typed=typed, status=422)
     operation, attempt = begin_reviewed_publish(review, actor=request.user)
     if attempt is not None:
         operation = send(operation, attempt).operation
     return _show_result(request, operation)
+
+
+def _problem(request: Request, review: PublishReview, form: ScheduleForm) -> str:
+    """Return the reason why the form is shown again, or ""."""
+    if request.POST.get("operation_key", "") != review.operation_key:
+        return OUT_OF_DATE
+    if not review.reading.is_live:
+        # A publish is recorded as not sent.
+        return NOT_READ if form.is_later else ""
+    if has_changed(review, request.POST.get("shown", "")):
+        return CHANGED
+    return submit_problem(review, request.POST.get("number", ""))
 
 
 def _show_result(request: Request, operation: Operation) -> HttpResponse:
@@ -157,6 +183,62 @@ def _show_not_sent(request: Request, review: PublishReview) -> HttpResponse:
     return _confirm(request, replace(review, operation_key=next_key), failed=operation)
 
 
+def _schedule(
+    request: Request, review: PublishReview, form: ScheduleForm, *, typed: str
+) -> HttpResponse:
+    """Schedule the reviewed version, and show the release; or the form with its problems."""
+    if form.moment is None:
+        return _confirm(request, review, form=form, typed=typed, status=422)
+    try:
+        release = schedule_version(review, moment=form.moment, note=form.note, user=request.user)
+    except ReleaseError as error:
+        form = replace(form, error=error)
+        return _confirm(request, review, form=form, typed=typed, status=422)
+    except APIError as error:
+        problem = f"{NOT_READ} {error}"
+        return _confirm(request, review, form=form, problem=problem, typed=typed, status=422)
+    forget_unsent_form(request)
+    if not request.htmx:
+        return redirect(_scheduled_url(review.target, release))
+    return _show_scheduled(request, review.target, release)
+
+
+def _show_scheduled(request: Request, target: PublishTarget, release: Release) -> HttpResponse:
+    """Show what was scheduled, and the way to its release."""
+    context = {
+        "kind": "scheduled",
+        "release": release,
+        "item": release.items.get(**_ids(target)),
+        "due": scheduled_moment(release),
+        "worker": worker_status(),
+        "scheduled_url": _scheduled_url(target, release),
+    }
+    return _render(request, target, context)
+
+
+def _show_moment(request: Request) -> HttpResponse:
+    """Show what the chosen date, time and zone mean; nothing is read from the service."""
+    form = ScheduleForm.from_params(request.GET).until_complete
+    context = {"form": form, "worker": worker_status()}
+    return render_partial(request, "publishing/dialog.html", context, parts=("when-said",))
+
+
+def _release_with(target: PublishTarget, release_id: str) -> Release:
+    """Return a release with this version that is or was scheduled. Raises Http404."""
+    releases = Release.objects.filter(due_at__isnull=False, pk=int_param(release_id))
+    return get_object_or_404(
+        releases, pk__in=ReleaseItem.objects.filter(**_ids(target)).values("release")
+    )
+
+
+def _ids(target: PublishTarget) -> dict[str, str]:
+    return dict(target._asdict())
+
+
+def _scheduled_url(target: PublishTarget, release: Release) -> str:
+    return f"{reverse('version-publish', args=target)}?scheduled={release.pk}"
+
+
 def _redirect_to_record(request: Request, operation: Operation) -> HttpResponse:
     """Redirect a user who may not publish to the operation in Activity."""
     record = reverse("operation-detail", args=[operation.operation_key])
@@ -167,6 +249,7 @@ def _confirm(
     request: Request,
     review: PublishReview,
     *,
+    form: ScheduleForm | None = None,
     failed: Operation | None = None,
     is_retry: bool = False,
     problem: str = "",
@@ -184,16 +267,22 @@ def _confirm(
             version.supplementary_context if version else None,
         )
 
+    form = form or ScheduleForm.initial()
     context = {
         "kind": "confirm",
         "review": review,
         "version_status": state.status_of(version) if version else "",
+        "form": form,
+        "worker": worker_status(),
+        "planned": planned_publishes([page_id]).get((page_id, audience_id), []),
+        "usual": typical_times(),
+        "ticket": ticket_of(request),
         "difference": SimpleLazyObject(difference),
         "reading": review.reading,
         "failed": failed,
         "failed_attempt": failed.attempts.last() if failed else None,
         "is_retry": is_retry,
-        "problem": problem,
+        "problem": problem or form.problem,
         "typed": typed,
         "head": SimpleLazyObject(lambda: head_of(page_id, audience_id, review.reading.value)),
     }
@@ -228,6 +317,5 @@ def _update_url(request: Request, context: dict[str, Any], response: HttpRespons
         is_opened = request.htmx.target == "dialogs"
         return push_url(response, request.get_full_path()) if is_opened else response
     operation: Operation | None = context.get("operation") or context.get("failed")
-    if operation is None or request.htmx.target != "publish":
-        return response
-    return replace_url(response, publish_url(operation))
+    url = publish_url(operation) if operation else context.get("scheduled_url")
+    return replace_url(response, url) if url and request.htmx.target == "publish" else response

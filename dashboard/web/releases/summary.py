@@ -50,6 +50,11 @@ class WorkerStatus:
     active_at: datetime | None
 
     @property
+    def age(self) -> timedelta:
+        """How long ago that was; 0 if never."""
+        return timezone.now() - self.active_at if self.active_at else timedelta()
+
+    @property
     def is_running(self) -> bool:
         """Whether a worker was active within the last minute."""
         return bool(self.active_at and timezone.now() - self.active_at < MISSING_AFTER)

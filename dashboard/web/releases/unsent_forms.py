@@ -14,8 +14,8 @@ from dashboard.web.ui.htmx import Request
 
 TICKET_FIELD = "ticket"
 RESUME_FIELD = "resume"
-FORMS = ("release-new", "release-edit", "release-schedule")
-"""Names of the views whose fields are saved."""
+FORMS = ("release-new", "release-edit", "release-schedule", "version-publish")
+"""Names of the views whose fields are saved; of a publish only those of its schedule."""
 _SESSION_KEY = "unsent_release_form"
 _SALT = "form of a release"
 _NOT_SAVED = ("csrfmiddlewaretoken", TICKET_FIELD)
@@ -33,7 +33,7 @@ def save_unsent_form(request: HttpRequest, *, is_from_us: bool) -> str:
     ticket, such as the selection of audiences, is saved only if it passed the CSRF check
     (`is_from_us`), and then for whoever signs in: it has nothing but ids.
     """
-    if request.method != "POST" or not _is_saved_form(request.path_info):
+    if request.method != "POST" or not _is_saved_form(request):
         return ""
     user_id = _user_of(request.POST.get(TICKET_FIELD, ""))
     if user_id is None and not is_from_us:
@@ -74,8 +74,9 @@ def _user_of(ticket: str) -> int | None:
         return None
 
 
-def _is_saved_form(path: str) -> bool:
+def _is_saved_form(request: HttpRequest) -> bool:
     try:
-        return resolve(path).url_name in FORMS
+        name = resolve(request.path_info).url_name
     except Resolver404:
         return False
+    return name in FORMS and (name != "version-publish" or request.POST.get("when") == "schedule")

@@ -11,6 +11,7 @@ from dashboard.web.conversations.tool_calls import readable_pairs
 from dashboard.web.pages import markup as pages
 from dashboard.web.pages.detail import language_of
 from dashboard.web.people.match_highlighting import person_field
+from dashboard.web.publishing import markup as publishing
 from dashboard.web.releases import markup as releases
 from dashboard.web.ui.jinja import make_environment
 from dashboard.web.ui.match_highlighting import marked
@@ -22,6 +23,9 @@ GLOBALS = (
     person_field,
     readable_pairs,
     result_around,
+    publishing.local_text,
+    publishing.place_of,
+    publishing.utc_text,
     releases.clock_time,
     releases.planned_moment,
     releases.time_until,

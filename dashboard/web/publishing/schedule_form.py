@@ -1,0 +1,125 @@
+"""The choice to publish later: its fields as typed, and the moment that they name."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from django.utils import timezone
+
+from dashboard.releases.errors import ReleaseError
+from dashboard.releases.models import Release
+from dashboard.releases.schedules import AmbiguousTimeError, ScheduledMoment, parse_moment
+from dashboard.web.publishing.markup import clock_text, utc_text
+from dashboard.web.ui.time_zones import BROWSER_CHOICE, Choices, zone_choices
+
+NOW, SCHEDULE = "now", "schedule"
+"""The values of `when`."""
+MOMENT_FIELDS = ("date", "time", "zone", "fold")
+"""The fields that have their problem next to them, as has the note."""
+
+
+@dataclass(frozen=True)
+class FoldChoice:
+    """One of two equal times of a day on which clocks go back."""
+
+    value: str
+    label: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class ScheduleForm:
+    """The fields as typed. `moment` or `error` is what they mean, unless it is published now."""
+
+    when: str = NOW
+    date: str = ""
+    time: str = ""
+    zone: str = ""
+    fold: str = ""
+    note: str = ""
+    moment: ScheduledMoment | None = None
+    error: ReleaseError | None = None
+
+    @classmethod
+    def initial(cls) -> "ScheduleForm":
+        """Return the form as it is at first: publish now; or else today, in the viewer's zone."""
+        today = timezone.localdate().isoformat()
+        return cls(date=today, zone=timezone.get_current_timezone_name())
+
+    @classmethod
+    def from_params(cls, params: Mapping[str, str]) -> "ScheduleForm":
+        """Return the form as typed, with its moment or its first error."""
+        if params.get("when") != SCHEDULE:
+            return replace(cls.initial(), note=params.get("note", ""))
+        date, time, zone, fold = (params.get(name, "") for name in MOMENT_FIELDS)
+        form = cls(SCHEDULE, date, time, zone, fold, note=params.get("note", ""))
+        try:
+            moment = parse_moment(date, time, zone, fold=fold, now=timezone.now())
+            return replace(form, moment=moment)
+        except ReleaseError as error:
+            return replace(form, error=error)
+
+    @property
+    def is_later(self) -> bool:
+        """Whether it is to be scheduled."""
+        return self.when == SCHEDULE
+
+    @property
+    def until_complete(self) -> "ScheduleForm":
+        """The form without its error if date or time are still empty: nothing is wrong yet."""
+        return self if self.date and self.time else replace(self, error=None)
+
+    @property
+    def zones(self) -> Choices:
+        """The time zones to choose from."""
+        return [choice for choice in zone_choices() if choice != BROWSER_CHOICE]
+
+    @cached_property
+    def ambiguous(self) -> AmbiguousTimeError | None:
+        """The two moments of a time that occurs twice that day, whether one is chosen or not."""
+        try:
+            parse_moment(self.date, self.time, self.zone, now=timezone.now())
+        except AmbiguousTimeError as error:
+            return error
+        except ReleaseError:
+            pass
+        return None
+
+    @property
+    def fold_choices(self) -> list[FoldChoice]:
+        """The times to choose from, if the time occurs twice that day."""
+        if self.ambiguous is None:
+            return []
+        words = {"first": ("First", "Before"), "second": ("Second", "After")}
+        return [
+            FoldChoice(
+                value,
+                f"{words[value][0]} {clock_text(moment.local)}",
+                f"{words[value][1]} clocks go back, {utc_text(moment)}",
+            )
+            for value, moment in self.ambiguous.choices
+        ]
+
+    @property
+    def problem(self) -> str:
+        """The problem that belongs to none of the fields, or ""."""
+        return self.problem_of("")
+
+    def problem_of(self, field: str) -> str:
+        """Return the problem of a field, or ""."""
+        if self.error is None or isinstance(self.error, AmbiguousTimeError):
+            return ""
+        has_field = self.error.field in (*MOMENT_FIELDS, "note")
+        return str(self.error) if field == (self.error.field if has_field else "") else ""
+
+
+def scheduled_moment(release: Release) -> ScheduledMoment:
+    """Return the moment that a release was scheduled for, with its note if it is not as typed."""
+    due_at, zone, as_typed = release.due_at, release.time_zone, release.due_as_typed
+    if due_at is None:
+        raise ValueError("This release has no schedule.")
+    moment = ScheduledMoment(due_at, zone, as_typed)
+    if f"{moment.local:%Y-%m-%d %H:%M}" in as_typed:
+        return moment
+    date, time, *_ = as_typed.split()
+    return parse_moment(date, time, zone, now=release.decided_at or release.created_at)

@@ -1,0 +1,264 @@
+"""A version can be scheduled from the publish dialog: a release of one, as it was reviewed."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+import httpx
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from dashboard.ledger.models import Operation
+from dashboard.releases.models import ItemState, Release, ReleaseState, WorkerHeartbeat
+from tests.support.fake_service import FakeService
+from tests.support.html import elements, text
+from tests.support.publishing_service import PublishingService
+
+ADDRESS = "/pages/page_1/audiences/aud_1/versions/ver_2/publish/"
+DIALOG = {"HX-Request": "true", "HX-Target": "publish"}
+PREVIEW = {"HX-Request": "true", "HX-Target": "when-said"}
+NEXT_YEAR = timezone.now().year + 1
+TOMORROW = (timezone.now() + timedelta(days=1)).date().isoformat()
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def service(fake_service: FakeService) -> PublishingService:
+    fake_service.answer = made = PublishingService()
+    return made
+
+
+def form(client: Client, **typed: str) -> dict[str, str]:
+    """Return the dialog's form, filled in to be scheduled tomorrow unless typed otherwise."""
+    html = client.get(ADDRESS).content.decode()
+    inputs = [element.attributes for element in elements(html, "input")]
+    names = ("operation_key", "shown", "ticket")
+    hidden = {each["name"]: each["value"] for each in inputs if each.get("name") in names}
+    chosen = {"when": "schedule", "date": TOMORROW, "time": "14:00", "zone": "Europe/Oslo"}
+    return hidden | chosen | typed
+
+
+def schedule(client: Client, **typed: str) -> str:
+    """Open the dialog, schedule the version and return the resulting page."""
+    return client.post(ADDRESS, form(client, **typed), follow=True).content.decode()
+
+
+def typed_fields(html: str) -> dict[str, str]:
+    """Return what the fields of the schedule hold."""
+    inputs = [element.attributes for element in elements(html, "input")]
+    found = {
+        each["name"]: each.get("value", "")
+        for each in inputs
+        if each.get("name") in ("date", "time")
+        or (each.get("name") == "when" and "checked" in each)
+    }
+    zone = re.search(r'<option value="([^"]*)" selected>', html)
+    note = re.search(r"<textarea[^>]*>\n(.*?)</textarea>", html, re.S)
+    assert zone
+    assert note
+    return found | {"zone": zone[1], "note": note[1]}
+
+
+def sunday_of_the_clocks(month: int) -> str:
+    """Return the last Sunday of that month of next year, on which clocks change in Europe."""
+    last = datetime(NEXT_YEAR, month, 31, tzinfo=UTC).date()
+    return (last - timedelta(days=(last.weekday() + 1) % 7)).isoformat()
+
+
+SPRING, AUTUMN = sunday_of_the_clocks(3), sunday_of_the_clocks(10)
+
+
+def test_a_version_is_scheduled_and_nothing_is_sent(
+    as_publisher: Client, service: PublishingService
+) -> None:
+    page = text(schedule(as_publisher, note="New prices from finance."))
+    release = Release.objects.get()
+    assert release.state == ReleaseState.SCHEDULED
+    assert (release.time_zone, release.due_as_typed) == ("Europe/Oslo", f"{TOMORROW} 14:00")
+    assert release.note == "New prices from finance."
+    assert "Version 2 is scheduled" in page
+    assert "14:00 in Oslo" in page
+    assert service.keys == []
+    assert not Operation.objects.exists()
+
+
+def test_what_was_scheduled_is_what_was_reviewed_in_the_dialog(as_publisher: Client) -> None:
+    schedule(as_publisher)
+    item = Release.objects.get().items.get()
+    assert (item.version_number, item.live_version_number) == (2, 1)
+    assert item.digest
+    assert item.reviewed_by_name == Release.objects.get().owner_name
+    assert item.state == ItemState.WAITING
+
+
+def test_the_confirmation_links_to_the_release(as_publisher: Client) -> None:
+    html = schedule(as_publisher)
+    links = [element.attributes.get("href") for element in elements(html, "a")]
+    assert f"/releases/{Release.objects.get().pk}/" in links
+
+
+def test_with_htmx_the_confirmation_replaces_the_form_and_has_its_own_url(
+    as_publisher: Client,
+) -> None:
+    response = as_publisher.post(ADDRESS, form(as_publisher), headers=DIALOG)
+    url = response["HX-Replace-Url"]
+    assert "Version 2 is scheduled" in text(response.content.decode())
+    assert "<dialog" not in response.content.decode()
+    assert "Version 2 is scheduled" in text(as_publisher.get(url).content.decode())
+
+
+def test_a_second_press_schedules_nothing_again(as_publisher: Client) -> None:
+    sent = form(as_publisher)
+    for _ in range(2):
+        page = as_publisher.post(ADDRESS, sent, follow=True).content.decode()
+    assert "Version 2 is scheduled" in text(page)
+    assert Release.objects.count() == 1
+
+
+def test_an_audience_is_not_scheduled_twice(as_publisher: Client) -> None:
+    schedule(as_publisher)
+    page = text(schedule(as_publisher, time="15:00"))
+    assert "Version 2 of this audience is already scheduled in the release" in page
+    assert Release.objects.count() == 1
+
+
+def test_the_dialog_says_that_the_version_is_scheduled(as_publisher: Client) -> None:
+    schedule(as_publisher)
+    page = text(as_publisher.get(ADDRESS).content.decode())
+    assert "This version is scheduled for" in page
+
+
+@pytest.mark.parametrize(
+    ("typed", "sentence"),
+    [
+        ({"date": "2020-01-01"}, "This time is in the past."),
+        ({"date": f"{NEXT_YEAR}-02-30"}, "Enter a valid date"),
+        ({"date": ""}, "Enter a valid date"),
+        ({"time": "25:00"}, "Enter a valid time"),
+        ({"zone": "Europe/Atlantis"}, "Choose a time zone from the list."),
+        ({"note": "x" * 2001}, "The note has 2,001 characters. The maximum is 2,000."),
+    ],
+)
+def test_invalid_input_gets_its_sentence_and_is_kept(
+    as_publisher: Client, typed: dict[str, str], sentence: str
+) -> None:
+    given = {"when": "schedule", "date": TOMORROW, "time": "14:00", "zone": "Europe/Oslo"}
+    given |= {"note": "For Callum."} | typed
+    response = as_publisher.post(ADDRESS, form(as_publisher, **given))
+    html = response.content.decode()
+    assert response.status_code == 422
+    assert sentence in text(html)
+    assert typed_fields(html) == given
+    assert not Release.objects.exists()
+
+
+def test_an_invalid_field_names_its_sentence(as_publisher: Client) -> None:
+    html = as_publisher.post(ADDRESS, form(as_publisher, time="25:00")).content.decode()
+    fields = [element.attributes for element in elements(html, "input")]
+    time = next(each for each in fields if each.get("name") == "time")
+    assert time["aria-invalid"] == "true"
+    sentence = next(e for e in elements(html, "p") if e.attributes.get("id") == "pub-time-error")
+    assert sentence.attributes["id"] in time["aria-describedby"]
+
+
+def test_an_hour_that_occurs_twice_is_asked_for(as_publisher: Client) -> None:
+    page = schedule(as_publisher, date=AUTUMN, time="02:30")
+    assert "2:30 AM occurs twice" in text(page)
+    assert "First 02:30 Before clocks go back, 00:30 UTC" in text(page)
+    assert not Release.objects.exists()
+
+
+@pytest.mark.parametrize(("fold", "hour"), [("first", 0), ("second", 1)])
+def test_the_chosen_one_of_two_equal_hours_counts(
+    as_publisher: Client, fold: str, hour: int
+) -> None:
+    schedule(as_publisher, date=AUTUMN, time="02:30", fold=fold)
+    due_at = Release.objects.get().due_at
+    assert due_at is not None
+    assert (due_at.hour, due_at.minute) == (hour, 30)
+
+
+def test_an_hour_that_does_not_exist_is_moved_and_said(as_publisher: Client) -> None:
+    page = text(schedule(as_publisher, date=SPRING, time="02:30"))
+    due_at = Release.objects.get().due_at
+    assert due_at is not None
+    assert (due_at.hour, due_at.minute) == (1, 0)
+    assert "2:30 AM doesn’t exist" in page
+    assert "03:00 in Oslo" in page
+
+
+def preview(client: Client, **typed: str) -> str:
+    chosen = {"when": "schedule", "date": TOMORROW, "time": "14:00", "zone": "Europe/Oslo"}
+    return text(client.get(ADDRESS, chosen | typed, headers=PREVIEW).content.decode())
+
+
+def test_what_the_chosen_time_means_is_shown_before(
+    as_publisher: Client, fake_service: FakeService
+) -> None:
+    assert "Tomorrow, 14:00 in Oslo" in preview(as_publisher)
+    assert "2:30 AM doesn’t exist" in preview(as_publisher, date=SPRING, time="02:30")
+    assert "occurs twice" in preview(as_publisher, date=AUTUMN, time="02:30")
+    assert "This time is in the past." in preview(as_publisher, date="2020-01-01")
+    assert "valid time" not in preview(as_publisher, time="")
+    assert fake_service.sent == []
+
+
+def test_a_change_since_the_review_schedules_nothing(
+    as_publisher: Client, service: PublishingService
+) -> None:
+    sent = form(as_publisher, note="For Callum.")
+    assert service.latest is not None
+    service.latest = service.latest | {"supplementaryContext": "Other words."}
+    html = as_publisher.post(ADDRESS, sent).content.decode()
+    assert "Something changed since you opened this form." in text(html)
+    assert typed_fields(html)["note"] == "For Callum."
+    assert not Release.objects.exists()
+
+
+def test_a_warning_has_to_be_confirmed_for_a_schedule_too(
+    as_publisher: Client, service: PublishingService
+) -> None:
+    assert service.latest is not None
+    service.latest = service.latest | {"status": "queued"}
+    assert "then type 2" in text(schedule(as_publisher))
+    assert not Release.objects.exists()
+    assert "Version 2 is scheduled" in text(schedule(as_publisher, number="2"))
+
+
+def test_a_service_that_does_not_respond_schedules_nothing(
+    as_publisher: Client, fake_service: FakeService
+) -> None:
+    sent = form(as_publisher)
+    fake_service.fails(httpx.ConnectError)
+    html = as_publisher.post(ADDRESS, sent).content.decode()
+    assert "Nothing was scheduled" in text(html)
+    assert not Release.objects.exists()
+    assert not Operation.objects.exists()
+
+
+def test_the_dialog_says_if_no_scheduler_runs(as_publisher: Client) -> None:
+    assert "No scheduler is running." in text(as_publisher.get(ADDRESS).content.decode())
+    now = timezone.now()
+    WorkerHeartbeat.objects.create(worker_id="worker", started_at=now, active_at=now)
+    page = text(as_publisher.get(ADDRESS).content.decode())
+    assert "No scheduler is running." not in page
+    assert "Scheduler last active" in page
+
+
+def test_whoever_may_not_publish_may_not_schedule(as_viewer: Client, as_publisher: Client) -> None:
+    response = as_viewer.post(ADDRESS, form(as_publisher))
+    assert response.status_code == 403
+    assert not Release.objects.exists()
+
+
+def test_what_was_typed_survives_a_sign_in(as_publisher: Client, paula: User) -> None:
+    sent = form(as_publisher, note="For Callum.")
+    as_publisher.logout()
+    as_publisher.post(ADDRESS, sent)
+    as_publisher.force_login(paula)
+    html = as_publisher.get(f"{ADDRESS}?resume=1").content.decode()
+    given = {"when": "schedule", "date": TOMORROW, "time": "14:00", "zone": "Europe/Oslo"}
+    assert typed_fields(html) == given | {"note": "For Callum."}
+    assert not Release.objects.exists()
