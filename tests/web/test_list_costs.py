@@ -16,8 +16,8 @@ from tests.support import wire
 from tests.support.seeding import seed_audiences, seed_pages
 
 pytestmark = pytest.mark.django_db
-MOST_QUERIES = 8
-"""Four of them are for the session, the user and two permissions."""
+MOST_QUERIES = 9
+"""Four of them are for the session, the user and two permissions; one finds planned versions."""
 
 
 def pages(count: int) -> str:

@@ -138,5 +138,6 @@ def _row_state(row: AudienceRow) -> str:
         live.version_number if live else None,
         live.published_at if live else None,
         row.step,
+        [(planned.release_id, planned.release_state) for planned in row.planned],
     )
     return short_hash(*shown, size=3)

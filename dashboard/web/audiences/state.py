@@ -1,11 +1,19 @@
 """The state of an audience and its versions, and the head of every audience page."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django.utils import timezone
 
 from dashboard.contract.audiences import Audience, AudienceVersion, VersionStatus
 from dashboard.contract.envelope import UnreadableItem
 from dashboard.ledger.queries.audiences import IN_FLIGHT, audience_last_known, versions_seen
 from dashboard.ledger.queries.pages import page_last_known
+from dashboard.releases.models import ReleaseState
+from dashboard.releases.queries import planned_publishes
+from dashboard.releases.worker import is_running
 from dashboard.service.reading import AudienceLookup
 from dashboard.web.ui.version_status import version_status
 
@@ -18,6 +26,8 @@ class AudienceState:
     audience_id: str
     audience: Audience
     is_page_archived: bool = False
+    planned: Sequence[Any] = ()
+    """Its versions that wait in releases: rows of `planned_publishes`."""
 
     @property
     def title(self) -> str:
@@ -105,9 +115,16 @@ class AudienceHead(AudienceState):
     unreadable: UnreadableItem | None
     """Its item in the list, if that can't be parsed."""
 
+    @cached_property
+    def lacks_worker(self) -> bool:
+        """Whether a version is to be sent, and no worker runs. One query, if any is."""
+        needed = (ReleaseState.SCHEDULED, ReleaseState.RUNNING)
+        is_needed = any(each.release_state in needed for each in self.planned)
+        return is_needed and not is_running(timezone.now())
+
 
 def head_of(page_id: str, audience_id: str, found: AudienceLookup) -> AudienceHead:
-    """Return the head of an audience's pages. Two queries, no request to the service.
+    """Return the head of an audience's pages. Three queries, no request to the service.
 
     `audience_id` is that of the URL: an audience may be sent without its id.
     """
@@ -117,6 +134,7 @@ def head_of(page_id: str, audience_id: str, found: AudienceLookup) -> AudienceHe
         audience_id=audience_id,
         audience=found.audience,
         is_page_archived=page is not None and page.is_archived,
+        planned=planned_publishes([page_id]).get((page_id, audience_id), ()),
         page_name=page.name if page else page_id,
         versions_count=versions_seen(page_id, audience_id).count(),
         listed=found.listed,

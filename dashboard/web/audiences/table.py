@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -234,15 +234,21 @@ def audience_rows(
     *,
     is_page_archived: bool,
     publishes: Sequence[Any],
+    planned: Mapping[tuple[str, str], Sequence[Any]],
 ) -> list[AudienceRow]:
-    """Return a row for each audience; `publishes` are those of the page, newest first."""
+    """Return a row for each audience.
+
+    `publishes` are those of the page, newest first; `planned` is of `planned_publishes`.
+    """
     outcomes = {(one.audience_id, one.version_id): one.outcome for one in reversed(publishes)}
     rows = []
     for audience in audiences:
         audience_id, latest = audience.audience_id or "", audience.latest_version
         last_publish = outcomes.get((audience_id, latest.version_id)) if latest else None
         row = AudienceRow(
-            page_id, audience_id, audience, is_page_archived, last_publish=last_publish
+            *(page_id, audience_id, audience, is_page_archived),
+            planned=planned.get((page_id, audience_id), ()),
+            last_publish=last_publish,
         )
         rows.append(row)
     return rows

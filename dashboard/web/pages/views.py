@@ -20,6 +20,7 @@ from dashboard.ledger.queries.audiences import versions_in_progress
 from dashboard.ledger.queries.operations import publishes_of_page, troubled_pages
 from dashboard.ledger.queries.pages import is_page_archived, pages_coverage, tally_pages
 from dashboard.operations.publish_progress import POLLING_PERIOD
+from dashboard.releases.queries import planned_publishes
 from dashboard.service.client import publishing_client
 from dashboard.service.concurrency import run_concurrently
 from dashboard.service.reading import ReadResult, read_audiences, read_page
@@ -258,4 +259,10 @@ def _audience_rows(
 ) -> list[AudienceRow]:
     is_archived = page.status == PageStatus.ARCHIVED if page else is_page_archived(page_id)
     publishes = publishes_of_page(page_id)
-    return audience_rows(page_id, audiences, is_page_archived=is_archived, publishes=publishes)
+    return audience_rows(
+        page_id,
+        audiences,
+        is_page_archived=is_archived,
+        publishes=publishes,
+        planned=planned_publishes([page_id]),
+    )

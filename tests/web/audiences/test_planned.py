@@ -1,0 +1,120 @@
+"""A version that waits in a release is marked where it appears."""
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from dashboard.releases.models import (
+    ItemState,
+    Release,
+    ReleaseItem,
+    ReleaseState,
+    WorkerHeartbeat,
+)
+from tests.support.fake_service import FakeService
+from tests.support.html import elements, text
+from tests.support.many_audiences import ManyAudiences
+
+pytestmark = pytest.mark.django_db
+AUDIENCE = "/pages/page_1/audiences/aud_1/"
+PAGE = "/pages/page_1/"
+
+
+@pytest.fixture(autouse=True)
+def service(fake_service: FakeService) -> ManyAudiences:
+    fake_service.answer = made = ManyAudiences()
+    made.add(3)
+    return made
+
+
+def planned(
+    user: User, state: ReleaseState = ReleaseState.SCHEDULED, *, audience_id: str = "aud_1"
+) -> Release:
+    """Save a release with one waiting version, due in three hours if it is scheduled."""
+    now = timezone.now()
+    release = Release.objects.create(
+        name="Winter wording",
+        state=state,
+        created_at=now,
+        owner=user,
+        due_at=now + timedelta(hours=3) if state == ReleaseState.SCHEDULED else None,
+    )
+    ReleaseItem.objects.create(
+        release=release,
+        position=1,
+        page_id="page_1",
+        audience_id=audience_id,
+        version_id=f"ver_{audience_id}_2",
+        version_number=2,
+        version_body="{}",
+    )
+    return release
+
+
+def releases_linked(client: Client, url: str) -> set[str]:
+    """Return the URLs of releases that a page links to."""
+    found = elements(client.get(url).content.decode(), "a")
+    urls = {each.attributes.get("href") or "" for each in found}
+    return {each for each in urls if each.startswith("/releases/") and each != "/releases/"}
+
+
+@pytest.mark.parametrize(
+    ("state", "mark"),
+    [
+        (ReleaseState.SCHEDULED, "Version 2 scheduled, "),
+        (ReleaseState.RUNNING, "Version 2 next in a release"),
+        (ReleaseState.HELD, "Version 2 held in a release"),
+    ],
+)
+@pytest.mark.parametrize("url", [AUDIENCE, f"{AUDIENCE}versions/", PAGE])
+def test_a_planned_version_is_marked_with_its_release(
+    as_viewer: Client, paula: User, state: ReleaseState, mark: str, url: str
+) -> None:
+    release = planned(paula, state)
+    assert mark in text(as_viewer.get(url).content.decode())
+    assert f"/releases/{release.pk}/" in releases_linked(as_viewer, url)
+
+
+@pytest.mark.parametrize("url", [AUDIENCE, PAGE])
+def test_drafts_past_releases_and_sent_versions_mark_nothing(
+    as_viewer: Client, paula: User, url: str
+) -> None:
+    for state in (ReleaseState.DRAFT, ReleaseState.FINISHED, ReleaseState.CANCELED):
+        planned(paula, state)
+    sent = planned(paula, ReleaseState.RUNNING)
+    sent.items.update(state=ItemState.LIVE)
+    assert releases_linked(as_viewer, url) == set()
+
+
+def test_only_the_audience_itself_is_marked(as_viewer: Client, paula: User) -> None:
+    planned(paula, audience_id="aud_2")
+    assert releases_linked(as_viewer, AUDIENCE) == set()
+
+
+def test_a_schedule_without_a_worker_is_said_on_its_audience(
+    as_viewer: Client, paula: User
+) -> None:
+    sentence = "No scheduler is running."
+    assert sentence not in text(as_viewer.get(AUDIENCE).content.decode())
+    planned(paula)
+    assert sentence in text(as_viewer.get(AUDIENCE).content.decode())
+    now = timezone.now()
+    WorkerHeartbeat.objects.create(worker_id="worker", started_at=now, active_at=now)
+    assert sentence not in text(as_viewer.get(AUDIENCE).content.decode())
+
+
+def test_marks_take_one_query_for_any_number_of_rows(as_viewer: Client, paula: User) -> None:
+    def queries() -> list[str]:
+        with CaptureQueriesContext(connection) as made:
+            as_viewer.get(PAGE)
+        return [each["sql"] for each in made if "releases_releaseitem" in each["sql"]]
+
+    assert len(queries()) == 1
+    for number in (1, 2, 3):
+        planned(paula, audience_id=f"aud_{number}")
+    assert len(queries()) == 1
