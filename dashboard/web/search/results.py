@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.http import urlencode
 
 from dashboard.contract.audiences import VersionStatus
@@ -24,8 +25,9 @@ from dashboard.ledger.models import (
 from dashboard.ledger.queries import find
 from dashboard.ledger.queries.audiences import IN_FLIGHT
 from dashboard.ledger.queries.pages import page_names
+from dashboard.releases.models import Release, ReleaseState
 from dashboard.web.search.recent_visits import Visit
-from dashboard.web.ui.locale_format import number
+from dashboard.web.ui.locale_format import active_language, number
 from dashboard.web.ui.version_status import version_status
 
 MAX_GROUP_HITS = 6
@@ -50,6 +52,8 @@ NOT_PUBLISHABLE = (*IN_FLIGHT, VersionStatus.CANCELLED, VersionStatus.ARCHIVED)
 """An archived version can be published again, from its audience's own page."""
 MIN_VERB_CHARACTERS = 3
 """Length from which an abbreviated verb is recognised."""
+MAX_RELEASES = 1_000
+"""Releases whose names are searched, the newest first."""
 MAX_VERB_CANDIDATES = 50
 """The number of audiences checked for whether a verb applies."""
 
@@ -133,6 +137,7 @@ def search_groups(
     audiences = find.search_audiences(words, MAX_GROUP_HITS)
     pages = find.search_pages(words, MAX_GROUP_HITS)
     webhooks = find.search_subscriptions(words, MAX_GROUP_HITS)
+    releases = _release_hits(words)
     actions = [
         *_verb_actions(words, visits, rights.verbs),
         *islice(_actions(audiences.best, rights.verbs), MAX_ACTIONS),
@@ -143,6 +148,9 @@ def search_groups(
         _group("Audiences", _audience_hits(audiences.best), audiences.total, words),
         _group("Pages", page_hits, pages.total, words, url=reverse("page-list")),
         _group("Webhooks", [*map(_subscription_hit, webhooks.best)], webhooks.total, words),
+        ResultGroup(
+            "Releases", releases[:MAX_GROUP_HITS], len(releases), _all_releases(releases, words)
+        ),
         ResultGroup("Commands", [*dict.fromkeys(actions), *_searches(words)]),
     ]
     seen = {hit.url for hit in exact}
@@ -265,6 +273,34 @@ def _subscription_hit(record: SubscriptionRecord) -> Hit:
     return Hit(
         "webhook", str(record), reverse("subscription-detail", args=[record.subscription_id])
     )
+
+
+def _release_hits(words: str) -> list[Hit]:
+    """Return the releases with each word in the name, newest first, of the last 1,000."""
+    wanted = fold(words).split()
+    columns = ("pk", "name", "state", "due_at")
+    releases = Release.objects.only(*columns)[:MAX_RELEASES]
+    return [
+        Hit("release", one.name, reverse("release-detail", args=[one.pk]), note=_release_note(one))
+        for one in releases
+        if all(word in fold(one.name) for word in wanted)
+    ]
+
+
+def _release_note(release: Release) -> str:
+    state = release.get_state_display()
+    if release.state != ReleaseState.SCHEDULED or release.due_at is None:
+        return state
+    due_at, language = timezone.localtime(release.due_at), active_language()
+    return f"{state} for {language.day(due_at)}, {language.time(due_at, seconds=False)}"
+
+
+def _all_releases(hits: list[Hit], words: str) -> Hit | None:
+    """Return the link to all releases that match the words, if not all are shown."""
+    if len(hits) <= MAX_GROUP_HITS:
+        return None
+    url = f"{reverse('release-list')}?{urlencode({'q': words})}"
+    return Hit("search", f"All {number(len(hits))} releases matching “{words}”", url)
 
 
 def _operation_hits(operations: list[Operation]) -> list[Hit]:

@@ -8,9 +8,11 @@ import httpx
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from django.utils import timezone
 
 from dashboard.ledger.models.operations import OperationKind
 from dashboard.ledger.operations import Target, begin
+from dashboard.releases.models import Release
 from dashboard.web.shell.sidebar_counts import side_counts
 from tests.support import wire
 from tests.support.clock import Clock
@@ -120,7 +122,7 @@ def test_the_number_of_queries_is_constant(
         seed_pages(wire.page(pageId=f"page_{number}"))
         seed_audiences(wire.audience(audienceId=f"aud_{number}"), page_id=f"page_{number}")
     side_counts()  # counted once for the pages of a while
-    with django_assert_max_num_queries(19):
+    with django_assert_max_num_queries(20):
         assert len(palette(as_publisher, "e")) > 12
 
 
@@ -585,3 +587,25 @@ def test_single_key_shortcuts_can_be_turned_off_and_on(as_viewer: Client) -> Non
     assert is_off()
     as_viewer.post("/accounts/keys/", {"keys": "on", "next": "https://elsewhere.example/"})
     assert not is_off()
+
+
+# Releases
+
+
+def test_a_release_is_found_by_its_name_with_its_state(as_viewer: Client, paula: User) -> None:
+    now = timezone.now()
+    made = {
+        name: Release.objects.create(name=name, state=state, created_at=now, owner=paula)
+        for name, state in (("Wintertexte für Köln", "held"), ("Summer wording", "draft"))
+    }
+    found = find(as_viewer, "koln winter")
+    assert f"/releases/{made['Wintertexte für Köln'].pk}/" in palette(as_viewer, "koln winter")
+    assert "Wintertexte für Köln Held" in text(found)
+    assert "Summer wording" not in text(found)
+
+
+def test_many_releases_lead_to_their_list(as_viewer: Client, paula: User) -> None:
+    for number in range(8):
+        Release.objects.create(name=f"Rates {number}", created_at=timezone.now(), owner=paula)
+    assert "Releases: 6 of 8" in text(find(as_viewer, "rates"))
+    assert "/releases/?q=rates" in palette(as_viewer, "rates")
