@@ -95,7 +95,7 @@ LOOKING = {
     *("version-compare", "conversation", "conversation-newer", "conversation-export"),
     *("tool-call", "tool-result", "people-list", "people-export", "page-export"),
     *("operation-list", "operation-export", "operation-detail"),
-    *("release-list", "release-detail", "release-export"),
+    *("release-list", "release-detail", "release-export", "release-operations"),
 }
 """Pages that everyone reads, and that take no form."""
 OWN = {"login", "logout", "password", "settings", "theme", "utc", "keys", "pin"}

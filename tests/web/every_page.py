@@ -41,6 +41,7 @@ PAGES = {
     "delivery-detail": ["/hooks/deliveries/1/"],
     "operation-list": ["/activity/", "/activity/?outcome=unknown"],
     "operation-export": ["/activity/export.csv"],
+    "release-operations": ["/activity/releases/1/"],
     "operation-detail": ["/activity/key-done/", "/activity/key-unknown/"],
     "service-watch": ["/service/watch/"],
     "password": ["/accounts/password/"],
@@ -71,6 +72,8 @@ PARTIALS = [
     ("/people/?q=ada", "results"),
     (f"{CALLS}?q=hello", "found"),
     (f"{AUDIENCE}versions/ver_2/publish/", "dialogs"),
+    (f"{AUDIENCE}versions/ver_2/publish/?when=schedule&date=2020-01-01&time=14:00", "when-said"),
+    ("/activity/releases/2/", "release-2"),
 ]
 """URLs that htmx requests, with the target."""
 NOT_PAGES = {

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, time
 
 from django.db.models import QuerySet
@@ -12,6 +12,8 @@ from django.utils.http import urlencode
 
 from dashboard.ledger.models import Operation
 from dashboard.ledger.queries.operations import find_operations
+from dashboard.web.activity.releases import of_release
+from dashboard.web.ui.query_params import int_param
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,8 @@ class ActivityFilters:
     """A day, such as `2026-03-12`, in the viewer's time zone."""
     target: str = ""
     """The id of a page, audience, version or subscription."""
+    release: str = ""
+    """The id of a release that sent them."""
 
     @property
     def query(self) -> str:
@@ -36,8 +40,12 @@ class ActivityFilters:
         """`since` as a date."""
         return _day(self.since)
 
-    def find(self) -> QuerySet[Operation]:
-        """Return the matching operations, newest first."""
+    @property
+    def are_grouped(self) -> bool:
+        """Whether a release is one entry: a filter may match some of its operations only."""
+        return not replace(self, since="").query
+
+    def _find(self) -> QuerySet[Operation]:
         since = None
         if day := self.since_day:
             # East of Greenwich, 0001-01-01 begins before datetime.min in UTC.
@@ -50,6 +58,10 @@ class ActivityFilters:
             since=since,
             target=self.target,
         )
+
+    def find(self) -> QuerySet[Operation]:
+        """Return the matching operations, newest first."""
+        return of_release(self._find(), int_param(self.release)) if self.release else self._find()
 
 
 def read_filters(query: Mapping[str, str]) -> ActivityFilters:

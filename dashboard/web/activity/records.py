@@ -10,6 +10,11 @@ from dashboard.client.response_parsing import parse_json
 from dashboard.ledger.models import Attempt, Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import show_interrupted
+from dashboard.releases.models import Release
+from dashboard.web.activity.releases import ITEMS
+
+RELATED = ("attempts", ITEMS)
+"""What `record_of` needs of operations, to be prefetched."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +43,15 @@ class Record:
 
     operation: Operation
     attempts: list[Attempt]
+    release: Release | None = None
+    """The release that sent it; the first one, if several followed it."""
 
     COLUMNS: ClassVar = (
         *("operation key", "type", "outcome", "requested at (UTC)", "completed at (UTC)"),
         *("user", "target", "page ID", "audience ID", "version ID", "version number"),
         *("subscription ID", "attempts", "duration (s)", "status code", "message", "last check"),
         *("request body", "response body", "attempt log"),
+        *("release", "release ID", "release note"),
     )
 
     @property
@@ -148,14 +156,23 @@ class Record:
             "" if body is None else json.dumps(body, ensure_ascii=False),
             last.response_body if last else "",
             "; ".join(_attempt_text(attempt) for attempt in self.attempts),
+            *(
+                (self.release.name, self.release.pk, self.release.note)
+                if self.release
+                else [""] * 3
+            ),
         ]
 
 
 def record_of(operation: Operation) -> Record:
-    """Return an operation with its attempts; interrupted ones as of unknown outcome."""
+    """Return an operation with its attempts and its release; interrupted ones as unknown.
+
+    No query is made if RELATED is prefetched.
+    """
     attempts = list(operation.attempts.all())
     show_interrupted(operation, attempts)
-    return Record(operation, attempts)
+    items = list(operation.release_items.all())
+    return Record(operation, attempts, items[0].release if items else None)
 
 
 def _exchange(attempt: Attempt) -> Exchange:

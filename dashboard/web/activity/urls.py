@@ -7,6 +7,7 @@ from dashboard.web.activity import views
 urlpatterns = [
     path("", views.operation_list, name="operation-list"),
     path("export.csv", views.operation_export, name="operation-export"),
+    path("releases/<int:release_id>/", views.release_operations, name="release-operations"),
     path("<id:operation_key>/", views.operation_detail, name="operation-detail"),
     path("<id:operation_key>/check/", views.operation_check, name="operation-check"),
     path("<id:operation_key>/send-again/", views.operation_retry, name="operation-send-again"),

@@ -4,7 +4,8 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse, StreamingHttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.utils.http import urlencode
@@ -19,9 +20,12 @@ from dashboard.ledger.queries.operations import list_actor_names, operation_by_k
 from dashboard.operations.checking import check_outcome
 from dashboard.operations.publish import has_changed, submit_problem
 from dashboard.operations.resending import resend, resend_update, review_again
-from dashboard.web.activity.filters import read_filters
-from dashboard.web.activity.records import Record, record_of
+from dashboard.releases.models import Release
+from dashboard.web.activity.filters import ActivityFilters, read_filters
+from dashboard.web.activity.records import RELATED, Record, record_of
+from dashboard.web.activity.releases import newest_of_releases, of_release
 from dashboard.web.publishing.views import confirm_resend, publish_url, show_publish
+from dashboard.web.releases.summary import ReleaseSummary, summarize_all
 from dashboard.web.ui.csv import csv_response
 from dashboard.web.ui.htmx import Request, render_partial, wants_partial
 from dashboard.web.ui.load_more import PAGE_SIZE, params_for_all_rows, size_param
@@ -46,24 +50,32 @@ def operation_list(request: Request) -> HttpResponse:
     if wants_partial(request, ("operation-poll",)):
         return _poll_sending(request)
     filters = read_filters(request.GET)
-    matches = filters.find()
+    found = filters.find()
+    matches = newest_of_releases(found) if filters.are_grouped else found
     last = operation_by_key(request.GET.get("after", ""))
     rest = operations_after(matches, last) if last else matches
     size = size_param(request.GET)
-    rows = list(rest.prefetch_related("attempts")[: size + 1])
+    rows = list(rest.prefetch_related(*RELATED)[: size + 1])
     is_more, rows = len(rows) > size, rows[:size]
+    records = [record_of(operation) for operation in rows]
+    in_releases = [one for one in records if one.release and filters.are_grouped]
     context = {
         "here": "activity",
         "filters": filters,
         "total": matches.count(),
-        "records": [record_of(operation) for operation in rows],
+        "operations_total": found.count(),
+        "records": records,
+        "releases": _summaries(in_releases),
+        "release": _release_of(filters),
         "next_key": rows[-1].operation_key if is_more else "",
         "remaining": rest.count() - size if is_more else 0,
         "is_continued": last is not None,
         "kinds": OperationKind.choices,
         "outcomes": Outcome.choices,
         "actors": list_actor_names(),
-        **_poll_context([one for one in rows if one.outcome == Outcome.SENDING], polls=0),
+        **_poll_context(
+            [one.operation for one in records if _is_sending(one, in_releases)], polls=0
+        ),
     }
     response = render_partial(request, "activity/list.html", context, parts=("more",))
     if request.htmx.target != "more":
@@ -73,10 +85,44 @@ def operation_list(request: Request) -> HttpResponse:
     return replace_url(response, f"{request.path}?{'&'.join(filter(None, (filters.query, shown)))}")
 
 
+def _release_of(filters: ActivityFilters) -> Release | None:
+    """Return the release whose operations are shown, if it exists."""
+    if not filters.release:
+        return None
+    return Release.objects.filter(pk=int_param(filters.release)).first()
+
+
+def _summaries(records: list[Record]) -> dict[int, ReleaseSummary]:
+    """Return the releases of these operations by primary key, with their items counted."""
+    pks = {record.release.pk for record in records if record.release}
+    releases = Release.objects.filter(pk__in=pks)
+    return {each.release.pk: each for each in summarize_all(releases)} if pks else {}
+
+
+def _is_sending(record: Record, in_releases: list[Record]) -> bool:
+    """Return whether the row of an operation has to be polled; the page of a release polls."""
+    return record.operation.outcome == Outcome.SENDING and record not in in_releases
+
+
+@require_GET
+def release_operations(request: Request, release_id: int) -> HttpResponse:
+    """Show the operations that a release sent, for its row in the list; else the filtered list."""
+    release = get_object_or_404(Release, pk=release_id)
+    target = request.htmx.target or ""
+    if not target.startswith("release-") or request.htmx.history_restore_request:
+        return redirect(f"{reverse('operation-list')}?{urlencode({'release': release_id})}")
+    operations = of_release(Operation.objects.all(), release_id).order_by("requested_at", "pk")
+    records = [record_of(one) for one in operations.prefetch_related(*RELATED)]
+    context = {"release": release, "records": records}
+    response = render(request, "activity/list.html#release_operations", context)
+    patch_vary_headers(response, ["HX-Target", "HX-History-Restore-Request"])
+    return response
+
+
 def _poll_sending(request: Request) -> HttpResponse:
     """Render the operations that are no longer being sent, and the next poll."""
     pks = [int_param(pk) for pk in request.GET.get("sending", "").split(".")][:PAGE_SIZE]
-    operations = Operation.objects.filter(pk__in=pks).prefetch_related("attempts")
+    operations = Operation.objects.filter(pk__in=pks).prefetch_related(*RELATED)
     records = [record_of(one) for one in operations]
     settled = [one for one in records if one.operation.outcome != Outcome.SENDING]
     sending = [one.operation for one in records if one.operation.outcome == Outcome.SENDING]
@@ -96,7 +142,7 @@ def _poll_context(sending: list[Operation], *, polls: int) -> dict[str, Any]:
 @require_GET
 def operation_export(request: Request) -> StreamingHttpResponse:
     """Export all operations that match the filters as CSV."""
-    matches = read_filters(request.GET).find().prefetch_related("attempts")
+    matches = read_filters(request.GET).find().prefetch_related(*RELATED)
     rows = (record_of(operation).cells() for operation in matches.iterator(chunk_size=500))
     name = f"activity-{timezone.localdate():%Y-%m-%d}.csv"
     return csv_response(name, Record.COLUMNS, rows)

@@ -186,7 +186,7 @@ def test_fifty_rows_cost_no_more_queries_than_one(
     for number in range(50):
         operation(paula, f"k{number}")
     side_counts()  # counted once for the pages of a while
-    with django_assert_max_num_queries(10):
+    with django_assert_max_num_queries(12):
         shown(as_viewer)
 
 

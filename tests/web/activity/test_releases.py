@@ -1,0 +1,165 @@
+"""A release is one entry of Activity, and each of its operations leads to it."""
+
+import csv
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from dashboard.ledger.models import Operation
+from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState
+from tests.support.html import text
+
+pytestmark = pytest.mark.django_db
+
+
+def publish(number: int, outcome: Outcome = Outcome.ACCEPTED) -> Operation:
+    return Operation.objects.create(
+        operation_key=f"pr-{number}",
+        kind=OperationKind.PUBLISH_VERSION,
+        outcome=outcome,
+        actor_name="Paula",
+        page_id="page_1",
+        audience_id=f"aud_{number}",
+        version_id=f"ver_{number}",
+        version_number=2,
+        target_name=f"Audience {number}",
+        requested_at=timezone.now(),
+    )
+
+
+@pytest.fixture
+def release(paula: User) -> Release:
+    """A finished release of three versions, one failed; one operation before, one after."""
+    publish(1)
+    now = timezone.now()
+    release = Release.objects.create(
+        name="Winter wording",
+        note="As agreed with finance.",
+        state=ReleaseState.FINISHED,
+        created_at=now,
+        created_by_name="Paula",
+        owner=paula,
+        owner_name="Paula",
+        decided_at=now,
+        started_at=now,
+        finished_at=now,
+    )
+    for number in (2, 3, 4):
+        is_failed = number == 3
+        ReleaseItem.objects.create(
+            release=release,
+            position=number,
+            page_id="page_1",
+            audience_id=f"aud_{number}",
+            version_id=f"ver_{number}",
+            version_number=2,
+            audience_name=f"Audience {number}",
+            page_name="Page",
+            version_body="{}",
+            state=ItemState.FAILED if is_failed else ItemState.LIVE,
+            operation=publish(number, Outcome.REJECTED if is_failed else Outcome.ACCEPTED),
+        )
+    publish(5)
+    return release
+
+
+def shown(client: Client, query: str = "") -> str:
+    return text(client.get(f"/activity/{query}").content.decode())
+
+
+def test_a_release_is_one_entry(as_viewer: Client, release: Release) -> None:
+    page = shown(as_viewer)
+    assert page.count("Winter wording") == 1
+    assert "3 of 3 sent, 2 live, 1 failed" in page
+    assert "Audience 1" in page
+    assert "Audience 5" in page
+    assert not any(f"Audience {number}" in page for number in (2, 3, 4))
+    assert "5 operations" in page
+
+
+def test_the_entry_opens_to_its_operations_with_note_and_person(
+    as_viewer: Client, release: Release
+) -> None:
+    headers = {"HX-Request": "true", "HX-Target": f"release-{release.pk}"}
+    url = f"/activity/releases/{release.pk}/"
+    html = as_viewer.get(url, headers=headers).content.decode()
+    page = text(html)
+    assert "Decided by Paula" in page
+    assert "As agreed with finance." in page
+    assert all(f"Audience {number}" in page for number in (2, 3, 4))
+    assert "Audience 5" not in page
+    assert "/activity/pr-3/" in html
+    assert "<html" not in html
+
+
+def test_without_htmx_the_operations_of_a_release_are_a_list(
+    as_viewer: Client, release: Release
+) -> None:
+    response = as_viewer.get(f"/activity/releases/{release.pk}/", follow=True)
+    page = text(response.content.decode())
+    assert "Operations of the release Winter wording" in page
+    assert "3 operations" in page
+    assert "Audience 3" in page
+    assert "Audience 5" not in page
+
+
+def test_a_filter_finds_a_single_operation_of_a_release(
+    as_viewer: Client, release: Release
+) -> None:
+    page = shown(as_viewer, "?outcome=rejected")
+    assert "Audience 3" in page
+    assert "1 operation" in page
+
+
+@pytest.mark.parametrize("query", ["?release=999", "?release=x", "?release=-1"])
+def test_an_unknown_release_has_no_operations(
+    as_viewer: Client, release: Release, query: str
+) -> None:
+    assert "No operations match these filters" in shown(as_viewer, query)
+
+
+def test_an_operation_links_to_its_release(as_viewer: Client, release: Release) -> None:
+    link = f'<a href="/releases/{release.pk}/">Winter wording</a>'
+    assert link in as_viewer.get("/activity/pr-3/").content.decode()
+    assert "Winter wording" not in shown(as_viewer, "pr-5/")
+
+
+def test_the_export_names_the_release_of_each_operation(
+    as_viewer: Client, release: Release
+) -> None:
+    response = as_viewer.get("/activity/export.csv")
+    rows = list(csv.DictReader(response.getvalue().decode("utf-8-sig").splitlines()))
+    found = {row["target"]: (row["release"], row["release ID"]) for row in rows}
+    assert len(rows) == 5
+    assert found["Audience 3"] == ("Winter wording", str(release.pk))
+    assert found["Audience 5"] == ("", "")
+
+
+def test_a_release_of_many_versions_takes_no_more_queries(
+    as_viewer: Client, release: Release
+) -> None:
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as made:
+            shown(as_viewer)
+        return len(made)
+
+    shown(as_viewer)
+    before = queries()
+    for number in range(10, 30):
+        ReleaseItem.objects.create(
+            release=release,
+            position=number,
+            page_id="page_1",
+            audience_id=f"aud_{number}",
+            version_id=f"ver_{number}",
+            version_number=2,
+            version_body="{}",
+            state=ItemState.LIVE,
+            operation=publish(number),
+        )
+    assert queries() == before
