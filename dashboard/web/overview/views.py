@@ -21,11 +21,12 @@ from dashboard.operations.typical_times import (
 )
 from dashboard.service.circuit_breaker import open_circuits
 from dashboard.service.health import health_now
-from dashboard.web.activity.records import record_of
+from dashboard.web.activity.records import RELATED, record_of
 from dashboard.web.activity.views import RIGHTS
 from dashboard.web.overview import summaries as sums
 from dashboard.web.overview.in_flight import load_flights, poll_service
 from dashboard.web.overview.last_visit import read_last_visit, save_last_visit
+from dashboard.web.overview.releases import read_open_releases
 from dashboard.web.ui.htmx import Request, render_partial
 from dashboard.web.ui.polling import wait_s
 from dashboard.web.ui.query_params import int_param
@@ -78,20 +79,24 @@ def _poll_flights(request: Request) -> HttpResponse:
 
 def _live_context(request: Request, now: datetime) -> dict[str, Any]:
     """Return the context that is polled while a version or an operation is in progress."""
-    recent = list(find_operations().prefetch_related("attempts")[:MAX_RECENT])
+    recent = list(find_operations().prefetch_related(*RELATED)[:MAX_RECENT])
     attention = queries.operations_needing_attention(now)
     usual = typical_times(timezone.localdate(now))
     flights = load_flights(now, sums.late_after(usual))
+    releases = read_open_releases()
     page_ids = [operation.page_id for operation in recent]
     return {
         "usual": usual,
         "flights": flights,
         "is_moving": bool(
-            flights.shown or any(operation.outcome == Outcome.SENDING for operation in recent)
+            flights.shown
+            or releases.running
+            or any(operation.outcome == Outcome.SENDING for operation in recent)
         ),
+        "releases": releases,
         "page_names": page_names([*page_ids, *(one.record.page_id for one in flights.shown)]),
         "records": [record_of(operation) for operation in recent],
-        "attention_count": attention.count + flights.late_count,
+        "attention_count": attention.count + flights.late_count + releases.held_count,
         "attention": attention,
         "attention_items": [
             (one, may(request, RIGHTS[OperationKind(one.kind)])) for one in attention.shown

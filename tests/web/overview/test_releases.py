@@ -1,0 +1,130 @@
+"""The overview shows what is scheduled, what is held and what is being published."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from dashboard.releases.models import (
+    HoldKind,
+    ItemState,
+    Release,
+    ReleaseItem,
+    ReleaseState,
+    WorkerHeartbeat,
+)
+from tests.support import wire
+from tests.support.html import elements, text
+from tests.support.seeding import seed_pages
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _a_page_was_seen(db: None) -> None:
+    seed_pages(wire.page())
+
+
+def release(user: User, state: ReleaseState, *, items: int = 2, **differs: Any) -> Release:
+    now = timezone.now()
+    made = Release.objects.create(
+        **{"name": "Winter wording", "state": state, "created_at": now, "owner_name": "Paula"}
+        | {"created_by_name": "Paula", "owner": user}
+        | differs
+    )
+    ReleaseItem.objects.bulk_create(
+        ReleaseItem(
+            release=made,
+            position=number,
+            page_id="page_1",
+            audience_id=f"aud_{number}",
+            version_id=f"ver_{number}",
+            version_number=2,
+            version_body="{}",
+            state=ItemState.LIVE if number == 1 and state == ReleaseState.RUNNING else "waiting",
+        )
+        for number in range(1, items + 1)
+    )
+    return made
+
+
+def section(client: Client, heading: str, **headers: str) -> str:
+    """Return the text from one heading to the next."""
+    html = client.get("/", headers=headers or None).content.decode()
+    return text(html.split(f">{heading}", 1)[1].split("<h2", 1)[0])
+
+
+def heartbeat() -> None:
+    now = timezone.now()
+    WorkerHeartbeat.objects.create(worker_id="worker", started_at=now, active_at=now)
+
+
+def test_what_is_scheduled_is_listed_by_its_time(as_viewer: Client, paula: User) -> None:
+    in_minutes = timezone.now() + timedelta(hours=2, minutes=5, seconds=30)
+    release(paula, ReleaseState.SCHEDULED, name="Later", due_at=in_minutes + timedelta(days=2))
+    release(paula, ReleaseState.SCHEDULED, name="Sooner", due_at=in_minutes)
+    heartbeat()
+    shown = section(as_viewer, "Scheduled")
+    assert shown.index("Sooner") < shown.index("Later")
+    assert "2 versions, Paula" in shown
+    assert "in 2 h 05 min" in shown
+    assert "Scheduler last active" in shown
+
+
+def test_a_schedule_without_a_worker_is_marked(as_viewer: Client, paula: User) -> None:
+    release(paula, ReleaseState.SCHEDULED, due_at=timezone.now() + timedelta(hours=2))
+    assert "No scheduler is running" in section(as_viewer, "Scheduled")
+
+
+def test_nothing_scheduled_is_said(as_viewer: Client) -> None:
+    assert "Nothing is scheduled." in section(as_viewer, "Scheduled")
+
+
+def test_a_held_release_needs_attention_with_its_reason(as_viewer: Client, paula: User) -> None:
+    held = release(
+        paula,
+        ReleaseState.HELD,
+        hold_kind=HoldKind.CHANGED,
+        hold_reason="Version 5 was created after you reviewed version 4.",
+        held_at=timezone.now(),
+    )
+    html = as_viewer.get("/").content.decode()
+    shown = section(as_viewer, "Needs attention")
+    assert "Winter wording, 2 versions" in shown
+    assert "Version 5 was created after you reviewed version 4. Nothing was sent" in shown
+    assert "(1) Overview" in text(html)
+    assert f"/releases/{held.pk}/" in {e.attributes.get("href") for e in elements(html, "a")}
+
+
+def test_a_running_release_is_in_progress_and_polled(as_viewer: Client, paula: User) -> None:
+    release(paula, ReleaseState.RUNNING, started_at=timezone.now())
+    shown = section(as_viewer, "Versions in progress")
+    assert "Winter wording 1 of 2 sent, 1 live" in shown
+    assert "Refreshes in" in shown
+
+
+def test_drafts_and_past_releases_are_left_out(as_viewer: Client, paula: User) -> None:
+    for state in (ReleaseState.DRAFT, ReleaseState.FINISHED, ReleaseState.CANCELED):
+        release(paula, state)
+    assert "Winter wording" not in text(as_viewer.get("/").content.decode())
+
+
+def test_many_releases_take_no_more_queries_than_one(as_viewer: Client, paula: User) -> None:
+    due_at = timezone.now() + timedelta(hours=2)
+
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as made:
+            as_viewer.get("/")
+        return len(made)
+
+    release(paula, ReleaseState.SCHEDULED, due_at=due_at)
+    as_viewer.get("/")
+    before = queries()
+    for number in range(4):
+        release(paula, ReleaseState.SCHEDULED, due_at=due_at + timedelta(hours=number))
+    assert queries() == before
