@@ -117,11 +117,13 @@ def _report_unreadable(
 
 @contextmanager
 def suppress_call_reports() -> Iterator[None]:
-    """Do not log the calls to the service."""
-    logger = logging.getLogger("dashboard.client")
-    before = logger.level
-    logger.setLevel(logging.WARNING)
+    """Do not log the calls to the service, and its responses if it is the built-in one."""
+    quiet = {"dashboard.client": logging.WARNING, "django.request": logging.ERROR}
+    before = {name: logging.getLogger(name).level for name in quiet}
+    for name, level in quiet.items():
+        logging.getLogger(name).setLevel(level)
     try:
         yield
     finally:
-        logger.setLevel(before)
+        for name, level in before.items():
+            logging.getLogger(name).setLevel(level)

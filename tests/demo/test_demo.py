@@ -27,6 +27,7 @@ from dashboard.ledger.models import (
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.queries.pages import pages_coverage
 from dashboard.operations.checking import check_outcome
+from dashboard.releases.models import ItemState, Release, ReleaseState
 from tests.support.processes import Running, demo, free_port
 
 AS_IT_IS = {"DJANGO_SETTINGS_MODULE": "config.settings"}
@@ -52,6 +53,7 @@ def test_the_ledger_looks_as_after_weeks_of_use(demo_data: None) -> None:
     _assert_that_histories_have_gaps()
     _assert_that_operations_ended_in_every_way()
     _assert_that_a_look_settles_the_unknown_one()
+    _assert_that_releases_tell_the_same_story()
 
 
 def _assert_that_histories_have_gaps() -> None:
@@ -82,6 +84,30 @@ def _assert_that_operations_ended_in_every_way() -> None:
 def _assert_that_a_look_settles_the_unknown_one() -> None:
     (unknown,) = Operation.objects.filter(outcome=Outcome.UNKNOWN)
     assert check_outcome(unknown).outcome == Outcome.ACCEPTED
+
+
+def _assert_that_releases_tell_the_same_story() -> None:
+    states = {release.state: release for release in Release.objects.all()}
+    past, held = states[ReleaseState.FINISHED], states[ReleaseState.HELD]
+    sent = list(past.items.select_related("operation"))
+    assert [item.state for item in sent].count(ItemState.FAILED) == 1
+    assert [item.state for item in sent].count(ItemState.LIVE) == len(sent) - 1 > 4
+    for item in sent:
+        assert item.operation
+        assert item.operation.version_id == item.version_id
+        assert (item.operation.outcome == Outcome.ACCEPTED) == (item.state == ItemState.LIVE)
+        assert item.operation.actor_name == past.owner_name
+        assert past.started_at < item.operation.requested_at < past.finished_at
+    assert held.hold_reason
+    assert held.items.get(state=ItemState.HELD).reason in held.hold_reason
+    planned = states[ReleaseState.SCHEDULED]
+    assert planned.due_at
+    assert timedelta(minutes=55) < planned.due_at - datetime.now(UTC) < timedelta(hours=26)
+    assert not planned.needs_check
+    for item in (*held.items.all(), *planned.items.all()):
+        assert item.digest
+        assert item.reviewed_at
+        assert not item.operation_key
 
 
 @pytest.mark.django_db
