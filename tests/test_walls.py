@@ -51,15 +51,9 @@ PAIRS = {
     # Operations are shown as in Activity, and releases as in their list.
     "overview": {"activity", "releases"},
     "pages": {"audiences"},  # a page has the table of its audiences
-<<<<<<< HEAD
-    "releases": {"audiences"},  # all audiences that match a list are selected
-    "publishing": {"audiences"},  # the dialog is opened over the page of its audience
-||||||| parent of fed66ba (publishing: A version can be scheduled from its dialog.)
-    "publishing": {"audiences"},  # the dialog is opened over the page of its audience
-=======
     # The dialog is opened over the page of its audience, and schedules a release of one.
     "publishing": {"audiences", "releases"},
->>>>>>> fed66ba (publishing: A version can be scheduled from its dialog.)
+    "releases": {"audiences"},  # all audiences that match a list are selected
     "settings": {"search"},  # pins are shown as hits
     "versions": {"audiences"},  # the audience's head is above its versions
 }

@@ -352,7 +352,7 @@ def test_a_check_ends_if_progress_can_not_be_reported(
         check_release(release, lost)
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
 def test_400_items_are_read_by_five_calls_at_a_time_and_one_list(
     service: ManyAudiences, paula: User, settings: Any
 ) -> None:

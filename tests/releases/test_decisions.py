@@ -56,7 +56,7 @@ def test_of_two_who_publish_at_once_one_is_refused(draft: Draft, paula: User, ad
     assert release.owner == paula
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
 def test_of_eight_decisions_at_the_same_moment_one_succeeds(draft: Draft, paula: User) -> None:
     release = draft(2)
     shown, start = board_digest(release), Barrier(8)

@@ -25,6 +25,7 @@ from dashboard.ledger.queries.audience_list import (
 )
 from dashboard.ledger.queries.operations import last_publishes
 from dashboard.operations.publish_progress import POLLING_PERIOD
+from dashboard.releases.queries import planned_publishes
 from dashboard.service.reading import read_audiences
 from dashboard.web.audiences.filters import AudienceListQuery
 from dashboard.web.audiences.polling import RowPoll, next_poll, row_poll, shown_marks
@@ -88,7 +89,7 @@ class AudienceRows:
 def rows_of(
     query: AudienceListQuery, tally: AudienceTally, *, start: int, size: int
 ) -> AudienceRows:
-    """Return a window of the matching audiences; two queries."""
+    """Return a window of the matching audiences; three queries."""
     total = tally.total(query.filters)
     found = list_audiences(
         query.filters,
@@ -104,12 +105,13 @@ def rows_of(
 
 
 def listed_audiences(found: Sequence[Any]) -> list[ListedAudience]:
-    """Return a row for each of `list_audiences`; one query."""
+    """Return a row for each of `list_audiences`; two queries."""
     page_ids = sorted({record.page_id for record in found})
     publishes = {
         (one.page_id, one.audience_id, one.version_id): one
         for one in last_publishes(page_ids, [record.audience_id for record in found])
     }
+    planned = planned_publishes(page_ids)
     rows = []
     for record in found:
         audience = Audience.model_validate_json(record.body)
@@ -128,6 +130,7 @@ def listed_audiences(found: Sequence[Any]) -> list[ListedAudience]:
             updated_at=record.updated_at,
             seen_in_flight_at=record.seen_in_flight_at,
             publish=publish,
+            planned=planned.get((record.page_id, record.audience_id), ()),
         )
         rows.append(row)
     return rows
@@ -179,7 +182,7 @@ def _read_again(records: Sequence[Any]) -> APIError | None:
 
 
 def list_context(query: AudienceListQuery, *, start: int, size: int) -> dict[str, Any]:
-    """Return the rows, the tally and the coverage of the list; four queries."""
+    """Return the rows, the tally and the coverage of the list; five queries."""
     tally = tally_audiences(query.filters)
     rows = rows_of(query, tally, start=start, size=size)
     return {"tally": tally, "rows": rows, "coverage": audience_coverage()}

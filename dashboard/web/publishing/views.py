@@ -143,6 +143,8 @@ def _submit(request: Request, target: PublishTarget) -> HttpResponse:
         return _show_result(request, recorded)
     form, typed = ScheduleForm.from_params(request.POST), request.POST.get("number", "")
     if problem := _problem(request, review, form):
+        # A number typed for one risk does not confirm another.
+        typed = "" if problem in (OUT_OF_DATE, CHANGED) else typed
         return _confirm(request, review, form=form, problem=problem, typed=typed, status=422)
     if form.is_later:
         return _schedule(request, review, form, typed=typed)
@@ -192,7 +194,7 @@ def _schedule(
     try:
         release = schedule_version(review, moment=form.moment, note=form.note, user=request.user)
     except ReleaseError as error:
-        form = replace(form, error=error)
+        form, typed = replace(form, error=error), typed if error.field else ""
         return _confirm(request, review, form=form, typed=typed, status=422)
     except APIError as error:
         problem = f"{NOT_READ} {error}"
@@ -275,7 +277,7 @@ def _confirm(
         "form": form,
         "worker": worker_status(),
         "planned": planned_publishes([page_id]).get((page_id, audience_id), []),
-        "usual": typical_times(),
+        "usual": typical_times(timezone.localdate()),
         "ticket": ticket_of(request),
         "difference": SimpleLazyObject(difference),
         "reading": review.reading,

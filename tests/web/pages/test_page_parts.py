@@ -90,7 +90,7 @@ AUDIENCES = st.lists(
 @given(AUDIENCES, st.sampled_from(["", "name", "-name", "latest", "-latest", "published"]))
 def test_sorting_audiences_loses_none(audiences: list[dict[str, object]], sort: str) -> None:
     found = ListEnvelope[Audience].model_validate(wire.envelope(*audiences))
-    listed = audience_rows("page_1", found.items, is_page_archived=False, publishes=())
+    listed = audience_rows("page_1", found.items, is_page_archived=False, publishes=(), planned={})
     rows = audience_table(found, listed, AudienceQuery(sort=sort)).rows
     shown = sorted((row.name, row.latest and row.latest.version_number) for row in rows)
     sent = [(one.name or one.audience_id, one.latest_version) for one in found.items]

@@ -222,7 +222,6 @@ def test_a_held_item_can_be_skipped_and_the_rest_continued(
 ) -> None:
     release = draft(2)
     held = items_of(release)[0]
-    held, _ = items_of(release)
     release.items.filter(pk=held.pk).update(state=ItemState.HELD, reason="It changed.")
     Release.objects.filter(pk=release.pk).update(
         state=ReleaseState.HELD, hold_kind="changed", hold_reason="1 version changed."

@@ -53,7 +53,7 @@ def test_publish_opens_the_board_of_a_new_release(
     keys = service.add(2)
     answer = as_publisher.post(NEW, {"audience": values(keys), "then": "review"})
     release = Release.objects.get()
-    assert answer.url == url(release)
+    assert answer.url == f"{url(release)}?added=1"
     assert [item.audience_id for item in release.items.all()] == ["aud_1", "aud_2"]
 
 

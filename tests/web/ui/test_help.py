@@ -21,11 +21,12 @@ def terms() -> list[str]:
     return list(module.TERMS)
 
 
-def test_the_seven_terms_that_a_newcomer_does_not_know_have_help() -> None:
+def test_the_terms_that_a_newcomer_does_not_know_have_help() -> None:
     assert terms() == [
         "new-page-agent",
         "operation-key",
         "coverage",
+        "audience-coverage",
         "change-conflict",
         "computed-name",
         "conformance",
