@@ -134,7 +134,7 @@ document.addEventListener("keydown", (event) => {
 
 // "Select all" fetches the values of all that match.
 document.addEventListener("htmx:afterSwap", ({ detail }) => {
-  if (detail.target.id !== "all-matching" || !form()) return show();
+  if (detail.target?.id !== "all-matching" || !form()) return show();
   const values = [...detail.target.querySelectorAll("input")].map((input) => input.value);
   detail.target.replaceChildren();
   select(values, true);

@@ -43,6 +43,7 @@ def test_what_was_filtered_is_there_on_the_way_back_and_in_another_browser(
     page: Page, browser: Browser, server: Running
 ) -> None:
     log_in(page, to="/pages/")
+    tab_to(page, "Status")  # past the navigation, which has a link "Audiences"
     tab_to(page, "Audiences")
     page.keyboard.press("Enter")
     changed = page.get_by_role("checkbox", name="Unpublished changes")
