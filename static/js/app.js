@@ -18,7 +18,6 @@ import "./rows.js";
 import "./selection.js";
 import "./people.js";
 import "./versions.js";
-import "./releases.js";
 import "./webhooks.js";
 import "./page-form.js";
 import "../mfa/js/webauthn-json.js";
