@@ -1,5 +1,5 @@
 // Progressive enhancement: every page works without scripts, and each module does nothing on a page
-// without its elements.
+// without its elements. releases.js and page-form.js are linked by the pages that need them.
 //
 // In development the browser fetches the modules. As served, they are inlined here, each in a block
 // of its own, so none may import or export anything, or declare a var. webauthn-json.js is
@@ -19,6 +19,5 @@ import "./selection.js";
 import "./people.js";
 import "./versions.js";
 import "./webhooks.js";
-import "./page-form.js";
 import "../mfa/js/webauthn-json.js";
 import "./passkeys.js";

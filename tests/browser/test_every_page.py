@@ -30,10 +30,12 @@ LOOKS: list[Look] = [
 MAX_SHIFT = 0.02
 NOT_THERE = {"page never seen", "no such page"}
 ASKS_LATER = {"find": 1, "audience": 1, "versions": 1, "publish": 1}
-ASKS_LATER |= {"audiences": 1, "audiences filtered": 1, "releases": 1, "releases, none found": 1}
+ASKS_LATER |= {"audiences": 1, "audiences filtered": 1}
+OWN_FILES = {"create page": 1, "releases": 1, "releases, none found": 1}
+ASKS_LATER |= OWN_FILES
 """Requests of a page that is there: people are searched once all else was found, the changes that
-wait in the conversation are counted beside its tab, and rows in progress are polled. Releases have
-styles of their own."""
+wait in the conversation are counted beside its tab, and rows in progress are polled. Some have a
+script or styles of their own, which other pages need not load."""
 NOTE_SHIFTS = """window.shift = 0;
 window.noteShifts = (entries) => {
   for (const entry of entries) if (!entry.hadRecentInput) window.shift += entry.value;

@@ -53,11 +53,20 @@ def test_the_parts_of_our_script_can_stand_in_blocks() -> None:
     assert [name for name, text in parts.items() if outside.search(text)] == []
 
 
+OF_SOME_PAGES = {"css/releases.css", "js/releases.js", "js/page-form.js"}
+"""Linked by the templates of the pages that need them, so that the others stay light."""
+
+
 @pytest.mark.parametrize("bundle", [SHEET, SCRIPT], ids=lambda bundle: bundle.name)
 def test_every_source_is_a_part(bundle: Bundle) -> None:
     folder, kind = (SOURCE / bundle.name).parent, Path(bundle.name).suffix
     found = {str(path.relative_to(SOURCE)) for path in folder.rglob(f"*{kind}")}
-    assert found <= {bundle.name, *map(bundle.static_name, parts_of(bundle))}
+    assert found <= {bundle.name, *map(bundle.static_name, parts_of(bundle))} | OF_SOME_PAGES
+
+
+def test_what_is_no_part_is_linked_by_a_page() -> None:
+    pages = "".join(path.read_text() for path in (BASE_DIR / "templates").rglob("*.html"))
+    assert {name for name in OF_SOME_PAGES if f"static('{name}')" not in pages} == set()
 
 
 def test_each_is_served_as_one_file(settings: Any, tmp_path: Path) -> None:
