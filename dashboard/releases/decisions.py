@@ -53,7 +53,7 @@ IN_PROGRESS = (ItemState.SENDING, ItemState.IN_PROGRESS)
 def publish(
     release: Release, user: User, typed: str, shown: str, *, publishes_others: bool = False
 ) -> None:
-    """Have a worker check a draft, scheduled or held release anew, and send what waits.
+    """Have a worker check a draft, scheduled or held release again, and send what waits.
 
     `typed` is the number of versions as typed by the user, `shown` the `board_digest` of the page
     on which the user decided. Blocked items become held, and don't count. With `publishes_others`,

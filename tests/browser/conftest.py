@@ -224,7 +224,7 @@ def page(context: BrowserContext, troubles: list[str]) -> Page:
 def lone_page(browser: Browser, server: Running, troubles: list[str]) -> Iterator[Page]:
     """A tab in a profile of its own, to be taken offline.
 
-    Tabs of one process are told that it is online again before each of them is.
+    Tabs of one process get the event that it is online again before each of them is.
     """
     with new_profile(browser, server.url) as context:
         yield open_page(context, troubles)

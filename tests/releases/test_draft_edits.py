@@ -127,11 +127,11 @@ def start(draft: Draft, service: ManyAudiences, paula: User) -> Callable[[], Sto
 def test_whatever_is_edited_order_marks_and_checks_fit_together(
     start: Callable[[], Story], story: list[tuple[Any, ...]]
 ) -> None:
-    told = start()
+    edited = start()
     for name, *arguments in story:
         with suppress(ReleaseError):
-            getattr(told, name)(*arguments)
-        told.verify()
+            getattr(edited, name)(*arguments)
+        edited.verify()
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
@@ -140,26 +140,27 @@ def test_what_is_decided_on_is_what_was_shown(
     start: Callable[[], Story], story: list[tuple[Any, ...]], after: list[tuple[Any, ...]]
 ) -> None:
     """Either nothing differs from what was on the page, or the decision is refused."""
-    told = start()
+    edited = start()
     for name, *arguments in story:
         with suppress(ReleaseError):
-            getattr(told, name)(*arguments)
-    told.check()
-    digest = board_digest(told.release)
-    page = [(item.pk, told.shown(item)) for item in told.release.items.all()]
+            getattr(edited, name)(*arguments)
+    edited.check()
+    digest = board_digest(edited.release)
+    page = [(item.pk, edited.shown(item)) for item in edited.release.items.all()]
     for name, *arguments in after:
         with suppress(ReleaseError):
-            getattr(told, name)(*arguments)
+            getattr(edited, name)(*arguments)
     sendable = sum(
-        not any(f["severity"] == "stop" for f in item.findings) for item in told.release.items.all()
+        not any(f["severity"] == "stop" for f in item.findings)
+        for item in edited.release.items.all()
     )
     with suppress(ReleaseError):
-        decisions.publish(told.release, told.user, str(sendable), digest)
+        decisions.publish(edited.release, edited.user, str(sendable), digest)
     release = Release.objects.get()
     if release.state == ReleaseState.DRAFT:
         return
     items = list(release.items.all())
-    assert [(item.pk, told.shown(item)) for item in items] == page
+    assert [(item.pk, edited.shown(item)) for item in items] == page
     waiting = [item for item in items if item.state == ItemState.WAITING]
     reviews = read_items(waiting)
     for item in waiting:

@@ -109,7 +109,7 @@ def transitions(name: str, first_year: int, last_year: int) -> list[datetime]:
 
 
 def check(name: str, local: datetime) -> None:
-    """Check one local time against the zone: all minutes that exist are told from those that don't.
+    """Check one local time against the zone: the minutes that exist, and those that don’t.
 
     Independent of `fold`: the offsets of that day are tried one by one.
     """

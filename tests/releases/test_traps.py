@@ -1,4 +1,4 @@
-"""Ten ways to publish what nobody has decided, each against a real small service over HTTP."""
+"""Ten ways to publish what was not decided, each against a real small service over HTTP."""
 
 import logging
 from collections.abc import Callable, Iterator

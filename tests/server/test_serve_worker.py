@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.dashboards import Dashboard
+from tests.support.processes import Running
 
 PATIENCE_S = 60
 
@@ -31,6 +32,16 @@ def workers(dashboard: Dashboard) -> list[int]:
     with closing(sqlite3.connect(dashboard.database, timeout=20)) as rows:
         found = rows.execute("SELECT worker_id FROM releases_workerheartbeat")
         return [int(worker_id.split("-")[-2]) for (worker_id,) in found]
+
+
+def started_by(server: Running) -> list[str]:
+    """Return the commands of the workers that a server has started."""
+    option = f"--parent={server.process.pid}"
+    commands = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            commands.append(path.read_text().split("\0"))
+    return [" ".join(command) for command in commands if option in command]
 
 
 def is_alive(pid: int) -> bool:
@@ -72,6 +83,6 @@ def test_a_killed_worker_is_started_again_and_ends_with_a_killed_server(
 
 def test_without_a_worker_none_is_started(dashboard: Dashboard) -> None:
     with dashboard.started(has_worker=False) as server:
-        time.sleep(3)
-        assert server.stop() == 0
-    assert not workers(dashboard)
+        assert started_by(server) == []
+    with dashboard.started(has_worker=True) as server:
+        wait_for(lambda: len(started_by(server)) == 1)

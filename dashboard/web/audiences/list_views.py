@@ -9,11 +9,12 @@ from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import replace_url, reswap, retarget
 
+from dashboard.releases.models import MAX_ITEMS
 from dashboard.web.audiences import export
 from dashboard.web.audiences.filters import AudienceListQuery, list_filters, page_filter
 from dashboard.web.audiences.listing import list_context, list_poll, poll_rows
 from dashboard.web.audiences.loading import LoadStep, load_next_batch
-from dashboard.web.audiences.selection import MAX_SELECTED, matching_audiences
+from dashboard.web.audiences.selection import matching_audiences
 from dashboard.web.ui.csv import csv_response
 from dashboard.web.ui.htmx import Request, render_partial
 from dashboard.web.ui.load_more import params_for_all_rows, size_param
@@ -36,7 +37,7 @@ def audience_list(request: Request) -> HttpResponse:
             menu = {"page_options": page_filter(query, search_param(request.GET, "find"))}
             return render_partial(request, LIST, menu, parts=("f-page",))
         case "all-matching":
-            selected = {"selected": matching_audiences(request.GET)[:MAX_SELECTED]}
+            selected = {"selected": matching_audiences(request.GET)[:MAX_ITEMS]}
             return render_partial(request, LIST, selected, parts=("all-matching",))
     if "rows" in request.GET and request.htmx:
         return _poll(request)
@@ -97,7 +98,7 @@ def _context(request: Request, query: AudienceListQuery) -> dict[str, Any]:
         "page_names": {option.page_id: option.name for option in options},
         "row_poll": list_poll(context["rows"].items),
         "step": LoadStep.from_params(request.GET),
-        "max_selected": MAX_SELECTED,
+        "max_selected": MAX_ITEMS,
         "are_added": False,
     }
 

@@ -33,6 +33,6 @@ def agent_label(value: str) -> str:
     return AGENTS.get(value, "Unknown")
 
 
-def selection_value(page_id: str, audience_id: str) -> str:
-    """Return the value of an audience's check box; the form of a release reads it."""
-    return f"{quote(page_id, safe='')}/{quote(audience_id, safe='')}"
+def selection_value(*ids: str) -> str:
+    """Return ids as the value of a check box, each quoted; the form of a release reads it."""
+    return "/".join(quote(each, safe="") for each in ids)

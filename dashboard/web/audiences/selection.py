@@ -6,11 +6,10 @@ from dashboard.ledger.queries.audience_list import matching_keys
 from dashboard.ledger.queries.audiences import audiences_last_known
 from dashboard.ledger.queries.operations import publishes_of_page
 from dashboard.ledger.queries.pages import is_page_archived
+from dashboard.releases.models import MAX_ITEMS
 from dashboard.web.audiences.filters import AudienceListQuery
 from dashboard.web.audiences.table import AudienceQuery, audience_rows, matching_rows
 
-MAX_SELECTED = 500
-"""Audiences that can be selected at once: the items of one release. Source: DESIGN.md."""
 ON_PAGE = "in"
 """The query parameter that names the page whose own table the other parameters narrow."""
 
@@ -22,9 +21,9 @@ def matching_audiences(query: QueryDict) -> list[Selected]:
     """Return the audiences that a list shows with this query string, in its order.
 
     The list of all audiences, or with `in=` the table of that page. At most one more than
-    MAX_SELECTED, so that "more than 500" can be said.
+    MAX_ITEMS, so that "more than 500" can be said.
     """
-    limit = MAX_SELECTED + 1
+    limit = MAX_ITEMS + 1
     if page_id := query.get(ON_PAGE, "").replace("\0", ""):
         return _matching_on_page(page_id, AudienceQuery.from_params(query))[:limit]
     listed = AudienceListQuery.from_params(query)

@@ -139,7 +139,7 @@ class Board:
 
     @property
     def not_reviewed(self) -> int:
-        """The number of items to be sent that nobody marked as reviewed."""
+        """The number of items to be sent not marked as reviewed."""
         return sum(not each.is_reviewed for each in self.sendable)
 
     @cached_property

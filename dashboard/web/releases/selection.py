@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from django.http import QueryDict
 
@@ -11,6 +11,7 @@ from dashboard.ledger.queries.pages import page_names
 from dashboard.operations.checking import PublishTarget
 from dashboard.releases.drafting import AudienceKey
 from dashboard.releases.errors import AudienceProblem, ReleaseError
+from dashboard.web.audiences.markup import selection_value
 from dashboard.web.audiences.selection import matching_audiences
 
 AUDIENCE_FIELD = "audience"
@@ -30,11 +31,6 @@ class SelectedAudience:
     """The reason why it can't be part of the release."""
 
 
-def field_value(*identifiers: str) -> str:
-    """Return ids as one value of a form, each quoted and joined by a slash."""
-    return "/".join(quote(each, safe="") for each in identifiers)
-
-
 def with_all_matching(fields: QueryDict) -> QueryDict:
     """Return the fields with one for each audience that matches, if all of them are selected.
 
@@ -44,7 +40,7 @@ def with_all_matching(fields: QueryDict) -> QueryDict:
         return fields
     found = matching_audiences(QueryDict(fields.get("query", "").removeprefix("?")))
     expanded = fields.copy()
-    expanded.setlist(AUDIENCE_FIELD, [field_value(*ids) for ids in found])
+    expanded.setlist(AUDIENCE_FIELD, [selection_value(*ids) for ids in found])
     return expanded
 
 
@@ -75,7 +71,7 @@ def describe_selection(
     wrong = {(each.page_id, each.audience_id): each.sentence for each in problems}
     return [
         SelectedAudience(
-            value=field_value(*key),
+            value=selection_value(*key),
             name=str(records[key]) if key in records else key[1],
             page_name=pages.get(key[0]) or key[0],
             version=str(records[key].latest_version_number or "") if key in records else "",

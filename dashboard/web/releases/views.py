@@ -85,7 +85,7 @@ def show_board(
     context |= {"polls": polls, "wait_s": wait_s(polls)}
     status = 422 if error else 200
     if is_poll and not context["board"].is_checking:
-        # All is checked: the whole board is shown anew.
+        # All is checked: the whole board is shown again.
         return _replace_release(request, context)
     if error and request.htmx.target == "detail":
         return render(request, "releases/detail.html#detail", context, status=status)

@@ -7,8 +7,8 @@ import pytest
 from django.http import QueryDict
 from django.test import Client
 
-from dashboard.releases.models import Release
-from dashboard.web.audiences.selection import MAX_SELECTED, matching_audiences
+from dashboard.releases.models import MAX_ITEMS, Release
+from dashboard.web.audiences.selection import matching_audiences
 from tests.support import wire
 from tests.support.fake_service import FakeService
 from tests.support.html import Element, elements, text
@@ -129,11 +129,11 @@ def test_with_scripts_all_that_match_are_fetched(as_publisher: Client, address: 
 
 
 def test_more_than_a_release_takes_are_not_offered_together(as_publisher: Client) -> None:
-    seed_audiences(*(named(number) for number in range(MAX_SELECTED + 2)))
+    seed_audiences(*(named(number) for number in range(MAX_ITEMS + 2)))
     html = shown(as_publisher, "/audiences/")
     assert "Select all 502" not in text(html)
     assert "A release takes at most 500" in text(html)
-    assert len(matching_audiences(QueryDict("q=company"))) == MAX_SELECTED + 1
+    assert len(matching_audiences(QueryDict("q=company"))) == MAX_ITEMS + 1
 
 
 def test_a_row_that_a_poll_replaces_has_its_check_box(
