@@ -20,7 +20,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from dashboard.ledger.models import Attempt, Installation, Operation
+from dashboard.ledger.models import ApprovalRequest, Attempt, Installation, Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome, actor_name
 
 OPEN = (Outcome.SENDING, Outcome.UNKNOWN)
@@ -54,6 +54,20 @@ class AttemptResult:
     response_body: str = ""
     page_id: str = ""
     """Of the page that was created, if any."""
+
+
+@dataclass(frozen=True)
+class Clearance:
+    """What lets an operation be sent where the approval rule needs an approval."""
+
+    approval: ApprovalRequest | None = None
+    digest: str = ""
+    """Of the target as read just before."""
+    emergency_reason: str = ""
+    """As typed by an administrator, instead of an approval."""
+
+
+NO_CLEARANCE = Clearance()
 
 
 class OperationKeyConflictError(Exception):
@@ -110,6 +124,7 @@ def begin(
     target: Target,
     body: Any,
     before: Any = None,
+    clearance: Clearance = NO_CLEARANCE,
 ) -> tuple[Operation, Attempt | None]:
     """Record an operation and return it with the attempt to send now.
 
@@ -129,9 +144,11 @@ def begin(
                 requested_at=now,
                 body_sent=body,
                 before=before,
+                approval=clearance.approval,
+                emergency_reason=clearance.emergency_reason,
                 **asdict(target),
             )
-            return operation, _create_attempt(operation, 1, actor, now)
+            return operation, _create_attempt(operation, 1, actor, now, clearance.digest)
     except IntegrityError:
         operation = Operation.objects.get(operation_key=operation_key)
     if not is_same_request(operation, kind=kind, target=target, body=body):
@@ -152,15 +169,18 @@ def is_same_request(
     return operation.kind == kind and is_same_target and operation.body_sent == as_stored
 
 
-def begin_retry(operation: Operation, *, actor: User) -> Attempt | None:
-    """Record another attempt with the same key; return None unless the outcome is unknown."""
+def begin_retry(operation: Operation, *, actor: User, digest: str = "") -> Attempt | None:
+    """Record another attempt with the same key; return None unless the outcome is unknown.
+
+    `digest` is that of the target as read just before.
+    """
     with transaction.atomic():
         # The update locks the row until the attempt is inserted: of two users one gets through.
         unknown = Operation.objects.filter(pk=operation.pk, outcome=Outcome.UNKNOWN)
         if not unknown.update(outcome=Outcome.SENDING):
             return None
         number = operation.attempts.count() + 1
-        return _create_attempt(operation, number, actor, timezone.now())
+        return _create_attempt(operation, number, actor, timezone.now(), digest)
 
 
 def end(attempt: Attempt, result: AttemptResult) -> Operation:
@@ -253,9 +273,15 @@ def mark_interrupted_unknown() -> int:
         return lost.update(outcome=Outcome.UNKNOWN)
 
 
-def _create_attempt(operation: Operation, number: int, actor: User, now: datetime) -> Attempt:
+def _create_attempt(
+    operation: Operation, number: int, actor: User, now: datetime, digest: str
+) -> Attempt:
     return Attempt.objects.create(
-        operation=operation, number=number, actor_name=actor_name(actor), sent_at=now
+        operation=operation,
+        number=number,
+        actor_name=actor_name(actor),
+        sent_at=now,
+        digest=digest,
     )
 
 

@@ -23,6 +23,24 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
+            name='ApprovalRule',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('covers_publishing', models.BooleanField(default=False)),
+                ('covers_rollbacks', models.BooleanField(default=False)),
+                ('covers_webhooks', models.BooleanField(default=False)),
+                ('covers_pages', models.BooleanField(default=False)),
+                ('days', models.PositiveSmallIntegerField(default=7)),
+                ('changed_at', models.DateTimeField()),
+                ('changed_by_name', models.CharField(max_length=200)),
+            ],
+            options={
+                'ordering': ['-pk'],
+                'permissions': [('manage_approvals', 'Can change the approval rule, and publish in an emergency')],
+                'default_permissions': (),
+            },
+        ),
+        migrations.CreateModel(
             name='DeviationRecord',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -79,6 +97,33 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name_plural': 'sign-in policies',
+                'default_permissions': (),
+            },
+        ),
+        migrations.CreateModel(
+            name='ApprovalRequest',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('kind', models.CharField(choices=[('publish', 'Publish'), ('roll_back', 'Roll back'), ('webhook', 'Change a webhook'), ('page', 'Create a page')], max_length=16)),
+                ('state', models.CharField(choices=[('open', 'Needs approval'), ('approved', 'Approved'), ('declined', 'Declined'), ('withdrawn', 'Withdrawn'), ('expired', 'Expired'), ('void', 'Approval void')], default='open', max_length=16)),
+                ('title', models.TextField()),
+                ('note', models.TextField(blank=True)),
+                ('subject', models.JSONField()),
+                ('digest', models.CharField(max_length=64)),
+                ('requested_by_name', models.CharField(max_length=200)),
+                ('requested_at', models.DateTimeField()),
+                ('expires_at', models.DateTimeField()),
+                ('decided_by_name', models.CharField(blank=True, max_length=200)),
+                ('decided_at', models.DateTimeField(null=True)),
+                ('decision_note', models.TextField(blank=True)),
+                ('ended_at', models.DateTimeField(null=True)),
+                ('end_reason', models.TextField(blank=True)),
+                ('differences', models.JSONField(default=list)),
+                ('decided_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('requested_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'ordering': ['-requested_at', '-pk'],
                 'default_permissions': (),
             },
         ),
@@ -154,7 +199,9 @@ class Migration(migrations.Migration):
                 ('before', models.JSONField(null=True)),
                 ('checked_at', models.DateTimeField(null=True)),
                 ('check_result', models.TextField(blank=True)),
+                ('emergency_reason', models.TextField(blank=True)),
                 ('actor', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
+                ('approval', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='operations', to='ledger.approvalrequest')),
             ],
             options={
                 'ordering': ['-requested_at', '-pk'],
@@ -174,6 +221,7 @@ class Migration(migrations.Migration):
                 ('status_code', models.PositiveIntegerField(null=True)),
                 ('message', models.TextField(blank=True)),
                 ('response_body', models.TextField(blank=True)),
+                ('digest', models.CharField(blank=True, max_length=64)),
                 ('operation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='attempts', to='ledger.operation')),
             ],
             options={
@@ -293,6 +341,14 @@ class Migration(migrations.Migration):
                 'indexes': [models.Index(fields=['page_id', 'audience_id', '-version_number'], name='ledger_vers_page_id_95c098_idx'), models.Index(fields=['version_id'], name='ledger_vers_version_21eb78_idx'), models.Index(fields=['-last_seen_at'], name='ledger_vers_last_se_26131c_idx')],
                 'constraints': [models.UniqueConstraint(fields=('page_id', 'audience_id', 'version_id'), name='one_version_an_audience')],
             },
+        ),
+        migrations.AddIndex(
+            model_name='approvalrequest',
+            index=models.Index(fields=['state', '-requested_at'], name='ledger_appr_state_666f20_idx'),
+        ),
+        migrations.AddIndex(
+            model_name='approvalrequest',
+            index=models.Index(fields=['-requested_at', '-id'], name='ledger_appr_request_3566bc_idx'),
         ),
         migrations.AddIndex(
             model_name='operation',

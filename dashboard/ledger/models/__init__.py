@@ -1,5 +1,6 @@
 """The ledger's tables. Objects are stored as received; further columns serve queries."""
 
+from dashboard.ledger.models.approvals import ApprovalRequest, ApprovalRule
 from dashboard.ledger.models.audiences import AudienceRecord, VersionRecord
 from dashboard.ledger.models.deviations import DeviationRecord
 from dashboard.ledger.models.operations import Attempt, Installation, Operation
@@ -10,6 +11,8 @@ from dashboard.ledger.models.sign_in import SignInEvent, SignInPolicy
 from dashboard.ledger.models.subscriptions import SubscriptionRecord
 
 __all__ = [
+    "ApprovalRequest",
+    "ApprovalRule",
     "Attempt",
     "AudienceRecord",
     "Delivery",

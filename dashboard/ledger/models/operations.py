@@ -57,6 +57,12 @@ class Operation(models.Model):
     checked_at = models.DateTimeField(null=True)
     check_result = models.TextField(blank=True)
     """The finding of the last check of the target, in a sentence."""
+    approval = models.ForeignKey(
+        "ApprovalRequest", null=True, on_delete=models.SET_NULL, related_name="operations"
+    )
+    """The approval by which it may be sent, where the rule needs one."""
+    emergency_reason = models.TextField(blank=True)
+    """Why it was sent without an approval, as typed by an administrator; empty if it wasn't."""
 
     class Meta:
         ordering = ["-requested_at", "-pk"]
@@ -103,6 +109,8 @@ class Attempt(models.Model):
     """The service's message, or ours if it sent none."""
     response_body = models.TextField(blank=True)
     """The response body, at most its first 20,000 characters."""
+    digest = models.CharField(max_length=64, blank=True)
+    """Of the target as read just before, to compare with what was approved; empty if it wasn't."""
 
     class Meta:
         ordering = ["number"]

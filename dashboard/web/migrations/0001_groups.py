@@ -11,6 +11,7 @@ GROUPS = {
     "Publishers": ["ledger.publish_version", "ledger.create_page"],
     "Administrators": [
         "ledger.update_subscription",
+        "ledger.manage_approvals",
         "auth.add_user",
         "auth.change_user",
         "auth.view_user",
