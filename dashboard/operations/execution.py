@@ -25,6 +25,7 @@ from dashboard.observability.request_context import (
     set_unsettled_operation,
     tolerate_write_errors,
 )
+from dashboard.operations.approvals import refusal
 from dashboard.service.client import capture_call_reports, publishing_client
 from dashboard.service.subscriptions import record_if_listed, update_subscription
 
@@ -51,14 +52,22 @@ class ExecutionResult:
     operation: Operation
     response: WireModel | None
     error: APIError | None
+    refusal: str = ""
+    """Why it was not sent by the approval rule, in a sentence."""
 
 
 def send(operation: Operation, attempt: Attempt) -> ExecutionResult:
     """Send a recorded attempt; record its result and the object in the response.
 
+    Every change leaves through here. One that lacks the approval of another person, though the
+    rule needs it, is recorded as not sent, with a refusal.
+
     Any exception but an APIError leaves the attempt open, to be settled later, as after a killed
     process.
     """
+    if reason := refusal(operation, attempt):
+        result = AttemptResult(Outcome.NOT_SENT, f"Not sent. {reason}")
+        return ExecutionResult(_record_result(attempt, result), None, None, reason)
     set_unsettled_operation(operation)
     with capture_call_reports() as reports:
         try:

@@ -8,7 +8,7 @@ from django.utils import timezone
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.ledger.models import Attempt, Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome
-from dashboard.ledger.operations import AttemptResult, Target, begin, end
+from dashboard.ledger.operations import NO_CLEARANCE, AttemptResult, Clearance, Target, begin, end
 from dashboard.ledger.queries.audiences import IN_FLIGHT
 from dashboard.ledger.queries.operations import operation_by_key
 from dashboard.operations.checking import PublishTarget
@@ -28,6 +28,7 @@ def begin_publish(
     version: AudienceVersion | None,
     audience_name: str,
     actor: User,
+    clearance: Clearance = NO_CLEARANCE,
 ) -> tuple[Operation, Attempt | None]:
     """Record the publish of a version; the attempt is None if its key is already recorded.
 
@@ -44,11 +45,12 @@ def begin_publish(
         ),
         body={"operationKey": operation_key},
         before=compared_fields(version),
+        clearance=clearance,
     )
 
 
 def begin_reviewed_publish(
-    review: PublishReview, *, actor: User
+    review: PublishReview, *, actor: User, emergency_reason: str = ""
 ) -> tuple[Operation, Attempt | None]:
     """Record the publish that a user has just reviewed, as `begin_publish`."""
     return begin_publish(
@@ -57,6 +59,7 @@ def begin_reviewed_publish(
         version=review.snapshot.version,
         audience_name=review.audience.name or "",
         actor=actor,
+        clearance=Clearance(digest=review.digest, emergency_reason=emergency_reason),
     )
 
 

@@ -54,6 +54,8 @@ class PendingChanges:
     problem: str = ""
     """The reason why it can't be read."""
     has_conversation: bool = True
+    ids: tuple[str, ...] | None = None
+    """Of the changes, sorted; None if the conversation was not read."""
 
 
 def findings(

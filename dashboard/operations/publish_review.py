@@ -11,8 +11,8 @@ from django.db.models import Case, Q, QuerySet, When
 from dashboard.client import APIError, NotFoundError
 from dashboard.compiled_query import CompiledQuery
 from dashboard.contract.audiences import Audience, AudienceVersion
-from dashboard.contract.conversations import Conversation
-from dashboard.contract.pages import PageItem
+from dashboard.contract.conversations import Change, Conversation
+from dashboard.contract.pages import PageItem, PageStatus
 from dashboard.ledger import recording
 from dashboard.ledger.models import Operation
 from dashboard.ledger.operations import OPEN, publish_key
@@ -36,6 +36,8 @@ from dashboard.service.reading import (
     read_audience,
     read_conversation,
 )
+
+NO_CONVERSATION = PendingChanges(0, has_conversation=False, ids=())
 
 MAX_PUBLISHES = 100
 """Of an audience: open ones first, then the newest."""
@@ -103,6 +105,19 @@ class PublishReview:
         return hashlib.sha256(shown.encode()).hexdigest()
 
     @property
+    def digest(self) -> str:
+        """A hash of what was read, to compare with what was approved; "" without conversation."""
+        if self.pending.ids is None:
+            return ""
+        return reviewed_digest(
+            self.snapshot.version,
+            self.snapshot.live,
+            page_status=page_status(self.page),
+            is_archived=bool(self.audience.archived_at),
+            pending_change_ids=[*self.pending.ids],
+        )
+
+    @property
     def is_rollback(self) -> bool:
         """Whether an earlier version than the live one would go live."""
         version, live = self.snapshot.version, self.snapshot.live
@@ -154,6 +169,48 @@ def review_publish(target: PublishTarget, *, with_conversation: bool) -> Publish
     )
 
 
+def reviewed_digest(
+    version: AudienceVersion | None,
+    live: AudienceVersion | None,
+    *,
+    page_status: str,
+    is_archived: bool,
+    pending_change_ids: list[str] | None,
+) -> str:
+    """Return a hash of all that is reviewed of a version but findings. Pure."""
+    live_id = live.version_id if live else None
+    reviewed = (reviewed_fields(version), live_id, page_status, is_archived, pending_change_ids)
+    return hashlib.sha256(repr(reviewed).encode()).hexdigest()
+
+
+def reviewed_fields(version: AudienceVersion | None) -> tuple[object, ...] | None:
+    """Return the fields of a version that a person reviews."""
+    if version is None:
+        return None
+    text = version.supplementary_context or ""
+    ids = (version.version_id, version.version_number, str(version.status))
+    return *ids, text, version.is_new_page_agent
+
+
+def page_status(page: PageItem | None) -> str:
+    """Return the status of a page, `archived` if it has such a date; "" if it is unknown."""
+    if page is None:
+        return ""
+    return PageStatus.ARCHIVED.value if page.archived_at else str(page.status or "")
+
+
+def pending_changes(conversation: Conversation) -> PendingChanges:
+    """Return the number of pending changes of a conversation, and their ids."""
+    ids = sorted(_change_id(change) for change in conversation.pending_changes)
+    return PendingChanges(len(ids), ids=tuple(ids))
+
+
+def _change_id(change: Change) -> str:
+    """Return the id of a change, or a hash of its texts, which are never stored."""
+    texts = repr((change.previous_value, change.new_value))
+    return change.change_id or hashlib.sha256(texts.encode()).hexdigest()
+
+
 def _shown_fields(version: AudienceVersion | None) -> tuple[object, ...] | None:
     """Return the displayed fields of a version, apart from its status, which findings cover."""
     if version is None:
@@ -183,7 +240,7 @@ def _read_pending_changes(read: Callable[[], Conversation] | None) -> PendingCha
     try:
         conversation = read()
     except NotFoundError:
-        return PendingChanges(0, has_conversation=False)
+        return NO_CONVERSATION
     except APIError as error:
         return PendingChanges(problem=str(error))
-    return PendingChanges(len(conversation.pending_changes))
+    return pending_changes(conversation)

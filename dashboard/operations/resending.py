@@ -26,9 +26,12 @@ from dashboard.service.subscriptions import fetch_subscription, record_if_listed
 CHANGED_BACK = "its fields are unchanged, but updatedAt isn’t: it was changed and changed back"
 
 
-def resend(operation: Operation, *, actor: User) -> Operation:
-    """Send an operation again with the same key and body, unless it is settled by now."""
-    attempt = begin_retry(operation, actor=actor)
+def resend(operation: Operation, *, actor: User, digest: str = "") -> Operation:
+    """Send an operation again with the same key and body, unless it is settled by now.
+
+    `digest` is that of its target as read just before.
+    """
+    attempt = begin_retry(operation, actor=actor, digest=digest)
     if attempt is None:
         return Operation.objects.get(pk=operation.pk)
     return send(operation, attempt).operation

@@ -9,7 +9,15 @@ from dashboard.client import APIError, ConnectError
 from dashboard.contract.webhooks import WebhookSubscription
 from dashboard.ledger.models import Attempt, Operation, SubscriptionRecord
 from dashboard.ledger.models.operations import OperationKind, Outcome
-from dashboard.ledger.operations import AttemptResult, Target, begin, end, is_same_request
+from dashboard.ledger.operations import (
+    NO_CLEARANCE,
+    AttemptResult,
+    Clearance,
+    Target,
+    begin,
+    end,
+    is_same_request,
+)
 from dashboard.ledger.queries.operations import operation_by_key
 from dashboard.ledger.queries.subscriptions import subscription_last_known
 from dashboard.operations.checking import check_outcome
@@ -20,7 +28,12 @@ ON_OFF = {True: "on", False: "off"}
 
 
 def begin_update(
-    record: SubscriptionRecord, operation_key: str, body: dict[str, Any], *, actor: User
+    record: SubscriptionRecord,
+    operation_key: str,
+    body: dict[str, Any],
+    *,
+    actor: User,
+    clearance: Clearance = NO_CLEARANCE,
 ) -> tuple[Operation, Attempt | None]:
     """Record an update; the attempt is None if its key is already recorded."""
     before = parse_subscription(record)
@@ -31,6 +44,7 @@ def begin_update(
         target=Target(subscription_id=record.subscription_id, target_name=record.label),
         body=body,
         before=before.to_wire() if before else None,
+        clearance=clearance,
     )
 
 

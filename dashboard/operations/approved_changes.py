@@ -1,0 +1,153 @@
+"""Changes of a webhook and new pages that another person approves first, and how they are sent.
+
+The request holds what is sent, and the webhook as it was then. It is sent once it is approved,
+in the name of who requested it. Versions are approved as releases (`dashboard/releases/`).
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from uuid import uuid4
+
+from django.contrib.auth.models import User
+
+from dashboard.contract.webhooks import SubscriptionPatch, WebhookSubscription
+from dashboard.ledger.models import ApprovalRequest, Operation, SubscriptionRecord
+from dashboard.ledger.models.approvals import ApprovalKind, RequestState
+from dashboard.ledger.models.operations import OperationKind
+from dashboard.ledger.operations import Clearance, Target, begin
+from dashboard.ledger.queries.operations import operation_by_key
+from dashboard.ledger.queries.subscriptions import subscription_last_known
+from dashboard.operations.approval_requests import (
+    create_request,
+    end_request,
+    locked,
+    record_decision,
+)
+from dashboard.operations.approvals import subject_digest
+from dashboard.operations.execution import send
+from dashboard.operations.subscription_update import begin_update
+from dashboard.service.subscriptions import fetch_subscription, parse_subscription
+
+
+def request_update(
+    record: SubscriptionRecord, body: Mapping[str, Any], *, note: str, user: User
+) -> ApprovalRequest:
+    """Ask for the approval of a webhook's update; `body` is what will be sent."""
+    subscription = parse_subscription(record)
+    return create_request(
+        ApprovalKind.WEBHOOK,
+        title=f"Change webhook {record}",
+        subject={
+            "operation_key": str(uuid4()),
+            "subscription_id": record.subscription_id,
+            "body": dict(body),
+            "before": _patchable(subscription) if subscription else None,
+        },
+        note=note,
+        user=user,
+    )
+
+
+def request_page(body: Mapping[str, Any], *, note: str, user: User) -> ApprovalRequest:
+    """Ask for the approval of a new page; `body` is what will be sent."""
+    return create_request(
+        ApprovalKind.PAGE,
+        title=f"Create page {body['name']}",
+        subject={"operation_key": str(uuid4()), "body": dict(body)},
+        note=note,
+        user=user,
+    )
+
+
+def approve_change(
+    request: ApprovalRequest, user: User, *, note: str, shown: str
+) -> Operation | None:
+    """Approve a change, and send it; return its operation, or None if the approval is void.
+
+    Raises ApprovalError if it can't be approved, and APIError if the webhook can't be read: then it
+    is approved, and not sent yet.
+    """
+    with locked(request):
+        record_decision(request, user, is_approved=True, note=note, shown=shown)
+    return send_approved(request)
+
+
+def decline_change(request: ApprovalRequest, user: User, *, note: str, shown: str) -> None:
+    """Decline a change. Raises ApprovalError."""
+    with locked(request):
+        record_decision(request, user, is_approved=False, note=note, shown=shown)
+
+
+def withdraw_change(request: ApprovalRequest, name: str) -> None:
+    """Take back a request that nobody has decided. Raises ApprovalError."""
+    with locked(request):
+        end_request(request, RequestState.WITHDRAWN, f"{name} withdrew the request.")
+
+
+def send_approved(request: ApprovalRequest) -> Operation | None:
+    """Send an approved change, once; return its operation, or None if the approval is void.
+
+    A webhook is read first, and compared with what was approved. Raises APIError.
+    """
+    if operation := operation_by_key(request.subject["operation_key"]):
+        return operation
+    if request.requested_by is None:
+        reason = f"The account of {request.requested_by_name} no longer exists."
+        end_request(request, RequestState.VOID, reason)
+        return None
+    if request.kind == ApprovalKind.PAGE:
+        return _send_page(request, request.requested_by)
+    return _send_update(request, request.requested_by)
+
+
+def _send_page(request: ApprovalRequest, requester: User) -> Operation:
+    body = request.subject["body"]
+    operation, attempt = begin(
+        operation_key=request.subject["operation_key"],
+        kind=OperationKind.CREATE_PAGE,
+        actor=requester,
+        target=Target(target_name=body["name"]),
+        body=body,
+        clearance=Clearance(request, request.digest),
+    )
+    return send(operation, attempt).operation if attempt else operation
+
+
+def _send_update(request: ApprovalRequest, requester: User) -> Operation | None:
+    subscription_id = request.subject["subscription_id"]
+    now = _patchable(fetch_subscription(subscription_id))
+    record = subscription_last_known(subscription_id)
+    if record is None or now != request.subject["before"]:
+        reason = "The webhook changed after the request. Nothing was sent."
+        end_request(request, RequestState.VOID, reason, _differences(request, now))
+        return None
+    operation, attempt = begin_update(
+        record,
+        request.subject["operation_key"],
+        request.subject["body"],
+        actor=requester,
+        clearance=Clearance(request, subject_digest(request.subject | {"before": now})),
+    )
+    return send(operation, attempt).operation if attempt else operation
+
+
+def _patchable(subscription: WebhookSubscription) -> dict[str, Any]:
+    """Return the fields of a subscription that can be changed, as on the wire."""
+    wire = subscription.to_wire()
+    return {name: wire.get(name) for name in SubscriptionPatch.model_fields}
+
+
+def _differences(request: ApprovalRequest, now: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return the fields of a webhook that changed since the request, then and now, as JSON."""
+    before = request.subject["before"] or {}
+    return [
+        {
+            "item": "",
+            "what": name,
+            "then": json.dumps(before.get(name), ensure_ascii=False),
+            "now": json.dumps(value, ensure_ascii=False),
+        }
+        for name, value in now.items()
+        if before.get(name) != value
+    ]
