@@ -3,7 +3,6 @@
 Raises APIError if the service is silent: nothing may be judged then.
 """
 
-import hashlib
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,7 +25,7 @@ from dashboard.client import (
     ServerError,
 )
 from dashboard.contract.audiences import Audience, AudienceVersion
-from dashboard.contract.conversations import Change, Conversation
+from dashboard.contract.conversations import Conversation
 from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import Page
 from dashboard.ledger import recording
@@ -42,6 +41,7 @@ from dashboard.operations.publish_preflight import (
     PendingChanges,
     Severity,
 )
+from dashboard.operations.publish_review import NO_CONVERSATION, pending_changes
 from dashboard.operations.verdicts import find_publish_of
 from dashboard.releases.drafting import CHECKED_STATES
 from dashboard.releases.models import ItemState, Release, ReleaseItem
@@ -172,14 +172,6 @@ class _PageReading:
     """Why none of its audiences can be published; there are audiences otherwise."""
 
 
-@dataclass(frozen=True)
-class _PendingChanges:
-    """The pending changes of a conversation, and their ids, sorted."""
-
-    pending: PendingChanges
-    ids: list[str] | None
-
-
 class _Publishes:
     """The publishes from here that concern some items, by audience."""
 
@@ -241,7 +233,7 @@ def _found_page(page_id: str, response: _Response) -> FoundPage:
 
 def _read_conversations(
     items: Sequence[ReleaseItem], progress: _Progress
-) -> Iterator[tuple[int, _PendingChanges]]:
+) -> Iterator[tuple[int, PendingChanges]]:
     """Yield the pending changes of each item. Raises APIError if the service is silent."""
     client = publishing_client()
     calls = [partial(client.audiences.messages, item.page_id, item.audience_id) for item in items]
@@ -251,20 +243,13 @@ def _read_conversations(
         yield item.pk, _pending_changes(response)
 
 
-def _pending_changes(response: _Response) -> _PendingChanges:
+def _pending_changes(response: _Response) -> PendingChanges:
     if isinstance(response.error, NotFoundError):
-        return _PendingChanges(PendingChanges(0, has_conversation=False), [])
+        return NO_CONVERSATION
     if response.error:
-        return _PendingChanges(PendingChanges(problem=str(response.error)), None)
+        return PendingChanges(problem=str(response.error))
     conversation: Conversation = response.value
-    ids = sorted(_change_id(change) for change in conversation.pending_changes)
-    return _PendingChanges(PendingChanges(len(ids)), ids)
-
-
-def _change_id(change: Change) -> str:
-    """Return the id of a change, or a hash of its texts, which are never stored."""
-    texts = repr((change.previous_value, change.new_value))
-    return change.change_id or hashlib.sha256(texts.encode()).hexdigest()
+    return pending_changes(conversation)
 
 
 def _call_all(calls: Iterable[Callable[[], Any]], progress: _Progress) -> Iterator[_Response]:
@@ -287,7 +272,7 @@ def _respond(call: Callable[[], Any]) -> _Response:
 
 
 def _review(
-    item: ReleaseItem, found: _PageReading, changes: _PendingChanges | None, publishes: _Publishes
+    item: ReleaseItem, found: _PageReading, changes: PendingChanges | None, publishes: _Publishes
 ) -> ItemReview:
     """Return the review of an item from the readings of its page and its conversation."""
     if found.audiences is None or changes is None:
@@ -306,8 +291,8 @@ def _review(
         reading,
         snapshot_version(target, reading).version,
         page=found.page,
-        pending=changes.pending,
-        pending_change_ids=changes.ids,
+        pending=changes,
+        pending_change_ids=None if changes.ids is None else [*changes.ids],
         others_in_flight=others,
         more=[_same_in_flight(item)] if len(others) < len(in_flight) else [],
         is_list_complete=not found.audiences.value.has_more,

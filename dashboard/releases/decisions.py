@@ -13,7 +13,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from dashboard.ledger.models import AudienceRecord
+from dashboard.ledger.models.approvals import RequestState
 from dashboard.ledger.models.operations import actor_name
+from dashboard.operations.approval_requests import end_request
+from dashboard.operations.approvals import may_publish_in_an_emergency
+from dashboard.releases.approvals import needs_approval, release_refusal
 from dashboard.releases.drafting import (
     PlannedVersion,
     audience_records,
@@ -22,7 +26,14 @@ from dashboard.releases.drafting import (
     state_sentence,
 )
 from dashboard.releases.errors import ReleaseError
-from dashboard.releases.models import MAX_NAME, ItemState, Release, ReleaseItem, ReleaseState
+from dashboard.releases.models import (
+    MAX_NAME,
+    MAX_NOTE,
+    ItemState,
+    Release,
+    ReleaseItem,
+    ReleaseState,
+)
 from dashboard.releases.reviewing import (
     blocked,
     blocked_reason,
@@ -51,22 +62,30 @@ IN_PROGRESS = (ItemState.SENDING, ItemState.IN_PROGRESS)
 
 
 def publish(
-    release: Release, user: User, typed: str, shown: str, *, publishes_others: bool = False
+    release: Release,
+    user: User,
+    typed: str,
+    shown: str,
+    *,
+    publishes_others: bool = False,
+    emergency_reason: str = "",
 ) -> None:
     """Have a worker check a draft, scheduled or held release again, and send what waits.
 
     `typed` is the number of versions as typed by the user, `shown` the `board_digest` of the page
     on which the user decided. Blocked items become held, and don't count. With `publishes_others`,
-    the others are sent although some are held when they are checked.
+    the others are sent although some are held when they are checked. `emergency_reason` is that of
+    an administrator who publishes without the approval that the rule needs.
     """
     startable = (ReleaseState.DRAFT, ReleaseState.SCHEDULED, ReleaseState.HELD)
-    with _decide(release, *startable):
-        _confirm(release, typed, shown)
+    with decide(release, *startable):
+        confirm(release, typed, shown)
         now = timezone.now()
-        _save(
+        save(
             release,
-            **_decided_by(user),
-            **_NO_SCHEDULE,
+            **decided_by(user),
+            **_cleared(release, user, emergency_reason),
+            **NO_SCHEDULE,
             state=ReleaseState.RUNNING,
             publishes_others=publishes_others,
             started_at=release.started_at or now,
@@ -80,7 +99,7 @@ def continue_release(
     release: Release, user: User, typed: str, shown: str, *, publishes_others: bool = False
 ) -> None:
     """Have a worker send the rest of a held release; as `publish` otherwise."""
-    with _decide(release, ReleaseState.HELD):
+    with decide(release, ReleaseState.HELD):
         publish(release, user, typed, shown, publishes_others=publishes_others)
 
 
@@ -97,15 +116,14 @@ def schedule(
 
     Also for a held release of which nothing was sent.
     """
-    with _decide(release, ReleaseState.DRAFT, ReleaseState.HELD):
-        unsent = (ItemState.WAITING, ItemState.HELD, ItemState.CANCELED)
-        if release.items.exclude(state__in=unsent).exists():
-            raise ReleaseError("Some versions were already sent, so the rest can’t be scheduled.")
-        _confirm(release, typed, shown)
-        _save(
+    with decide(release, ReleaseState.DRAFT, ReleaseState.HELD):
+        require_unsent(release)
+        confirm(release, typed, shown)
+        save(
             release,
-            **_decided_by(user),
-            **_scheduled_for(moment),
+            **decided_by(user),
+            **_cleared(release, user),
+            **scheduled_for(moment),
             state=ReleaseState.SCHEDULED,
             publishes_others=publishes_others,
             needs_check=False,
@@ -114,24 +132,21 @@ def schedule(
 
 def reschedule(release: Release, user: User, moment: ScheduledMoment) -> None:
     """Change the moment of a scheduled release. Whoever changes it is its owner from then on."""
-    with _decide(release, ReleaseState.SCHEDULED):
-        columns = _decided_by(user) | _scheduled_for(moment)
-        _save(release, **columns, state=ReleaseState.SCHEDULED)
+    with decide(release, ReleaseState.SCHEDULED):
+        columns = decided_by(user) | scheduled_for(moment)
+        save(release, **columns, state=ReleaseState.SCHEDULED)
 
 
-def cancel_schedule(release: Release) -> None:
+def cancel_schedule(release: Release, user: User) -> None:
     """Make a scheduled release a draft again, to be checked before the next decision."""
-    with _decide(release, ReleaseState.SCHEDULED):
-        release.items.filter(state=ItemState.HELD).update(
-            state=ItemState.WAITING, reason="", settled_at=None
-        )
-        _save(release, **_NO_SCHEDULE, state=ReleaseState.DRAFT, decided_at=None)
-        request_check(release)
+    with decide(release, ReleaseState.SCHEDULED):
+        end_approval(release, f"{actor_name(user)} canceled the schedule.")
+        make_draft(release)
 
 
 def stop(release: Release, user: User) -> None:
     """Have a running release stop after the version that is being sent."""
-    with _decide(release, ReleaseState.RUNNING):
+    with decide(release, ReleaseState.RUNNING):
         if release.stop_requested_at:
             return
         changed: dict[str, Any] = {
@@ -141,7 +156,7 @@ def stop(release: Release, user: User) -> None:
         if release.pause_reason:
             # No worker is at it: one may stop it at once.
             changed["wake_at"] = timezone.now()
-        _save(release, **changed)
+        save(release, **changed)
 
 
 def cancel(release: Release, user: User) -> None:
@@ -149,17 +164,24 @@ def cancel(release: Release, user: User) -> None:
 
     It is finished if something was sent, else canceled. Versions in progress are still followed.
     """
-    with _decide(release, ReleaseState.DRAFT, ReleaseState.SCHEDULED, ReleaseState.HELD):
+    with decide(release, *_CANCELABLE):
+        end_approval(release, f"{actor_name(user)} canceled the release.")
         unsent = release.items.filter(state__in=(ItemState.WAITING, ItemState.HELD))
         reason = f"Canceled by {actor_name(user)}."
         unsent.update(state=ItemState.CANCELED, reason=reason, settled_at=timezone.now())
         _end(release)
 
 
+_CANCELABLE = (
+    *(ReleaseState.DRAFT, ReleaseState.WAITING_FOR_APPROVAL),
+    *(ReleaseState.SCHEDULED, ReleaseState.HELD),
+)
+
+
 def skip_item(item: ReleaseItem, user: User) -> None:
     """Cancel one item that a held release has not sent. The release ends if it was the last."""
     release = item.release
-    with _decide(release, ReleaseState.HELD):
+    with decide(release, ReleaseState.HELD):
         unsent = release.items.filter(state__in=(ItemState.WAITING, ItemState.HELD))
         skipped = unsent.filter(pk=item.pk).update(
             state=ItemState.CANCELED,
@@ -178,7 +200,7 @@ def roll_back(release: Release, user: User) -> tuple[Release, list[tuple[Release
     Each of those comes with the reason why it can't be taken back, or was not changed. For a
     finished or a held release; raises ReleaseError also if nothing can be taken back.
     """
-    with _decide(release, *ReleaseState):
+    with decide(release, *ReleaseState):
         if release.state == ReleaseState.RUNNING:
             raise ReleaseError("This release is still being published. Stop it first.")
         if release.state not in (ReleaseState.FINISHED, ReleaseState.HELD):
@@ -229,7 +251,7 @@ def _rollback_problem(item: ReleaseItem, record: AudienceRecord | None) -> str:
 
 
 @contextmanager
-def _decide(release: Release, *states: ReleaseState) -> Iterator[None]:
+def decide(release: Release, *states: ReleaseState) -> Iterator[None]:
     """Lock a release for a decision. Raises ReleaseError unless it is in one of these states."""
     with transaction.atomic():
         release.refresh_from_db(from_queryset=Release.objects.select_for_update())
@@ -238,7 +260,7 @@ def _decide(release: Release, *states: ReleaseState) -> Iterator[None]:
         yield
 
 
-def _confirm(release: Release, typed: str, shown: str) -> None:
+def confirm(release: Release, typed: str, shown: str) -> None:
     """Hold the blocked items. Raises ReleaseError if the rest may not be sent as confirmed."""
     items = list(light_items(release))
     waiting = [item for item in items if item.state == ItemState.WAITING]
@@ -262,23 +284,62 @@ def _confirm(release: Release, typed: str, shown: str) -> None:
             )
 
 
+def require_unsent(release: Release) -> None:
+    """Raise ReleaseError if anything of a release was sent: then the rest has no later moment."""
+    unsent = (ItemState.WAITING, ItemState.HELD, ItemState.CANCELED)
+    if release.items.exclude(state__in=unsent).exists():
+        raise ReleaseError("Some versions were already sent, so the rest can’t be scheduled.")
+
+
+def make_draft(release: Release) -> None:
+    """Make a locked release of which nothing was sent a draft again, to be checked once more."""
+    release.items.filter(state=ItemState.HELD).update(
+        state=ItemState.WAITING, reason="", settled_at=None
+    )
+    save(release, **NO_SCHEDULE, state=ReleaseState.DRAFT, decided_at=None)
+    request_check(release)
+
+
+def end_approval(release: Release, reason: str) -> None:
+    """Withdraw the request for approval of a locked release, if it has one, or void an approval."""
+    if release.approval:
+        end_request(release.approval, RequestState.WITHDRAWN, reason)
+
+
+def _cleared(release: Release, user: User, emergency_reason: str = "") -> dict[str, Any]:
+    """Return the columns that let a release be sent. Raises ReleaseError for want of approval."""
+    if reason := emergency_reason.strip():
+        if not may_publish_in_an_emergency(user):
+            raise ReleaseError("Only administrators can publish without an approval.")
+        if len(reason) > MAX_NOTE:
+            raise ReleaseError(f"The maximum is {MAX_NOTE:,} characters.", field="emergency_reason")
+        return {"emergency_reason": reason, "approval": None}
+    columns = {"emergency_reason": ""}
+    release.emergency_reason = ""
+    if not (problem := release_refusal(release)):
+        return columns
+    if needs_approval(release):
+        raise ReleaseError(f"Not sent. {problem}", field="approval")
+    return columns | {"approval": None}
+
+
 def _end(release: Release) -> None:
     """End a release of which nothing is left to send."""
     now = timezone.now()
     states = set(release.items.values_list("state", flat=True))
     if states & set(IN_PROGRESS):
         # A worker follows the rest, and finishes it.
-        _save(release, state=ReleaseState.RUNNING, active_at=now, needs_check=False, wake_at=now)
+        save(release, state=ReleaseState.RUNNING, active_at=now, needs_check=False, wake_at=now)
         return
     was_sent = bool(states - {ItemState.CANCELED})
     state = ReleaseState.FINISHED if was_sent else ReleaseState.CANCELED
-    _save(release, state=state, finished_at=now, needs_check=False, wake_at=None)
+    save(release, state=state, finished_at=now, needs_check=False, wake_at=None)
 
 
-_NO_SCHEDULE = {"due_at": None, "time_zone": "", "due_as_typed": ""}
+NO_SCHEDULE = {"due_at": None, "time_zone": "", "due_as_typed": ""}
 
 
-def _decided_by(user: User) -> dict[str, Any]:
+def decided_by(user: User) -> dict[str, Any]:
     """Return the columns that record who decided, and end what an earlier decision left."""
     return {
         "owner": user,
@@ -290,7 +351,7 @@ def _decided_by(user: User) -> dict[str, Any]:
     }
 
 
-def _scheduled_for(moment: ScheduledMoment) -> dict[str, Any]:
+def scheduled_for(moment: ScheduledMoment) -> dict[str, Any]:
     return {
         "due_at": moment.instant,
         "time_zone": moment.zone,
@@ -299,7 +360,7 @@ def _scheduled_for(moment: ScheduledMoment) -> dict[str, Any]:
     }
 
 
-def _save(release: Release, **columns: Any) -> None:
+def save(release: Release, **columns: Any) -> None:
     """Change a locked release. A worker that still holds a claim loses it."""
     if "state" in columns:
         columns["worker_id"] = ""

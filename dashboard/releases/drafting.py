@@ -189,6 +189,7 @@ def audience_records(audiences: Sequence[AudienceKey]) -> dict[AudienceKey, Audi
 CHECKED_STATES = (ReleaseState.DRAFT, ReleaseState.HELD)
 """States in which a release is checked when a person requests it."""
 _WORDS_OF_STATES = {
+    ReleaseState.WAITING_FOR_APPROVAL: "waiting for approval. Withdraw the request to change it",
     ReleaseState.SCHEDULED: "scheduled. Cancel the schedule to change it",
     ReleaseState.RUNNING: "being published",
     ReleaseState.HELD: "held, so only versions that weren’t sent can be changed",

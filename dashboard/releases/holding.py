@@ -6,6 +6,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
+from dashboard.releases.approvals import release_refusal
 from dashboard.releases.models import HoldKind, ItemState, Release, ReleaseState
 
 TOLERANCE = timedelta(minutes=15)
@@ -29,11 +30,20 @@ def reason_to_hold(release: Release) -> tuple[HoldKind, str] | None:
         return HoldKind.SILENT, paused
     if inactive > TOLERANCE:
         return HoldKind.LATE, f"No worker ran for {minutes(inactive)}."
-    if problem := _owner_problem(release.owner, release.owner_name):
-        return HoldKind.NOT_ALLOWED, problem
+    if refusal := _refusal(release):
+        return refusal
     if _ends_in_unknown(release):
         unknown = f"The last {MAX_UNKNOWN_IN_A_ROW} publishes have an unknown outcome."
         return HoldKind.SILENT, unknown
+    return None
+
+
+def _refusal(release: Release) -> tuple[HoldKind, str] | None:
+    """Return why the owner may not publish it, or why it lacks an approval, or None."""
+    if problem := _owner_problem(release.owner, release.owner_name):
+        return HoldKind.NOT_ALLOWED, problem
+    if problem := release_refusal(release):
+        return HoldKind.NOT_APPROVED, problem
     return None
 
 

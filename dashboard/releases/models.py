@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import models
 
 from dashboard.contract.audiences import AudienceVersion
-from dashboard.ledger.models import Operation
+from dashboard.ledger.models import ApprovalRequest, Operation
 from dashboard.ledger.models.operations import MAX_ACTOR_NAME
 
 MAX_ITEMS = 500
@@ -20,6 +20,7 @@ class ReleaseState(models.TextChoices):
     """The state of a release. Source: DESIGN.md, Releases."""
 
     DRAFT = "draft", "Draft"
+    WAITING_FOR_APPROVAL = "waiting_for_approval", "Needs approval"
     SCHEDULED = "scheduled", "Scheduled"
     RUNNING = "running", "Publishing"
     HELD = "held", "Held"
@@ -36,6 +37,7 @@ class HoldKind(models.TextChoices):
     NOT_ALLOWED = "not_allowed", "Not allowed"
     SILENT = "silent", "No response from the service"
     RESTORED = "restored", "Restored from a backup"
+    NOT_APPROVED = "not_approved", "Not approved"
 
 
 class ItemState(models.TextChoices):
@@ -66,7 +68,7 @@ class Release(models.Model):
 
     name = models.CharField(max_length=MAX_NAME)
     note = models.TextField(blank=True)
-    state = models.CharField(max_length=16, choices=ReleaseState, default=ReleaseState.DRAFT)
+    state = models.CharField(max_length=24, choices=ReleaseState, default=ReleaseState.DRAFT)
 
     created_at = models.DateTimeField()
     created_by_name = models.CharField(max_length=MAX_ACTOR_NAME)
@@ -85,6 +87,13 @@ class Release(models.Model):
     """The zone of the schedule, by its name in the IANA database."""
     due_as_typed = models.CharField(max_length=40, blank=True)
     """The date and time as typed, in that zone."""
+
+    approval = models.ForeignKey(
+        ApprovalRequest, null=True, on_delete=models.SET_NULL, related_name="releases"
+    )
+    """The last request for approval, whatever became of it; null if it needs none."""
+    emergency_reason = models.TextField(blank=True)
+    """Why it is published without an approval, as typed by an administrator."""
 
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)

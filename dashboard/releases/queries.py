@@ -9,7 +9,10 @@ from dashboard.compiled_query import CompiledQuery
 from dashboard.releases.drafting import AudienceKey
 from dashboard.releases.models import ItemState, ReleaseItem, ReleaseState
 
-PLANNED = (ReleaseState.SCHEDULED, ReleaseState.RUNNING, ReleaseState.HELD)
+PLANNED = (
+    *(ReleaseState.WAITING_FOR_APPROVAL, ReleaseState.SCHEDULED),
+    *(ReleaseState.RUNNING, ReleaseState.HELD),
+)
 """States of releases that a person decided to publish, and whose versions may still be sent."""
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from django.db.models import QuerySet
 
 from dashboard.contract.audiences import AudienceVersion, VersionStatus
-from dashboard.contract.pages import PageItem, PageStatus
+from dashboard.contract.pages import PageItem
 from dashboard.operations.publish_preflight import (
     Finding,
     FoundPage,
@@ -18,6 +18,7 @@ from dashboard.operations.publish_preflight import (
     Severity,
     findings,
 )
+from dashboard.operations.publish_review import page_status, reviewed_digest, reviewed_fields
 from dashboard.releases.models import Release, ReleaseItem
 from dashboard.service.reading import AudienceLookup, ReadResult
 
@@ -43,14 +44,13 @@ class ItemReview:
     @property
     def digest(self) -> str:
         """A hash of all that was reviewed but findings, which are compared by their headlines."""
-        reviewed = (
-            reviewed_fields(self.version),
-            self.live.version_id if self.live else None,
-            self.page_status,
-            self.is_archived,
-            self.pending_change_ids,
+        return reviewed_digest(
+            self.version,
+            self.live,
+            page_status=self.page_status,
+            is_archived=self.is_archived,
+            pending_change_ids=self.pending_change_ids,
         )
-        return hashlib.sha256(repr(reviewed).encode()).hexdigest()
 
     @property
     def stop(self) -> Finding | None:
@@ -173,22 +173,6 @@ def board_digest(release: Release, items: Iterable[ReleaseItem] | None = None) -
         for item in (light_items(release) if items is None else items)
     ]
     return hashlib.sha256(repr(shown).encode()).hexdigest()
-
-
-def reviewed_fields(version: AudienceVersion | None) -> tuple[object, ...] | None:
-    """Return the fields of a version that a person reviews."""
-    if version is None:
-        return None
-    text = version.supplementary_context or ""
-    ids = (version.version_id, version.version_number, str(version.status))
-    return *ids, text, version.is_new_page_agent
-
-
-def page_status(page: PageItem | None) -> str:
-    """Return the status of a page, `archived` if it has such a date; "" if it is unknown."""
-    if page is None:
-        return ""
-    return PageStatus.ARCHIVED.value if page.archived_at else str(page.status or "")
 
 
 def _rank(finding: Finding) -> int:

@@ -29,6 +29,13 @@ from dashboard.operations.checking import PublishTarget
 from dashboard.operations.execution import send
 from dashboard.operations.publish import LIST_LAG, begin_publish
 from dashboard.operations.verdicts import is_unchanged
+from dashboard.releases.approvals import clearance_of
+from dashboard.releases.approving import (
+    approval_differences,
+    hold_unapproved,
+    void_approval,
+    waiting_until,
+)
 from dashboard.releases.checking import MAX_PARALLEL_CALLS, check_release, read_items
 from dashboard.releases.claims import CLAIM, Claim, ClaimLostError
 from dashboard.releases.following import (
@@ -79,6 +86,8 @@ def advance(claim: Claim) -> datetime | None:
     match release.state:
         case ReleaseState.DRAFT | ReleaseState.HELD if release.needs_check:
             return _check(claim, release)
+        case ReleaseState.WAITING_FOR_APPROVAL:
+            return _wait_for_approval(claim, release, items)
         case ReleaseState.SCHEDULED:
             return _start(claim)
         case ReleaseState.RUNNING if any(item.state == ItemState.WAITING for item in items):
@@ -95,6 +104,24 @@ def _check(claim: Claim, release: Release) -> datetime:
         problem = f"The versions couldn’t be checked. {error}"
     with claim.locked() as locked:
         return pause(locked, problem, MAX_PAUSE if problem else timedelta())
+
+
+def _wait_for_approval(
+    claim: Claim, release: Release, items: Sequence[ReleaseItem]
+) -> datetime | None:
+    """Compare the items with their review if a person asked for it; hold what nobody approved."""
+    try:
+        if release.needs_check:
+            _check_before_sending(
+                claim, [each for each in items if each.state == ItemState.WAITING]
+            )
+    except APIError as error:
+        with claim.locked() as unread:
+            return pause(unread, f"The versions couldn’t be checked. {error}", MAX_PAUSE)
+    with claim.locked() as waiting:
+        if waiting.state != ReleaseState.WAITING_FOR_APPROVAL:
+            return timezone.now()
+        return hold_unapproved(waiting) or waiting_until(waiting)
 
 
 def _start(claim: Claim) -> datetime:
@@ -117,6 +144,8 @@ def _run(claim: Claim, items: Sequence[ReleaseItem]) -> datetime:
     """Do the next step of a running release: hold it, read its items, or send one."""
     with claim.locked() as release:
         if reason := reason_to_hold(release):
+            if HoldKind.NOT_APPROVED in reason:
+                void_approval(release, reason[1])
             return hold(release, *reason)
     waiting = [item for item in items if item.state == ItemState.WAITING]
     try:
@@ -139,7 +168,9 @@ def _check_before_sending(claim: Claim, waiting: Sequence[ReleaseItem]) -> datet
     with claim.locked() as release:
         release.needs_check = False
         release.save(update_fields=["needs_check"])
-        return _hold_changed(release, changes, read_at) or timezone.now()
+        changed = [(item, reviews[item.pk]) for item in waiting if changes[item.pk]]
+        differences = approval_differences(release, changed)
+        return _hold_changed(release, changes, read_at, differences) or timezone.now()
 
 
 def _read_and_compare(claim: Claim, page_ids: Sequence[str]) -> datetime | None:
@@ -162,10 +193,16 @@ def _read_and_compare(claim: Claim, page_ids: Sequence[str]) -> datetime | None:
         return _hold_changed(release, changes, read_at)
 
 
-def _hold_changed(release: Release, changes: dict[int, str], read_at: datetime) -> datetime | None:
+def _hold_changed(
+    release: Release,
+    changes: dict[int, str],
+    read_at: datetime,
+    differences: Sequence[dict[str, str]] = (),
+) -> datetime | None:
     """Hold the items that changed, within `locked`, and the release unless the others are sent.
 
     Returns when to do the next step if anything is held. `changes` are sentences by primary key.
+    An approval is void then, with the `differences`, and nothing more is sent by it.
     """
     changed = {pk: change for pk, change in changes.items() if change}
     waiting = release.items.filter(pk__in=changes, state=ItemState.WAITING)
@@ -176,12 +213,13 @@ def _hold_changed(release: Release, changes: dict[int, str], read_at: datetime) 
     note_activity(release)
     if not changed:
         return None
-    if release.publishes_others:
+    if release.publishes_others and release.approval is None:
         return timezone.now()
     reason = f"{len(changed)} versions changed after the review."
     if len(changed) == 1:
         [(pk, change)] = changed.items()
         reason = f"{release.items.values_list('audience_name', flat=True).get(pk=pk)}: {change}"
+    void_approval(release, reason, differences)
     return hold(release, HoldKind.CHANGED, reason)
 
 
@@ -228,6 +266,7 @@ def _begin(item: ReleaseItem, owner: User) -> tuple[Operation, Attempt | None]:
         version=record.version if record else item.version,
         audience_name=item.audience_name,
         actor=owner,
+        clearance=clearance_of(item.release, item),
     )
 
 

@@ -6,13 +6,13 @@ from django.db import transaction
 from dashboard.client import APIError
 from dashboard.ledger.models import AudienceRecord
 from dashboard.operations.publish_preflight import Severity
-from dashboard.operations.publish_review import PublishReview
+from dashboard.operations.publish_review import PublishReview, reviewed_fields
 from dashboard.releases import decisions, drafting
 from dashboard.releases.checking import check_release
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import Release, ReleaseItem, ReleaseState
 from dashboard.releases.queries import planned_publishes
-from dashboard.releases.reviewing import blocked_reason, board_digest, reviewed_fields
+from dashboard.releases.reviewing import blocked_reason, board_digest
 from dashboard.releases.schedules import ScheduledMoment
 
 CHANGED = "Something changed since you opened this form. Nothing was scheduled."

@@ -266,7 +266,7 @@ def test_a_canceled_schedule_leaves_a_draft_to_be_checked(
     release = draft(keys=keys)
     decisions.schedule(release, paula, in_an_hour(), "", board_digest(release))
     assert states_of(release) == ["held", "waiting"]
-    decisions.cancel_schedule(release)
+    decisions.cancel_schedule(release, paula)
     release.refresh_from_db()
     assert (release.state, release.due_at) == (ReleaseState.DRAFT, None)
     assert release.needs_check
@@ -280,7 +280,7 @@ def test_a_scheduled_release_is_published_now(draft: Draft, paula: User) -> None
     release.refresh_from_db()
     assert (release.state, release.due_at) == (ReleaseState.RUNNING, None)
     with pytest.raises(ReleaseError):
-        decisions.cancel_schedule(release)
+        decisions.cancel_schedule(release, paula)
 
 
 def test_a_held_release_of_which_something_was_sent_is_not_scheduled(

@@ -132,7 +132,7 @@ def release_schedule(request: Request, release_id: int) -> HttpResponse:
         return _show_schedule(request, release, resumed_form(request) or _scheduled(release))
     try:
         if request.POST.get("action") == "cancel":
-            decisions.cancel_schedule(release)
+            decisions.cancel_schedule(release, request.user)
             messages.success(request, "The schedule was canceled. This is a draft again.")
             return redirect(release_url(release))
         note = _schedule(request, release)
