@@ -8,11 +8,10 @@ from django.db.models import Max, Min, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce, Least
 
 from dashboard.contract.audiences import AudienceVersion
-from dashboard.contract.webhooks import SubscriptionPatch
 from dashboard.ledger import recording
 from dashboard.ledger.models import AudienceRecord, PageRecord, SubscriptionRecord, VersionRecord
-from dashboard.service.client import publishing_client
 from dashboard.service.reading import read_audiences, read_pages
+from dashboard.service.subscriptions import fetch_subscription
 
 SeenVersion = tuple[str, AudienceVersion, datetime, datetime]
 LABELS = ("Version events", "CRM forms", "Warehouse", "Audit trail", "Sales chat")
@@ -61,9 +60,7 @@ def backdate_records() -> None:
 def add_subscriptions(subscription_ids: list[str], *, added_by: User, now: datetime) -> None:
     """Add some subscriptions, as if over several weeks."""
     for number, (label, subscription_id) in enumerate(zip(LABELS, subscription_ids, strict=False)):
-        subscription = publishing_client().webhook_subscriptions.update(
-            subscription_id, SubscriptionPatch()
-        )
+        subscription = fetch_subscription(subscription_id)
         record = recording.record_subscription(subscription, label=label, added_by=added_by)
         since = now - timedelta(days=41 - 7 * number)
         SubscriptionRecord.objects.filter(pk=record.pk).update(

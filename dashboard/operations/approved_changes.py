@@ -19,12 +19,13 @@ from dashboard.ledger.operations import Clearance, Target, begin
 from dashboard.ledger.queries.operations import operation_by_key
 from dashboard.ledger.queries.subscriptions import subscription_last_known
 from dashboard.operations.approval_requests import (
+    ApprovalError,
     create_request,
     end_request,
     locked,
     record_decision,
 )
-from dashboard.operations.approvals import subject_digest
+from dashboard.operations.approvals import approval_problem, subject_digest
 from dashboard.operations.execution import send
 from dashboard.operations.subscription_update import begin_update
 from dashboard.service.subscriptions import fetch_subscription, parse_subscription
@@ -88,8 +89,11 @@ def withdraw_change(request: ApprovalRequest, name: str) -> None:
 def send_approved(request: ApprovalRequest) -> Operation | None:
     """Send an approved change, once; return its operation, or None if the approval is void.
 
-    A webhook is read first, and compared with what was approved. Raises APIError.
+    A webhook is read first, and compared with what was approved. Raises APIError, and ApprovalError
+    if it is not approved.
     """
+    if request.state != RequestState.APPROVED:
+        raise ApprovalError(f"Not sent. {approval_problem(request)}")
     if operation := operation_by_key(request.subject["operation_key"]):
         return operation
     if request.requested_by is None:

@@ -1,0 +1,291 @@
+"""Every change leaves through one function, and with the approval rule on none leaves without one.
+
+The paths are not listed here: they are found in the code, from the client's methods that change
+something up to whoever calls `send`. A new one fails this test until it has a way to be tried.
+"""
+
+import ast
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+from django.contrib.auth.models import Group, User
+from django.test import Client
+from django.utils import timezone
+
+from dashboard.client import NoResponseError
+from dashboard.client import client as client_module
+from dashboard.contract.webhooks import WebhookSubscription
+from dashboard.ledger.models import ApprovalRequest, ApprovalRule, SubscriptionRecord
+from dashboard.ledger.models.approvals import RequestState
+from dashboard.ledger.operations import end
+from dashboard.ledger.recording import record_subscription
+from dashboard.operations import approved_changes
+from dashboard.operations.checking import PublishTarget
+from dashboard.operations.execution import attempt_result_for
+from dashboard.operations.publish import begin_publish
+from dashboard.operations.resending import resend
+from dashboard.releases.checking import check_release
+from dashboard.releases.drafting import create_release
+from dashboard.releases.worker import run_pending
+from tests.conftest import logged_in, person
+from tests.support import wire
+from tests.support.fake_service import FakeService
+from tests.support.html import elements
+from tests.support.release_service import PublishingAudiences, decide
+from tests.support.webhook_service import WebhookService
+
+CODE = Path(client_module.__file__).parent.parent
+DOOR = "dashboard.operations.execution.send"
+
+
+@dataclass
+class Service(PublishingAudiences):
+    """Has audiences and one webhook, and takes new pages."""
+
+    webhooks: WebhookService = field(default_factory=WebhookService)
+    pages_created: int = 0
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        if request.method == "PATCH":
+            return self.webhooks(request)
+        if request.method == "POST" and request.url.path.endswith("/pages"):
+            self.pages_created += 1
+            body = json.loads(request.content)
+            return httpx.Response(200, json=wire.page(pageId="page_new") | body)
+        return super().__call__(request)
+
+    @property
+    def changes(self) -> int:
+        """How many changes have arrived."""
+        return len(self.sent) + len(self.webhooks.changes) + self.pages_created
+
+
+@dataclass
+class World:
+    """A service, a person with every right, and the rule, which a path turns on half way."""
+
+    service: Service
+    user: User
+    client: Client
+    approver: User
+    turn_on: Callable[[], None]
+
+    def approved(self, request: ApprovalRequest) -> ApprovalRequest:
+        """Return a request as if the approver had approved it; they may not, if the rule is on."""
+        request.state, request.decided_by = RequestState.APPROVED, self.approver
+        request.decided_at = timezone.now()
+        request.save()
+        return request
+
+    def form(self, address: str, *, after: str = "<body") -> dict[str, Any]:
+        """Return what a browser would send of a page's first form after this text."""
+        data: dict[str, Any] = {}
+        html = self.client.get(address).content.decode().split(after, 1)[1]
+        for element in elements(html.split("</form>", 1)[0] if after != "<body" else html, "input"):
+            given = element.attributes
+            is_box = given.get("type") in ("checkbox", "radio")
+            if "name" in given and (not is_box or "checked" in given):
+                data[given["name"]] = given.get("value", "")
+        return data
+
+
+def publish_now(world: World) -> None:
+    [(page_id, audience_id)] = world.service.add()
+    address = f"/pages/{page_id}/audiences/{audience_id}/versions/ver_{audience_id}_2/publish/"
+    form = world.form(address)
+    world.turn_on()
+    world.client.post(address, form)
+
+
+def run_a_release(world: World) -> None:
+    release = create_release(name="", note="", audiences=world.service.add(), user=world.user)
+    check_release(release)
+    decide(release, world.user)
+    world.turn_on()
+    run_pending("worker")
+
+
+def send_again(world: World) -> None:
+    [(page_id, audience_id)] = world.service.add()
+    operation, attempt = begin_publish(
+        PublishTarget(page_id, audience_id, f"ver_{audience_id}_2"),
+        operation_key="key",
+        version=None,
+        audience_name="",
+        actor=world.user,
+    )
+    assert attempt
+    operation = end(attempt, attempt_result_for(NoResponseError("Silent")))
+    world.turn_on()
+    resend(operation, actor=world.user)
+
+
+def edit_a_webhook(world: World) -> None:
+    form = world.form("/webhooks/whs_1/", after="data-edit>") | {"url": "https://hooks.example/v2"}
+    form |= {"shown": json.dumps({"url": form["url"]}), "operation_key": str(uuid4())}
+    world.turn_on()
+    world.client.post("/webhooks/whs_1/", form)
+
+
+def switch_a_webhook(world: World) -> None:
+    active = "off" if world.service.webhooks.held["active"] else "on"
+    data = {"active": active, "confirmed": "1", "operation_key": str(uuid4())}
+    world.turn_on()
+    world.client.post("/webhooks/whs_1/active/", data)
+
+
+NEW_PAGE = {"name": "Spring", "brandId": "brand_1", "pageContext": "For carriers."}
+WHOLE_PAGE = NEW_PAGE | {"actions": [], "actionCardWidgets": [], "scripts": []}
+
+
+def create_a_page(world: World) -> None:
+    form = world.form("/pages/new/") | NEW_PAGE | {"pageType": "outbound"}
+    world.turn_on()
+    world.client.post("/pages/new/", form)
+
+
+def send_a_requested_update(world: World) -> None:
+    record = SubscriptionRecord.objects.get()
+    body = {"url": "https://hooks.example/v2"}
+    request = approved_changes.request_update(record, body, note="", user=world.user)
+    world.turn_on()
+    approved_changes.send_approved(world.approved(request))
+
+
+def send_a_requested_page(world: World) -> None:
+    request = approved_changes.request_page(WHOLE_PAGE, note="", user=world.user)
+    world.turn_on()
+    approved_changes.send_approved(world.approved(request))
+
+
+PATHS: dict[str, Callable[[World], None]] = {
+    "dashboard.web.publishing.views._submit": publish_now,
+    "dashboard.web.webhooks.edit_views._save": edit_a_webhook,
+    "dashboard.web.pages.create_views._create": create_a_page,
+    "dashboard.releases.running._send": run_a_release,
+    "dashboard.operations.resending.resend": send_again,
+    "dashboard.operations.subscription_update.execute_switch": switch_a_webhook,
+    "dashboard.operations.approved_changes._send_update": send_a_requested_update,
+    "dashboard.operations.approved_changes._send_page": send_a_requested_page,
+}
+"""How each function that calls the door is reached."""
+
+
+@pytest.fixture
+def world(fake_service: FakeService, ada: User) -> World:
+    """Ada, who may do everything, but has no approval."""
+    ada.groups.add(Group.objects.get(name="Publishers"))
+    fake_service.answer = service = Service()
+    record_subscription(WebhookSubscription.model_validate(service.webhooks.held), label="CRM")
+    return World(service, ada, logged_in(ada), approver=ada, turn_on=turn_on)
+
+
+def turn_on() -> None:
+    covers = ("publishing", "rollbacks", "webhooks", "pages")
+    ApprovalRule.objects.create(
+        changed_at=timezone.now(),
+        changed_by_name="ada",
+        **{f"covers_{name}": True for name in covers},
+    )
+
+
+def modules() -> Iterator[tuple[str, ast.Module]]:
+    for path in sorted(CODE.rglob("*.py")):
+        name = ".".join(path.relative_to(CODE.parent).with_suffix("").parts)
+        if not name.startswith(("dashboard.client.", "dashboard.embedded_api.")):
+            yield name, ast.parse(path.read_text())
+
+
+def callers_of(dotted: str) -> set[str]:
+    """Return the functions that call one, wherever it is imported or defined."""
+    module_name, _, function = dotted.rpartition(".")
+    found = set()
+    for name, tree in modules():
+        known_as = _names_of(tree, module_name, function, is_home=name == module_name)
+        for scope in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+            called = {
+                ast.unparse(node.func) for node in ast.walk(scope) if isinstance(node, ast.Call)
+            }
+            if called & known_as:
+                found.add(f"{name}.{scope.name}")
+    return found
+
+
+def _names_of(tree: ast.Module, module_name: str, function: str, *, is_home: bool) -> set[str]:
+    """Return the names by which a module can call a function of another, or of itself."""
+    names = {function} if is_home else set()
+    package, _, module = module_name.rpartition(".")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                if (node.module, alias.name) == (module_name, function):
+                    names.add(alias.asname or alias.name)
+                if (node.module, alias.name) == (package, module):
+                    names.add(f"{alias.asname or alias.name}.{function}")
+        if isinstance(node, ast.Import):
+            names |= {f"{alias.asname or alias.name}.{function}" for alias in node.names}
+    return names
+
+
+def writes_of_the_client() -> set[str]:
+    """Return the client's methods that change something, such as `pages.create`."""
+    tree = ast.parse(Path(client_module.__file__).read_text())
+    resources = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    attributes = dict(re.findall(r"self\.(\w+) = (\w+)\(", ast.unparse(tree)))
+    return {
+        f"{attribute}.{method.name}"
+        for attribute, name in attributes.items()
+        for method in resources.get(name, ast.Module([], [])).body
+        if isinstance(method, ast.FunctionDef) and "method=" in ast.unparse(method)
+    }
+
+
+def test_only_the_door_and_the_reading_of_a_webhook_reach_a_change_at_the_service() -> None:
+    writes = writes_of_the_client()
+    assert writes == {"pages.create", "audiences.publish", "webhook_subscriptions.update"}
+    reached = {
+        f"{name}.{scope.name}"
+        for name, tree in modules()
+        for scope in ast.walk(tree)
+        if isinstance(scope, ast.FunctionDef)
+        for node in ast.walk(scope)
+        if isinstance(node, ast.Attribute) and ast.unparse(node).endswith(tuple(writes))
+    }
+    update = "dashboard.service.subscriptions.update_subscription"
+    call = "dashboard.operations.execution._call_service"
+    fetch = "dashboard.service.subscriptions.fetch_subscription"
+    assert reached == {call, update}
+    assert callers_of(update) == {call, fetch}
+    assert callers_of(call) == {DOOR}
+
+
+def test_a_webhook_is_read_by_an_empty_change() -> None:
+    source = (CODE / "service" / "subscriptions.py").read_text()
+    assert re.findall(r"(?<!def )update_subscription\(([^)]*\)?)\)", source) == [
+        "subscription_id, SubscriptionPatch()"
+    ]
+
+
+def test_every_caller_of_the_door_has_a_way_to_be_tried() -> None:
+    assert callers_of(DOOR) == set(PATHS)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_without_an_approval_nothing_is_sent(world: World, path: str) -> None:
+    PATHS[path](world)
+    assert world.service.changes == 0
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_with_the_rule_off_the_same_way_sends_one_change(world: World, path: str) -> None:
+    world.turn_on = lambda: None
+    world.approver = person("peter", "Publishers", "Administrators")
+    PATHS[path](world)
+    assert world.service.changes == 1
