@@ -1,13 +1,16 @@
 """A release that needs the approval of another person: it is sent exactly as approved, or not."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from threading import Barrier
 from typing import Any
 
 import httpx
 import pytest
 from allauth.socialaccount.models import SocialAccount
 from django.contrib.auth.models import Group, User
+from django.db import OperationalError, connection
 from django.utils import timezone
 
 from dashboard.ledger.models import ApprovalRequest, ApprovalRule, Operation
@@ -550,3 +553,30 @@ def test_an_approval_is_used_once(
     )
     assert attempt
     assert "already sent by this approval" in send(operation, attempt).refusal
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_of_eight_decisions_on_a_request_at_the_same_moment_one_succeeds(
+    ask: Ask, paula: User, peter: User
+) -> None:
+    request, start = ask(), Barrier(8)
+    decide_by: list[Callable[[ApprovalRequest], object]] = [
+        lambda it: approve(it, peter),
+        lambda it: decline(it, peter),
+        lambda it: approving.withdraw(it, paula),
+    ]
+    opened = [ApprovalRequest.objects.get(pk=request.pk) for _ in range(8)]
+
+    def decide(number: int) -> bool:
+        start.wait(60)
+        try:
+            decide_by[number % 3](opened[number])
+        except (ApprovalError, ReleaseError, OperationalError):
+            # A second writer of SQLite in memory is refused at once.
+            return False
+        finally:
+            connection.close()
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(decide, range(8))) == 1
