@@ -24,7 +24,9 @@ PAGE = {
     "name": "Spring",
     "brandId": "brand_1",
     "pageContext": "For carriers.",
-    "actions": [], "actionCardWidgets": [], "scripts": [],
+    "actions": [],
+    "actionCardWidgets": [],
+    "scripts": [],
 }
 
 
