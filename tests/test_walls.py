@@ -40,16 +40,17 @@ ROOMS: dict[str, set[str]] = {
 
 FEATURES = (
     *("overview", "pages", "audiences", "versions", "publishing", "conversations", "people"),
-    *("webhooks", "activity", "search", "settings", "service_status", "releases"),
+    *("webhooks", "activity", "search", "settings", "service_status", "releases", "approvals"),
 )
 UNDER_A_FEATURE = {*BELOW, "web.ui"}
 PAIRS = {
     # A publish of unknown outcome is retried by its own form, and a release is one entry.
     "activity": {"publishing", "releases"},
+    "approvals": {"releases"},  # the items of a release are shown as on its board
     "audiences": set(),
     "conversations": {"audiences"},  # the audience's head is above its conversation
-    # Operations are shown as in Activity, and releases as in their list.
-    "overview": {"activity", "releases"},
+    # Operations are shown as in Activity, releases and requests as in their lists.
+    "overview": {"activity", "approvals", "releases"},
     "pages": {"audiences"},  # a page has the table of its audiences
     # The dialog is opened over the page of its audience, and schedules a release of one.
     "publishing": {"audiences", "releases"},

@@ -18,12 +18,14 @@ PUBLISH = "ledger.publish_version"
 CREATE_PAGE = "ledger.create_page"
 UPDATE_SUBSCRIPTION = "ledger.update_subscription"
 MANAGE_PEOPLE = "auth.change_user"
+MANAGE_APPROVALS = "ledger.manage_approvals"
 
 REFUSALS = {
     PUBLISH: "You need the Publisher role to publish.",
     CREATE_PAGE: "You need the Publisher role to create pages.",
     UPDATE_SUBSCRIPTION: "You need the Administrator role to edit webhooks.",
     MANAGE_PEOPLE: "You need the Administrator role to manage sign-in settings.",
+    MANAGE_APPROVALS: "You need the Administrator role to change the approval rule.",
 }
 """The rule on second factors applies to users with any of these permissions."""
 

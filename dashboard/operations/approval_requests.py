@@ -14,7 +14,12 @@ from django.utils import timezone
 from dashboard.ledger.models import ApprovalRequest
 from dashboard.ledger.models.approvals import MAX_NOTE, ApprovalKind, RequestState, expiry
 from dashboard.ledger.models.operations import actor_name
-from dashboard.operations.approvals import current_rule, person_problem, subject_digest
+from dashboard.operations.approvals import (
+    current_rule,
+    may_publish_in_an_emergency,
+    person_problem,
+    subject_digest,
+)
 
 
 class ApprovalError(Exception):
@@ -55,6 +60,22 @@ def valid_note(note: str) -> str:
     if "\0" in note:  # PostgreSQL rejects it.
         raise ApprovalError("The note has a character that can’t be stored.", field="note")
     return note
+
+
+def valid_emergency_reason(user: User, reason: str) -> str:
+    """Return why a user publishes without an approval, without spacing around it.
+
+    Raises ApprovalError if the user may not, or gives no reason.
+    """
+    if not may_publish_in_an_emergency(user):
+        raise ApprovalError("Only administrators can publish without an approval.")
+    if not reason.strip():
+        sentence = "Not sent. Enter why it can’t wait for an approval."
+        raise ApprovalError(sentence, field="emergency_reason")
+    try:
+        return valid_note(reason)
+    except ApprovalError as error:
+        raise ApprovalError(str(error), field="emergency_reason") from error
 
 
 @contextmanager

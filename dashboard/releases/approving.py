@@ -139,7 +139,7 @@ def hold_unapproved(release: Release) -> datetime | None:
     if now < waiting_until(release):
         return None
     is_due = release.due_at and now >= release.due_at
-    reason = "Nobody approved it before it was due." if is_due else "The request expired."
+    reason = "No one approved it before it was due." if is_due else "The request expired."
     if request:
         end_request(request, RequestState.EXPIRED, reason)
     return hold(release, HoldKind.NOT_APPROVED, reason)

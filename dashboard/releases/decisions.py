@@ -15,8 +15,11 @@ from django.utils import timezone
 from dashboard.ledger.models import AudienceRecord
 from dashboard.ledger.models.approvals import RequestState
 from dashboard.ledger.models.operations import actor_name
-from dashboard.operations.approval_requests import end_request
-from dashboard.operations.approvals import may_publish_in_an_emergency
+from dashboard.operations.approval_requests import (
+    ApprovalError,
+    end_request,
+    valid_emergency_reason,
+)
 from dashboard.releases.approvals import needs_approval, release_refusal
 from dashboard.releases.drafting import (
     PlannedVersion,
@@ -28,7 +31,6 @@ from dashboard.releases.drafting import (
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import (
     MAX_NAME,
-    MAX_NOTE,
     ItemState,
     Release,
     ReleaseItem,
@@ -68,7 +70,7 @@ def publish(
     shown: str,
     *,
     publishes_others: bool = False,
-    emergency_reason: str = "",
+    emergency_reason: str | None = None,
 ) -> None:
     """Have a worker check a draft, scheduled or held release again, and send what waits.
 
@@ -306,13 +308,13 @@ def end_approval(release: Release, reason: str) -> None:
         end_request(release.approval, RequestState.WITHDRAWN, reason)
 
 
-def _cleared(release: Release, user: User, emergency_reason: str = "") -> dict[str, Any]:
+def _cleared(release: Release, user: User, emergency_reason: str | None = None) -> dict[str, Any]:
     """Return the columns that let a release be sent. Raises ReleaseError for want of approval."""
-    if reason := emergency_reason.strip():
-        if not may_publish_in_an_emergency(user):
-            raise ReleaseError("Only administrators can publish without an approval.")
-        if len(reason) > MAX_NOTE:
-            raise ReleaseError(f"The maximum is {MAX_NOTE:,} characters.", field="emergency_reason")
+    if emergency_reason is not None and needs_approval(release):
+        try:
+            reason = valid_emergency_reason(user, emergency_reason)
+        except ApprovalError as error:
+            raise ReleaseError(str(error), field=error.field) from error
         return {"emergency_reason": reason, "approval": None}
     columns = {"emergency_reason": ""}
     release.emergency_reason = ""

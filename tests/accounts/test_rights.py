@@ -20,7 +20,13 @@ from tests.support.fake_service import FakeService
 from tests.support.html import elements, text
 from tests.support.named_urls import URLS, NamedURL
 from tests.support.second_factors import with_a_second_factor
-from tests.support.seeding import seed_audiences, seed_pages, seed_release, seed_subscription
+from tests.support.seeding import (
+    seed_approval,
+    seed_audiences,
+    seed_pages,
+    seed_release,
+    seed_subscription,
+)
 
 OPEN = {"login", "account_login", "health-live", "health-ready"}
 """Source: DESIGN.md, Rights."""
@@ -96,6 +102,7 @@ LOOKING = {
     *("tool-call", "tool-result", "people-list", "people-export", "page-export"),
     *("operation-list", "operation-export", "operation-detail"),
     *("release-list", "release-detail", "release-export", "release-operations"),
+    *("approval-list", "approval-detail"),
 }
 """Pages that everyone reads, and that take no form."""
 OWN = {"login", "logout", "password", "settings", "theme", "utc", "keys", "pin"}
@@ -107,7 +114,8 @@ OWN |= {"organisation-connect", "organisation-disconnect"}
 """A user's own account and appearance."""
 RELEASE_DECISIONS = {
     *("release-item", "release-check", "release-publish", "release-continue", "release-stop"),
-    *("release-cancel", "release-roll-back"),
+    *("release-cancel", "release-roll-back", "release-request-approval"),
+    *("approval-approve", "approval-decline", "approval-withdraw", "approval-send"),
 }
 DECISIONS: dict[str, tuple[set[str], set[str]]] = {
     **dict.fromkeys(LOOKING | OWN | OPEN | BY_SECRET, (EVERYONE, EVERYONE)),
@@ -131,6 +139,7 @@ DECISIONS: dict[str, tuple[set[str], set[str]]] = {
     # Only publishers make and decide on releases.
     **dict.fromkeys(("release-new", "release-edit", "release-schedule"), (PUBLISHER, PUBLISHER)),
     **dict.fromkeys(RELEASE_DECISIONS, (EVERYONE, PUBLISHER)),
+    "approval-rule": (EVERYONE, ADMINISTRATOR),
     "operation-check": (EVERYONE, PUBLISHER),
     "operation-send-again": (EVERYONE, PUBLISHER),
 }
@@ -149,8 +158,9 @@ def test_every_address_has_a_decision() -> None:
 def something(db: None, fake_service: Any) -> None:
     """A page, an audience, a version, a subscription and an operation, each called some/id.
 
-    The release and its item have the id 1.
+    The release, its item and another request for an approval have the id 1.
     """
+    seed_approval()
     seed_release()
     fake_service.answers(404)
     seed_pages(wire.page(pageId="some/id"))

@@ -1,6 +1,7 @@
 """Record API objects in the ledger, for tests without a service."""
 
 import json
+from datetime import timedelta
 from typing import Any
 
 from django.utils import timezone
@@ -10,8 +11,13 @@ from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import PageItem
 from dashboard.contract.webhooks import WebhookSubscription
 from dashboard.ledger import recording
-from dashboard.releases.models import Release, ReleaseItem
+from dashboard.ledger.models import ApprovalRequest
+from dashboard.ledger.models.approvals import ApprovalKind
+from dashboard.releases.approvals import subject_of
+from dashboard.releases.models import Release, ReleaseItem, ReleaseState
 from tests.support import wire
+
+WAITING_FOR_APPROVAL = ReleaseState.WAITING_FOR_APPROVAL
 
 
 def seed_pages(*pages: dict[str, Any], total: int | None = None) -> None:
@@ -60,3 +66,24 @@ def seed_release(pk: int = 1, **columns: Any) -> Release:
         checked_at=now,
     )
     return release
+
+
+def seed_approval(pk: int = 1, **columns: Any) -> ApprovalRequest:
+    """Record a request for the approval of the release with this id, by somebody who is gone."""
+    release = Release.objects.filter(pk=pk).first()
+    now = timezone.now()
+    request = ApprovalRequest.objects.create(
+        **{
+            "pk": pk,
+            "kind": ApprovalKind.PUBLISH,
+            "title": f"Publish Release {pk}",
+            "subject": subject_of(release) if release else {},
+            "digest": "digest",
+            "requested_by_name": "paula",
+            "requested_at": now,
+            "expires_at": now + timedelta(days=7),
+        }
+        | columns
+    )
+    Release.objects.filter(pk=pk).update(approval=request, state=WAITING_FOR_APPROVAL, wake_at=now)
+    return request

@@ -28,10 +28,13 @@ PAGES = {
     "tool-result": [f"{CALLS}results/m_1/0/"],
     "release-list": ["/releases/", "/releases/?q=prices&state=drafts"],
     "release-new": ["/releases/new/", "/releases/new/?audience=page_1/aud_1"],
-    "release-detail": ["/releases/1/", "/releases/2/", "/releases/3/"],
+    "release-detail": ["/releases/1/", "/releases/2/", "/releases/3/", "/releases/4/"],
     "release-edit": ["/releases/1/edit/"],
     "release-schedule": ["/releases/1/schedule/"],
     "release-export": ["/releases/1/export.csv"],
+    "approval-list": ["/approvals/", "/approvals/?state=open"],
+    "approval-detail": ["/approvals/4/"],
+    "approval-rule": ["/accounts/settings/approvals/"],
     "people-list": ["/people/", "/people/?q=ada"],
     "page-export": ["/pages/export.csv"],
     "people-export": ["/people/export.csv"],
@@ -90,7 +93,8 @@ NOT_PAGES = {
     *("keys", "pin", "mfa_deactivate_totp", "mfa_remove_webauthn", "mfa_view_recovery_codes"),
     *("mfa_generate_recovery_codes", "mfa_reauthenticate", "mfa_reauthenticate_webauthn"),
     *("release-item", "release-check", "release-publish", "release-continue", "release-stop"),
-    *("release-cancel", "release-roll-back", "subscription-add"),
+    *("release-cancel", "release-roll-back", "release-request-approval", "subscription-add"),
+    *("approval-approve", "approval-decline", "approval-withdraw", "approval-send"),
 }
 """Forms without a page, URLs for machines, and pages that need a second factor."""
 

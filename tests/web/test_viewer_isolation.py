@@ -26,7 +26,7 @@ from dashboard.service.client import close_publishing_client, publishing_client
 from tests.conftest import logged_in, person
 from tests.support.fake_service import FakeService
 from tests.support.named_urls import URLS
-from tests.support.seeding import seed_release, seed_subscription
+from tests.support.seeding import seed_approval, seed_release, seed_subscription
 from tests.web.activity.test_activity import operation
 from tests.web.every_page import NOT_PAGES, PAGES, PARTIALS, answer
 
@@ -81,6 +81,8 @@ def sessions(
     seed_release(1)
     seed_release(2, state="running", started_at=timezone.now())
     seed_release(3, state="finished", started_at=timezone.now(), finished_at=timezone.now())
+    seed_release(4)
+    seed_approval(4)
     sessions = {}
     for viewer in VIEWERS:
         user = person(viewer.name, *viewer.group.split(", "))

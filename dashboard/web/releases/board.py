@@ -30,7 +30,10 @@ NOT_CHECKED: Badge = ("Not checked yet", "clock", "plain")
 NOT_REVIEWED: Badge = ("Not reviewed", "st-todo", "plain")
 REVIEWED: Badge = ("Reviewed", "check", "ok")
 BLOCKED: Badge = ("Blocked", "st-blocked", "bad")
-REVIEWABLE = (ReleaseState.DRAFT, ReleaseState.SCHEDULED, ReleaseState.HELD)
+REVIEWABLE = (
+    *(ReleaseState.DRAFT, ReleaseState.WAITING_FOR_APPROVAL),
+    *(ReleaseState.SCHEDULED, ReleaseState.HELD),
+)
 """States in which a release is shown as a board: it can be decided on."""
 
 

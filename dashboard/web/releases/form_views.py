@@ -9,10 +9,12 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
 from dashboard.accounts.permissions import PUBLISH, requires
-from dashboard.releases import decisions, drafting
+from dashboard.ledger.models import ApprovalRequest
+from dashboard.releases import approving, decisions, drafting
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import MAX_NAME, MAX_NOTE, Release, ReleaseItem, ReleaseState
-from dashboard.releases.schedules import AmbiguousTimeError, parse_moment
+from dashboard.releases.schedules import AmbiguousTimeError, ScheduledMoment, parse_moment
+from dashboard.web.releases.approval import approval_of
 from dashboard.web.releases.board import read_board
 from dashboard.web.releases.selection import (
     AUDIENCE_FIELD,
@@ -23,7 +25,12 @@ from dashboard.web.releases.selection import (
 )
 from dashboard.web.releases.summary import summarize, worker_status
 from dashboard.web.releases.unsent_forms import forget_unsent_form, resumed_form, ticket_of
-from dashboard.web.releases.views import release_url, show_board, show_marked
+from dashboard.web.releases.views import (
+    redirect_to_request,
+    release_url,
+    show_board,
+    show_marked,
+)
 from dashboard.web.ui.htmx import Request
 from dashboard.web.ui.time_zones import BROWSER_CHOICE, zone_choices
 
@@ -135,19 +142,21 @@ def release_schedule(request: Request, release_id: int) -> HttpResponse:
             decisions.cancel_schedule(release, request.user)
             messages.success(request, "The schedule was canceled. This is a draft again.")
             return redirect(release_url(release))
-        note = _schedule(request, release)
+        moment, approval = _schedule(request, release)
     except AmbiguousTimeError as ambiguous:
         return _show_schedule(request, release, request.POST, ambiguous=ambiguous)
     except ReleaseError as error:
         return _show_schedule(request, release, request.POST, error=error)
     forget_unsent_form(request)
-    if note:
-        messages.warning(request, note)
+    if moment.note:
+        messages.warning(request, moment.note)
+    if approval:
+        return redirect_to_request(request, approval)
     return redirect(release_url(release))
 
 
-def _schedule(request: Request, release: Release) -> str:
-    """Schedule a release as typed; return what is to be known about the time, or "".
+def _schedule(request: Request, release: Release) -> tuple[ScheduledMoment, ApprovalRequest | None]:
+    """Schedule a release as typed, or ask for the approval of that; return moment and request.
 
     Raises ReleaseError, and AmbiguousTimeError if the time occurs twice that day.
     """
@@ -161,16 +170,19 @@ def _schedule(request: Request, release: Release) -> str:
     )
     if release.state == ReleaseState.SCHEDULED:
         decisions.reschedule(release, request.user, moment)
-    else:
-        decisions.schedule(
-            release,
-            request.user,
-            moment,
-            typed.get("typed", ""),
-            typed.get("shown", ""),
-            publishes_others="publishes_others" in typed,
-        )
-    return moment.note
+        return moment, None
+    confirmed = (typed.get("typed", ""), typed.get("shown", ""))
+    if "approval" in typed:
+        request_approval = approving.request_approval
+        return moment, request_approval(release, request.user, *confirmed, moment=moment)
+    decisions.schedule(
+        release,
+        request.user,
+        moment,
+        *confirmed,
+        publishes_others="publishes_others" in typed,
+    )
+    return moment, None
 
 
 def _scheduled(release: Release) -> QueryDict:
@@ -203,6 +215,7 @@ def _show_schedule(
         "summary": summarize(release),
         "worker": worker_status(),
         "board": read_board(release, {}),
+        "approval": approval_of(release, request.user),
         "fields": fields,
         "zones": [choice for choice in zone_choices() if choice != BROWSER_CHOICE],
         "ambiguous": ambiguous,

@@ -35,6 +35,7 @@ class Group:
 GROUPS = (
     Group("attention", "Needs attention", (ReleaseState.HELD,), ("held_at", "pk")),
     Group("running", "Publishing", (ReleaseState.RUNNING,), ("started_at", "pk")),
+    Group("approval", "Needs approval", (ReleaseState.WAITING_FOR_APPROVAL,), ("due_at", "pk")),
     Group("scheduled", "Scheduled", (ReleaseState.SCHEDULED,), ("due_at", "pk")),
     Group("drafts", "Drafts", (ReleaseState.DRAFT,), ("-created_at", "-pk")),
     Group("past", "Past", (ReleaseState.FINISHED, ReleaseState.CANCELED), ("-ended_at", "-pk")),

@@ -21,6 +21,7 @@ Badge = tuple[str, str, str]
 """A label, an icon and a tone."""
 RELEASE_BADGES: dict[str, Badge] = {
     ReleaseState.DRAFT: ("Draft", "st-draft", "plain"),
+    ReleaseState.WAITING_FOR_APPROVAL: ("Needs approval", "st-approval", "info"),
     ReleaseState.SCHEDULED: ("Scheduled", "st-scheduled", "info"),
     ReleaseState.RUNNING: ("Publishing", "st-processing", "work"),
     ReleaseState.HELD: ("Held", "st-held", "warn"),
@@ -141,8 +142,11 @@ class ReleaseSummary:
     @property
     def needs_worker(self) -> bool:
         """Whether something is left to do that only a worker does."""
-        state = self.release.state
-        return self.release.needs_check or state in (ReleaseState.RUNNING, ReleaseState.SCHEDULED)
+        waits = (
+            *(ReleaseState.RUNNING, ReleaseState.SCHEDULED),
+            ReleaseState.WAITING_FOR_APPROVAL,  # It expires, or is due.
+        )
+        return self.release.needs_check or self.release.state in waits
 
     @property
     def is_scheduled_elsewhere(self) -> bool:

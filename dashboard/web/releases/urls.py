@@ -16,6 +16,11 @@ urlpatterns = [
     # Decisions.
     path("<int:release_id>/check/", views.release_check, name="release-check"),
     path("<int:release_id>/publish/", views.release_publish, name="release-publish"),
+    path(
+        "<int:release_id>/request-approval/",
+        views.release_request_approval,
+        name="release-request-approval",
+    ),
     path("<int:release_id>/continue/", views.release_continue, name="release-continue"),
     path("<int:release_id>/stop/", views.release_stop, name="release-stop"),
     path("<int:release_id>/cancel/", views.release_cancel, name="release-cancel"),

@@ -13,9 +13,11 @@ from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import replace_url, reswap, retarget
 
 from dashboard.accounts.permissions import PUBLISH, requires
-from dashboard.releases import decisions, drafting
+from dashboard.ledger.models import ApprovalRequest
+from dashboard.releases import approving, decisions, drafting
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import Release, ReleaseState
+from dashboard.web.releases.approval import approval_of
 from dashboard.web.releases.board import REVIEWABLE, ItemDetail, read_board
 from dashboard.web.releases.export import COLUMNS, export_rows
 from dashboard.web.releases.listing import AgendaQuery, read_agenda
@@ -27,6 +29,8 @@ from dashboard.web.ui.polling import wait_s
 from dashboard.web.ui.query_params import int_param
 
 PARTS = ("detail", "check", "progress-poll")
+REQUESTED = "Approval requested. Share this page’s address with the person who is to approve it."
+_RELEASES = Release.objects.select_related("rolls_back", "approval")
 
 
 @require_GET
@@ -56,7 +60,7 @@ def release_detail(request: Request, release_id: int) -> HttpResponse:
     `?item=` selects an item of the board, `?state=` shows all items of a group. The page polls
     its partials "check" and "progress-poll" while a worker has something to do.
     """
-    release = get_object_or_404(Release.objects.select_related("rolls_back"), pk=release_id)
+    release = get_object_or_404(_RELEASES, pk=release_id)
     if release.state in REVIEWABLE or "item" in request.GET:
         return show_board(request, release, request.GET)
     return _show_progress(request, release)
@@ -77,7 +81,7 @@ def show_board(
 ) -> HttpResponse:
     """Show the review board; with the error of a decision that was refused."""
     release.refresh_from_db()
-    context = _board_context(release, params) | _refusal(request, error)
+    context = _board_context(request, release, params) | _refusal(request, error)
     is_poll = wants_partial(request, ("check",))
     polls = int_param(request.GET.get("polls", "")) + 1 if is_poll else 0
     if context["board"].checked != int_param(request.GET.get("checking", "")):
@@ -94,23 +98,25 @@ def show_board(
 
 def show_marked(request: Request, release: Release, *, marked: int, selected: int) -> HttpResponse:
     """Answer htmx after an item was marked: the selected item, and what the mark changes."""
-    context = _board_context(release, {"item": str(selected)})
+    context = _board_context(request, release, {"item": str(selected)})
     entries = context["board"].entries
     context["marked"] = next((each for each in entries if each.item.pk == marked), None)
     response = render(request, "releases/detail.html#detail", context)
     return replace_url(response, release_url(release, item=selected).partition("#")[0])
 
 
-def _board_context(release: Release, params: Mapping[str, str]) -> dict[str, Any]:
+def _board_context(request: Request, release: Release, params: Mapping[str, str]) -> dict[str, Any]:
     board = read_board(release, params)
     return {
         **_release_context(release),
+        "approval": approval_of(release, request.user),
         "view": "board",
         "board": board,
         "detail": ItemDetail(board.selected) if board.selected else None,
         "marked": None,
         "typed": "",
         "typed_version": "",
+        "emergency_reason": "",
         "publishes_others": release.publishes_others,
         "polls": 0,
         "wait_s": None,
@@ -137,6 +143,7 @@ def _refusal(request: Request, error: ReleaseError | None) -> dict[str, Any]:
         "problem_field": error.field,
         "typed": request.POST.get("typed", ""),
         "typed_version": request.POST.get("version", ""),
+        "emergency_reason": request.POST.get("emergency_reason", ""),
         "publishes_others": "publishes_others" in request.POST,
     }
 
@@ -172,7 +179,7 @@ def _replace_release(request: Request, context: dict[str, Any]) -> HttpResponse:
 
 def _decide(request: Request, release_id: int, decide: Callable[[Release], None]) -> HttpResponse:
     """Carry out a decision, and show the release; or why the decision was refused."""
-    release = get_object_or_404(Release.objects.select_related("rolls_back"), pk=release_id)
+    release = get_object_or_404(_RELEASES, pk=release_id)
     try:
         decide(release)
     except ReleaseError as error:
@@ -193,14 +200,40 @@ def release_check(request: Request, release_id: int) -> HttpResponse:
 @require_POST
 @requires(PUBLISH)
 def release_publish(request: Request, release_id: int) -> HttpResponse:
-    """Publish a release now."""
+    """Publish a release now; in an emergency without the approval that it needs."""
     typed, shown = request.POST.get("typed", ""), request.POST.get("shown", "")
-    publishes_others = "publishes_others" in request.POST
+    reason = request.POST.get("emergency_reason", "") if "emergency" in request.POST else None
 
     def publish(release: Release) -> None:
-        decisions.publish(release, request.user, typed, shown, publishes_others=publishes_others)
+        decisions.publish(
+            release,
+            request.user,
+            typed,
+            shown,
+            publishes_others="publishes_others" in request.POST,
+            emergency_reason=reason,
+        )
 
     return _decide(request, release_id, publish)
+
+
+@require_POST
+@requires(PUBLISH)
+def release_request_approval(request: Request, release_id: int) -> HttpResponse:
+    """Ask another person to approve a release, and show the request; it is sent once approved."""
+    release = get_object_or_404(_RELEASES, pk=release_id)
+    typed, shown = request.POST.get("typed", ""), request.POST.get("shown", "")
+    try:
+        approval = approving.request_approval(release, request.user, typed, shown)
+    except ReleaseError as error:
+        return show_board(request, release, {}, error=error)
+    return redirect_to_request(request, approval)
+
+
+def redirect_to_request(request: Request, approval: ApprovalRequest) -> HttpResponse:
+    """Redirect a user who has just asked for an approval to the request."""
+    messages.success(request, REQUESTED)
+    return redirect("approval-detail", approval.pk)
 
 
 @require_POST

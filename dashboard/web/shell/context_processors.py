@@ -13,6 +13,7 @@ from django.utils.html import format_html
 
 from dashboard.accounts.permissions import (
     CREATE_PAGE,
+    MANAGE_APPROVALS,
     MANAGE_PEOPLE,
     PUBLISH,
     UPDATE_SUBSCRIPTION,
@@ -24,7 +25,7 @@ from dashboard.ledger.preferences import get_preferences
 from dashboard.observability.request_context import is_unrecorded
 from dashboard.service.health import health_now
 from dashboard.web.search.results import visit_hits
-from dashboard.web.shell.sidebar_counts import SidebarCounts, side_counts
+from dashboard.web.shell.sidebar_counts import SidebarCounts, approvals_to_decide, side_counts
 from dashboard.web.shell.support_report import support_report
 from dashboard.web.ui.time_zones import time_zone_label
 
@@ -59,6 +60,7 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         "sidebar_counts": _lazy(
             lambda: side_counts() if request.user.is_authenticated else SidebarCounts()
         ),
+        "approvals_to_decide": partial(approvals_to_decide, request.user),
         "service_health": _lazy(health_now),
         "unrecorded": _lazy(is_unrecorded),
         "support_report": _lazy(support_report, request),
@@ -66,6 +68,7 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         "may_create_page": _lazy(may, request, CREATE_PAGE),
         "may_update_subscription": _lazy(may, request, UPDATE_SUBSCRIPTION),
         "may_manage_people": _lazy(may, request, MANAGE_PEOPLE),
+        "may_manage_approvals": _lazy(may, request, MANAGE_APPROVALS),
         "must_set_up_second_factor": _lazy(must_set_up_second_factor, request),
         "environment_name": settings.ENVIRONMENT_NAME,
         "environment_tone": TONES[settings.ENVIRONMENT_COLOUR],

@@ -4,7 +4,9 @@ People have none: counting them would take a service call.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
+from django.contrib.auth.models import AnonymousUser, User
 from django.core.cache import cache
 from django.db import Error
 from django.utils import timezone
@@ -13,10 +15,11 @@ from dashboard.ledger.models import AudienceRecord, SubscriptionRecord
 from dashboard.ledger.queries.overview import operations_needing_attention
 from dashboard.ledger.queries.pages import pages_coverage
 from dashboard.releases.models import Release, ReleaseState
+from dashboard.web.approvals.listing import count_for, open_requests
 
 CACHE_SECONDS = 10
 """Counts may lag by this much. Cached because every page shows them."""
-_KEY = "side-counts-3"
+_KEY = "side-counts-4"
 """Its number changes with the format of the cached value."""
 
 
@@ -33,6 +36,8 @@ class SidebarCounts:
     """Operations that need attention, as on the overview."""
     releases: int = 0
     """Those that are open: not finished, and not canceled."""
+    open_requests: tuple[tuple[str, int | None], ...] = ()
+    """The kind and the requester of each request for an approval that is open."""
 
 
 def side_counts() -> SidebarCounts:
@@ -43,7 +48,12 @@ def side_counts() -> SidebarCounts:
         return SidebarCounts()
 
 
-def _count() -> tuple[int, ...]:
+def approvals_to_decide(user: User | AnonymousUser) -> int:
+    """Return how many requests for an approval a user can decide."""
+    return count_for(user, side_counts().open_requests) if user.is_authenticated else 0
+
+
+def _count() -> tuple[Any, ...]:
     pages = pages_coverage()
     return (
         pages.known if pages.total is None else pages.total,
@@ -51,4 +61,5 @@ def _count() -> tuple[int, ...]:
         SubscriptionRecord.objects.count(),
         operations_needing_attention(timezone.now()).count,
         Release.objects.exclude(state__in=(ReleaseState.FINISHED, ReleaseState.CANCELED)).count(),
+        tuple(open_requests(timezone.now()).values_list("kind", "requested_by")),
     )

@@ -19,6 +19,7 @@ urlpatterns = [
     path(f"{AUDIENCE}versions/<id:version_id>/publish/", include("dashboard.web.publishing.urls")),
     path(f"{AUDIENCE}conversation/", include("dashboard.web.conversations.urls")),
     path("releases/", include("dashboard.web.releases.urls")),
+    path("approvals/", include("dashboard.web.approvals.urls")),
     path("people/", include("dashboard.web.people.urls")),
     path("", include("dashboard.web.webhooks.urls")),
     path("activity/", include("dashboard.web.activity.urls")),

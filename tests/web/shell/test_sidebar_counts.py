@@ -27,9 +27,14 @@ def side_of(client: Client, address: str = "/activity/") -> str:
 def test_pages_are_counted_as_the_service_counts_them(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
-    assert side_of(as_viewer) == "Overview Pages Audiences Releases People Webhooks Activity"
+    assert (
+        side_of(as_viewer) == "Overview Pages Audiences Releases People Webhooks Approvals Activity"
+    )
     record(numbered(1), total=1204)
-    assert side_of(as_viewer) == "Overview Pages 1,204 Audiences Releases People Webhooks Activity"
+    assert (
+        side_of(as_viewer)
+        == "Overview Pages 1,204 Audiences Releases People Webhooks Approvals Activity"
+    )
 
 
 def test_audiences_are_counted_as_their_list_has_them(
@@ -37,7 +42,10 @@ def test_audiences_are_counted_as_their_list_has_them(
 ) -> None:
     record(numbered(1, audiencesCount=900))
     seed_audiences(wire.audience(), wire.audience(audienceId="aud_2"))
-    assert side_of(as_viewer) == "Overview Pages 1 Audiences 2 Releases People Webhooks Activity"
+    assert (
+        side_of(as_viewer)
+        == "Overview Pages 1 Audiences 2 Releases People Webhooks Approvals Activity"
+    )
 
 
 def test_operations_that_need_attention_are_counted_until_they_are_settled(

@@ -1,0 +1,114 @@
+"""The approval rule: which changes need the approval of another person."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from dashboard.accounts.permissions import MANAGE_APPROVALS, requires
+from dashboard.ledger.models import ApprovalRule
+from dashboard.ledger.models.approvals import DEFAULT_DAYS, MAX_DAYS, MIN_DAYS
+from dashboard.operations.approvals import current_rule
+from dashboard.releases.approving import change_rule, held_by
+from dashboard.releases.models import Release
+from dashboard.web.ui.htmx import Request
+
+SWITCHES = {
+    "covers_publishing": ("Publishing", "One version, and releases."),
+    "covers_rollbacks": ("Rolling back", "Publishing a version that was live before the live one."),
+    "covers_webhooks": ("Webhook changes", "URL, events, and turning on and off."),
+    "covers_pages": ("New pages", ""),
+}
+MAX_CHANGES = 50
+
+
+class ApprovalRuleForm(forms.Form):
+    """Off, or on with the kinds of changes that it covers."""
+
+    is_on = forms.TypedChoiceField(choices=[("on", "On"), ("off", "Off")])
+    covers_publishing = forms.BooleanField(required=False)
+    covers_rollbacks = forms.BooleanField(required=False)
+    covers_webhooks = forms.BooleanField(required=False)
+    covers_pages = forms.BooleanField(required=False)
+    days = forms.IntegerField(
+        initial=DEFAULT_DAYS,
+        min_value=MIN_DAYS,
+        max_value=MAX_DAYS,
+        error_messages={"required": "Enter a number of days."},
+    )
+
+    def clean(self) -> dict[str, Any]:
+        """Require at least one kind of changes if the rule is on."""
+        cleaned = super().clean() or {}
+        if cleaned.get("is_on") == "on" and not any(cleaned.get(name) for name in SWITCHES):
+            self.add_error("is_on", "Choose what needs approval, or turn the rule off.")
+        return cleaned
+
+    def rule(self) -> ApprovalRule:
+        """Return the rule as entered, not saved."""
+        data = self.cleaned_data
+        covered = {name: data["is_on"] == "on" and data[name] for name in SWITCHES}
+        return ApprovalRule(days=data["days"], **covered)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(MANAGE_APPROVALS, methods=("POST",))
+def approval_rule(request: Request) -> HttpResponse:
+    """Show the rule and its changes to everybody; administrators change it.
+
+    A rule that holds what is scheduled is first shown with these releases, and then confirmed.
+    """
+    rule = current_rule()
+    if request.method != "POST":
+        return _show(request, rule, _fields_of(rule))
+    form = ApprovalRuleForm(request.POST)
+    if not form.is_valid():
+        return _show(request, rule, request.POST, errors=form.errors, status=422)
+    with transaction.atomic():
+        would_hold = held_by(form.rule())
+    if would_hold and "confirmed" not in request.POST:
+        return _show(request, rule, request.POST, would_hold=would_hold)
+    held = change_rule(request.user, form.rule())
+    messages.success(request, f"Approval rule saved.{_held_sentence(held)}")
+    return redirect("approval-rule")
+
+
+def _held_sentence(held: list[Release]) -> str:
+    if not held:
+        return ""
+    names = ", ".join(release.name for release in held)
+    return f" Held, as they were scheduled without an approval: {names}."
+
+
+def _fields_of(rule: ApprovalRule) -> dict[str, Any]:
+    """Return a rule as the fields of the form; one that is off suggests publishing."""
+    covered = {name: getattr(rule, name) for name in SWITCHES}
+    if not rule.is_on:
+        covered["covers_publishing"] = True
+    return {"is_on": "on" if rule.is_on else "off", "days": rule.days, **covered}
+
+
+def _show(
+    request: Request,
+    rule: ApprovalRule,
+    fields: Mapping[str, Any],
+    *,
+    status: int = 200,
+    **more: Any,
+) -> HttpResponse:
+    changes = list(ApprovalRule.objects.all()[:MAX_CHANGES])
+    context = {
+        "rule": rule,
+        "fields": fields,
+        "switches": SWITCHES,
+        "changes": changes,
+        "errors": {},
+        "would_hold": [],
+        "days_limits": (MIN_DAYS, MAX_DAYS),
+    } | more
+    return render(request, "settings/approval_rule.html", context, status=status)

@@ -1,0 +1,100 @@
+"""Two publishers, the approval rule, and a fake service with many audiences."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from dashboard.ledger.models import ApprovalRequest, ApprovalRule
+from dashboard.releases import approving
+from dashboard.releases.checking import check_release
+from dashboard.releases.drafting import create_release
+from dashboard.releases.models import Release
+from dashboard.releases.reviewing import board_digest
+from tests.conftest import logged_in, person
+from tests.support.fake_service import FakeService
+from tests.support.html import text
+from tests.support.release_service import PublishingAudiences
+
+Ask: TypeAlias = Callable[..., ApprovalRequest]
+
+
+def new_rule(**covers: Any) -> ApprovalRule:
+    """Put a rule in force."""
+    return ApprovalRule.objects.create(changed_at=timezone.now(), changed_by_name="ada", **covers)
+
+
+@pytest.fixture
+def rule(db: None) -> ApprovalRule:
+    """All changes need an approval."""
+    return new_rule(
+        covers_publishing=True, covers_rollbacks=True, covers_webhooks=True, covers_pages=True
+    )
+
+
+@pytest.fixture
+def service(db: None, fake_service: FakeService) -> PublishingAudiences:
+    """A service that publishes at once."""
+    fake_service.answer = service = PublishingAudiences()
+    return service
+
+
+@pytest.fixture
+def peter(db: None) -> User:
+    """Peter, another publisher."""
+    return person("peter", "Publishers")
+
+
+@pytest.fixture
+def as_peter(peter: User) -> Client:
+    """A test client logged in as Peter."""
+    return logged_in(peter)
+
+
+@pytest.fixture
+def release(service: PublishingAudiences, paula: User, rule: ApprovalRule) -> Release:
+    """A checked draft of two audiences, by Paula."""
+    return checked(service, paula, 2)
+
+
+@pytest.fixture
+def ask(service: PublishingAudiences, paula: User, rule: ApprovalRule) -> Ask:
+    """Has Paula ask for the approval of a checked release of so many new audiences."""
+
+    def make(count: int = 2) -> ApprovalRequest:
+        release = checked(service, paula, count)
+        return approving.request_approval(release, paula, "", board_digest(release))
+
+    return make
+
+
+def checked(service: PublishingAudiences, user: User, count: int) -> Release:
+    """Return a checked draft of so many new audiences."""
+    release = create_release(
+        name="November prices", note="For Monday", audiences=service.add(count), user=user
+    )
+    check_release(release)
+    return release
+
+
+def url(approval: ApprovalRequest, *steps: str) -> str:
+    """Return the URL of a request, or of a decision on it."""
+    return "/".join([f"/approvals/{approval.pk}", *steps, ""])
+
+
+def shown(client: Client, address: str) -> str:
+    """Return the text of a page."""
+    return text(client.get(address).content.decode())
+
+
+def said(answer: Any) -> str:
+    """Return the text of an answer."""
+    return text(answer.content.decode())
+
+
+def decide(client: Client, approval: ApprovalRequest, step: str, note: str = "") -> Any:
+    """Decide on a request as its page shows it."""
+    return client.post(url(approval, step), {"shown": approval.digest, "note": note})

@@ -1,0 +1,84 @@
+"""The list of requests, and the count in the sidebar."""
+
+from datetime import timedelta
+
+import pytest
+from django.core.cache import cache
+from django.test import Client
+from django.utils import timezone
+
+from dashboard.ledger.models import ApprovalRequest
+from dashboard.ledger.models.approvals import RequestState
+from tests.web.approvals.conftest import Ask, decide, shown
+
+pytestmark = pytest.mark.django_db
+
+
+def test_without_requests_the_list_says_what_will_be_there(as_viewer: Client) -> None:
+    assert "No requests yet" in shown(as_viewer, "/approvals/")
+
+
+def test_what_another_person_requested_needs_your_approval(ask: Ask, as_peter: Client) -> None:
+    ask()
+    page = shown(as_peter, "/approvals/")
+    assert "Needs your approval 1" in page
+    assert "For Monday" in page
+    assert "Waiting for others" not in page
+
+
+def test_ones_own_request_waits_for_others(ask: Ask, as_publisher: Client) -> None:
+    ask()
+    assert "Waiting for others 1" in shown(as_publisher, "/approvals/")
+
+
+def test_who_may_not_publish_has_nothing_to_approve(ask: Ask, as_viewer: Client) -> None:
+    ask()
+    page = shown(as_viewer, "/approvals/")
+    assert "Waiting for others 1" in page
+    assert "Needs your approval" not in page
+
+
+def test_a_request_that_expired_is_not_open_any_more(ask: Ask, as_peter: Client) -> None:
+    ask()
+    ApprovalRequest.objects.update(expires_at=timezone.now() - timedelta(minutes=1))
+    page = shown(as_peter, "/approvals/")
+    assert "Decided and ended 1" in page
+    assert "Expired" in page
+
+
+def test_the_list_is_filtered_by_state(ask: Ask, as_peter: Client) -> None:
+    decide(as_peter, ask(), "decline", "Not yet")
+    ask()
+    assert "Decided and ended 1" in shown(as_peter, "/approvals/?state=declined")
+    assert "Needs your approval" not in shown(as_peter, "/approvals/?state=declined")
+    assert "Decided and ended" not in shown(as_peter, "/approvals/?state=open")
+    assert "No requests match" in shown(as_peter, "/approvals/?state=void")
+
+
+def test_the_list_has_pages(ask: Ask, as_peter: Client) -> None:
+    request = ask()
+    request.state = RequestState.WITHDRAWN
+    copies = [ApprovalRequest(**_columns(request), title=f"Request {each}") for each in range(60)]
+    ApprovalRequest.objects.bulk_create(copies)
+    first = shown(as_peter, "/approvals/?state=withdrawn")
+    assert "Request 59" in first
+    assert "Request 9 " not in first
+    assert "Request 9 " in shown(as_peter, "/approvals/?state=withdrawn&start=50")
+
+
+def test_the_sidebar_counts_what_one_can_decide(
+    ask: Ask, as_peter: Client, as_publisher: Client, as_viewer: Client
+) -> None:
+    ask()
+    cache.clear()
+    assert "Approvals 1 needs your approval" in shown(as_peter, "/activity/")
+    assert "needs your approval" not in shown(as_publisher, "/activity/")
+    assert "needs your approval" not in shown(as_viewer, "/activity/")
+    ask()
+    cache.clear()
+    assert "Approvals 2 need your approval" in shown(as_peter, "/activity/")
+
+
+def _columns(request: ApprovalRequest) -> dict[str, object]:
+    names = ("kind", "state", "subject", "digest", "requested_by", "requested_by_name")
+    return {name: getattr(request, name) for name in (*names, "requested_at", "expires_at")}

@@ -1,0 +1,108 @@
+"""The approval rule: off, or on for some kinds of changes."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from dashboard.ledger.models import ApprovalRule
+from dashboard.releases import decisions
+from dashboard.releases.models import Release, ReleaseState
+from dashboard.releases.reviewing import board_digest
+from dashboard.releases.schedules import parse_moment
+from tests.support.fake_service import FakeService
+from tests.support.html import elements, text
+from tests.support.release_service import PublishingAudiences
+from tests.web.approvals.conftest import checked
+
+pytestmark = pytest.mark.django_db
+RULE = "/accounts/settings/approvals/"
+ON = {"is_on": "on", "days": "7"}
+
+
+def save(client: Client, **fields: str) -> Any:
+    return client.post(RULE, ON | fields)
+
+
+def said(answer: Any) -> str:
+    return text(answer.content.decode())
+
+
+@pytest.fixture
+def scheduled(fake_service: FakeService, paula: User) -> Release:
+    """A release of Paula, scheduled for tomorrow without an approval."""
+    fake_service.answer = service = PublishingAudiences()
+    release = checked(service, paula, 1)
+    due = timezone.now() + timedelta(days=1)
+    moment = parse_moment(f"{due:%Y-%m-%d}", "14:00", "UTC", now=timezone.now())
+    decisions.schedule(release, paula, moment, "", board_digest(release))
+    return release
+
+
+def test_it_is_off_at_first_and_everyone_can_read_so(as_viewer: Client) -> None:
+    page = said(as_viewer.get(RULE))
+    assert "Approval rule Off" in page
+    assert "It was never turned on." in page
+    assert "The rule applies in Pressroom only." in page
+    assert "Only administrators can change it." in page
+
+
+def test_an_administrator_turns_it_on(as_administrator: Client) -> None:
+    answer = save(as_administrator, covers_publishing="on", covers_pages="on", days="3")
+    rule = ApprovalRule.objects.get()
+    covered = (rule.covers_publishing, rule.covers_rollbacks, rule.covers_webhooks)
+    assert (*covered, rule.covers_pages) == (True, False, False, True)
+    assert (rule.days, rule.changed_by_name) == (3, "ada")
+    page = said(as_administrator.get(answer.url))
+    assert "On: Publishing, New pages. Requests expire after 3 days. ada" in page
+
+
+def test_each_change_stays_on_record(as_administrator: Client) -> None:
+    save(as_administrator, covers_publishing="on")
+    save(as_administrator, is_on="off")
+    assert ApprovalRule.objects.count() == 2
+    page = said(as_administrator.get(RULE))
+    assert "Approval rule Off" in page
+    assert "On: Publishing. Requests expire after 7 days." in page
+
+
+def test_a_rule_that_covers_nothing_is_refused(as_administrator: Client) -> None:
+    answer = save(as_administrator)
+    assert answer.status_code == 422
+    assert "Choose what needs approval, or turn the rule off." in said(answer)
+    assert not ApprovalRule.objects.exists()
+
+
+@pytest.mark.parametrize("days", ["", "0", "31", "seven", "1" * 5000])
+def test_days_out_of_range_are_refused_next_to_the_field(
+    as_administrator: Client, days: str
+) -> None:
+    answer = save(as_administrator, covers_publishing="on", days=days)
+    assert answer.status_code == 422
+    inputs = [each.attributes for each in elements(answer.content.decode(), "input")]
+    [field] = [each for each in inputs if each.get("name") == "days"]
+    assert (field["aria-invalid"], field["value"]) == ("true", days)
+    assert not ApprovalRule.objects.exists()
+
+
+def test_what_is_scheduled_without_approval_is_named_first_and_then_held(
+    scheduled: Release, as_administrator: Client
+) -> None:
+    first = save(as_administrator, covers_publishing="on")
+    assert "Not saved yet." in said(first)
+    assert "saving holds: November prices" in said(first)
+    assert not ApprovalRule.objects.exists()
+    answer = save(as_administrator, covers_publishing="on", confirmed="on")
+    page = said(as_administrator.get(answer.url))
+    assert "Held, as they were scheduled without an approval: November prices." in page
+    scheduled.refresh_from_db()
+    assert scheduled.state == ReleaseState.HELD
+
+
+def test_a_rule_for_webhooks_holds_no_release(scheduled: Release, as_administrator: Client) -> None:
+    save(as_administrator, covers_webhooks="on")
+    scheduled.refresh_from_db()
+    assert scheduled.state == ReleaseState.SCHEDULED
