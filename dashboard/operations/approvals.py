@@ -49,6 +49,11 @@ def publish_kind(version: AudienceVersion | None, live: AudienceVersion | None) 
     return ApprovalKind.ROLL_BACK if is_rollback else ApprovalKind.PUBLISH
 
 
+def publish_needs_approval(version: AudienceVersion | None, live: AudienceVersion | None) -> bool:
+    """Return whether publishing a version in place of the live one needs an approval. One query."""
+    return current_rule().covers(publish_kind(version, live))
+
+
 def subject_digest(subject: Any) -> str:
     """Return the digest of what an approval is bound to."""
     as_stored = json.dumps(subject, sort_keys=True, ensure_ascii=False)

@@ -1,13 +1,21 @@
-"""Schedule one version as it was reviewed in the publish dialog: a release of one."""
+"""Schedule one version as it was reviewed in the publish dialog, or have it approved.
+
+Both make a release of one.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
 from dashboard.client import APIError
-from dashboard.ledger.models import AudienceRecord
+from dashboard.ledger.models import ApprovalRequest, AudienceRecord
 from dashboard.operations.publish_preflight import Severity
 from dashboard.operations.publish_review import PublishReview, reviewed_fields
-from dashboard.releases import decisions, drafting
+from dashboard.releases import approving, decisions, drafting
 from dashboard.releases.checking import check_release
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import Release, ReleaseItem, ReleaseState
@@ -28,50 +36,94 @@ def schedule_version(
     can't be scheduled, or differs from the review; APIError if the service can't be read. Then no
     release remains.
     """
-    if same := _same_schedule(review, moment):
+
+    def schedule(release: Release) -> None:
+        decisions.schedule(release, user, moment, typed="1", shown=board_digest(release))
+
+    wanted = Wanted(ReleaseState.SCHEDULED, moment.instant, schedule)
+    return _make_release(review, wanted, note=note, user=user)
+
+
+def request_version(
+    review: PublishReview, *, moment: ScheduledMoment | None, note: str, user: User
+) -> ApprovalRequest:
+    """Make a release of the reviewed version, and ask another person to approve it.
+
+    Once approved it is published, or at the moment if there is one. Returns the request; otherwise
+    as `schedule_version`.
+    """
+
+    def request(release: Release) -> None:
+        shown = board_digest(release)
+        approving.request_approval(release, user, typed="1", shown=shown, moment=moment)
+
+    due_at = moment.instant if moment else None
+    wanted = Wanted(ReleaseState.WAITING_FOR_APPROVAL, due_at, request)
+    return ApprovalRequest.objects.get(
+        releases=_make_release(review, wanted, note=note, user=user).pk
+    )
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to become of a version: the state of its release, its time, and how it gets there."""
+
+    state: ReleaseState
+    due_at: datetime | None
+    decide: Callable[[Release], None]
+
+
+def _make_release(review: PublishReview, wanted: Wanted, *, note: str, user: User) -> Release:
+    if same := _same_release(review, wanted):
         return same
     release = drafting.create_from_versions(name="", note=note, targets=[review.target], user=user)
     try:
         check_release(release)
         with transaction.atomic():
             _lock_audience(review)
-            if same := _same_schedule(review, moment):
+            if same := _same_release(review, wanted):
                 release.delete()
                 return same
-            _schedule(release, review, moment, user)
+            _require_as_reviewed(release.items.get(), review)
+            drafting.mark_reviewed(release.items.get(), user, reviewed=True)
+            wanted.decide(release)
     except (ReleaseError, APIError):
         release.delete()
         raise
     return release
 
 
-def _schedule(release: Release, review: PublishReview, moment: ScheduledMoment, user: User) -> None:
-    """Schedule a checked release of one. Raises ReleaseError unless it is as in the review."""
-    item = release.items.get()
+def _require_as_reviewed(item: ReleaseItem, review: PublishReview) -> None:
+    """Raise ReleaseError unless the only item of a checked release is as in the review."""
     if reason := blocked_reason(item):
         raise ReleaseError(reason)
     if _differs(item, review):
         raise ReleaseError(CHANGED)
-    drafting.mark_reviewed(item, user, reviewed=True)
-    decisions.schedule(release, user, moment, typed="1", shown=board_digest(release))
 
 
-def _same_schedule(review: PublishReview, moment: ScheduledMoment) -> Release | None:
-    """Return the release that has scheduled this version for this moment, if there is one.
+def _same_release(review: PublishReview, wanted: Wanted) -> Release | None:
+    """Return the release in which this version already has what is wanted, if there is one.
 
     Raises ReleaseError if a version of the audience is planned otherwise: only one can be.
     """
     page_id, audience_id, version_id = review.target
     for planned in planned_publishes([page_id]).get((page_id, audience_id), ()):
-        if planned.version_id == version_id and planned.due_at == moment.instant:
+        is_wanted = (planned.release_state, planned.due_at) == (wanted.state, wanted.due_at)
+        if planned.version_id == version_id and is_wanted:
             return Release.objects.get(pk=planned.release_id)
         if planned.release_state != ReleaseState.HELD:
-            how = "scheduled" if planned.due_at else "waiting to be sent"
             raise ReleaseError(
-                f"Version {planned.version_number} of this audience is already {how} "
-                f"in the release “{planned.release_name}”. Change that release instead."
+                f"Version {planned.version_number} of this audience is already "
+                f"{_how(planned)} in the release “{planned.release_name}”. "
+                "Change that release instead."
             )
     return None
+
+
+def _how(planned: Any) -> str:
+    if planned.release_state == ReleaseState.WAITING_FOR_APPROVAL:
+        return "waiting for an approval"
+    return "scheduled" if planned.due_at else "waiting to be sent"
 
 
 def _lock_audience(review: PublishReview) -> None:

@@ -1,4 +1,4 @@
-"""The choice to publish later: its fields as typed, and the moment that they name."""
+"""When to publish: now, at a time, or once approved; the fields as typed, and their moment."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,8 +12,8 @@ from dashboard.releases.schedules import AmbiguousTimeError, ScheduledMoment, pa
 from dashboard.web.publishing.markup import clock_text, utc_text
 from dashboard.web.ui.time_zones import BROWSER_CHOICE, Choices, zone_choices
 
-NOW, SCHEDULE = "now", "schedule"
-"""The values of `when`."""
+NOW, SCHEDULE, APPROVAL = "now", "schedule", "approval"
+"""The values of `when`; of `then`, after an approval, the first two."""
 MOMENT_FIELDS = ("date", "time", "zone", "fold")
 """The fields that have their problem next to them, as has the note."""
 
@@ -32,6 +32,7 @@ class ScheduleForm:
     """The fields as typed. `moment` or `error` is what they mean, unless it is published now."""
 
     when: str = NOW
+    then: str = NOW
     date: str = ""
     time: str = ""
     zone: str = ""
@@ -41,18 +42,26 @@ class ScheduleForm:
     error: ReleaseError | None = None
 
     @classmethod
-    def initial(cls) -> "ScheduleForm":
-        """Return the form as it is at first: publish now; or else today, in the viewer's zone."""
+    def initial(cls, *, needs_approval: bool = False) -> "ScheduleForm":
+        """Return the form as it is at first: at once, if allowed; today, in the viewer's zone."""
         today = timezone.localdate().isoformat()
-        return cls(date=today, zone=timezone.get_current_timezone_name())
+        zone = timezone.get_current_timezone_name()
+        return cls(APPROVAL if needs_approval else NOW, date=today, zone=zone)
 
     @classmethod
     def from_params(cls, params: Mapping[str, str]) -> "ScheduleForm":
         """Return the form as typed, with its moment or its first error."""
-        if params.get("when") != SCHEDULE:
-            return replace(cls.initial(), note=params.get("note", ""))
+        when, then = params.get("when", ""), params.get("then", "")
+        form = replace(
+            cls.initial(),
+            when=when if when in (SCHEDULE, APPROVAL) else NOW,
+            then=then if then == SCHEDULE else NOW,
+            note=params.get("note", ""),
+        )
+        if not form.is_later:
+            return form
         date, time, zone, fold = (params.get(name, "") for name in MOMENT_FIELDS)
-        form = cls(SCHEDULE, date, time, zone, fold, note=params.get("note", ""))
+        form = replace(form, date=date, time=time, zone=zone, fold=fold)
         try:
             moment = parse_moment(date, time, zone, fold=fold, now=timezone.now())
             return replace(form, moment=moment)
@@ -61,8 +70,18 @@ class ScheduleForm:
 
     @property
     def is_later(self) -> bool:
-        """Whether it is to be scheduled."""
-        return self.when == SCHEDULE
+        """Whether it is to be sent at a time."""
+        return self.when == SCHEDULE or (self.asks_approval and self.then == SCHEDULE)
+
+    @property
+    def is_now(self) -> bool:
+        """Whether it is to be sent at once, without an approval."""
+        return self.when == NOW
+
+    @property
+    def asks_approval(self) -> bool:
+        """Whether another person is to approve it first."""
+        return self.when == APPROVAL
 
     @property
     def until_complete(self) -> "ScheduleForm":

@@ -25,6 +25,12 @@ from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.operations import publish_key, show_interrupted
 from dashboard.observability.request_context import tolerate_write_errors
+from dashboard.operations.approval_requests import ApprovalError, valid_emergency_reason
+from dashboard.operations.approvals import (
+    current_rule,
+    may_publish_in_an_emergency,
+    publish_needs_approval,
+)
 from dashboard.operations.checking import (
     PublishTarget,
     load_version_state,
@@ -46,20 +52,27 @@ from dashboard.operations.typical_times import typical_times
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import Release, ReleaseItem
 from dashboard.releases.queries import planned_publishes
-from dashboard.releases.scheduling import schedule_version
+from dashboard.releases.scheduling import request_version, schedule_version
 from dashboard.text_diff import TextDifference, compare_texts
 from dashboard.web.audiences.state import AudienceState, head_last_known, head_of
 from dashboard.web.audiences.views import audience_context
-from dashboard.web.publishing.schedule_form import ScheduleForm, scheduled_moment
+from dashboard.web.publishing.schedule_form import (
+    NOW,
+    SCHEDULE,
+    ScheduleForm,
+    scheduled_moment,
+)
 from dashboard.web.releases.summary import worker_status
 from dashboard.web.releases.unsent_forms import forget_unsent_form, resumed_form, ticket_of
+from dashboard.web.releases.views import redirect_to_request
 from dashboard.web.ui.htmx import Request, render_partial, wants_partial
 from dashboard.web.ui.query_params import int_param
 
 OUT_OF_DATE = "This form is out of date. Nothing was sent. Review it again, then publish."
 CHANGED = "Something changed since you opened this form. Nothing was sent."
 NOT_RESENT = "Not sent again. Review the warnings first."
-NOT_READ = "Nothing was scheduled, as the version couldn’t be checked."
+NOT_READ = "Nothing was scheduled or requested, as the version couldn’t be checked."
+NEEDS_APPROVAL = "Not sent. It needs the approval of another person. Request it instead."
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -142,15 +155,21 @@ def _submit(request: Request, target: PublishTarget) -> HttpResponse:
     if recorded := find_publish(target, posted_key) or publish_in_progress(review):
         return _show_result(request, recorded)
     form, typed = ScheduleForm.from_params(request.POST), request.POST.get("number", "")
+    if "emergency" in request.POST:
+        form = replace(form, when=NOW)
     if problem := _problem(request, review, form):
         # A number typed for one risk does not confirm another.
         typed = "" if problem in (OUT_OF_DATE, CHANGED) else typed
         return _confirm(request, review, form=form, problem=problem, typed=typed, status=422)
-    if form.is_later:
-        return _schedule(request, review, form, typed=typed)
+    if not form.is_now:
+        return _make_release(request, review, form, typed=typed)
     if not review.reading.is_live:
         return _show_not_sent(request, review)
-    operation, attempt = begin_reviewed_publish(review, actor=request.user)
+    try:
+        reason = _emergency_reason(request, review)
+    except ApprovalError as error:
+        return _confirm(request, review, problem=str(error), typed=typed, status=422)
+    operation, attempt = begin_reviewed_publish(review, actor=request.user, emergency_reason=reason)
     if attempt is not None:
         operation = send(operation, attempt).operation
     return _show_result(request, operation)
@@ -162,10 +181,28 @@ def _problem(request: Request, review: PublishReview, form: ScheduleForm) -> str
         return OUT_OF_DATE
     if not review.reading.is_live:
         # A publish is recorded as not sent.
-        return NOT_READ if form.is_later else ""
+        return "" if form.is_now else NOT_READ
     if has_changed(review, request.POST.get("shown", "")):
         return CHANGED
+    if form.when == SCHEDULE and _needs_approval(review):
+        return NEEDS_APPROVAL
     return submit_problem(review, request.POST.get("number", ""))
+
+
+def _needs_approval(review: PublishReview) -> bool:
+    return publish_needs_approval(review.snapshot.version, review.snapshot.live)
+
+
+def _emergency_reason(request: Request, review: PublishReview) -> str:
+    """Return why it is published without the approval that it needs; "" if it needs none.
+
+    Raises ApprovalError if the user may not do so, or gave no reason.
+    """
+    if not _needs_approval(review):
+        return ""
+    if "emergency" not in request.POST:
+        raise ApprovalError(NEEDS_APPROVAL)
+    return valid_emergency_reason(request.user, request.POST.get("emergency_reason", ""))
 
 
 def _show_result(request: Request, operation: Operation) -> HttpResponse:
@@ -185,14 +222,15 @@ def _show_not_sent(request: Request, review: PublishReview) -> HttpResponse:
     return _confirm(request, replace(review, operation_key=next_key), failed=operation)
 
 
-def _schedule(
+def _make_release(
     request: Request, review: PublishReview, form: ScheduleForm, *, typed: str
 ) -> HttpResponse:
-    """Schedule the reviewed version, and show the release; or the form with its problems."""
-    if form.moment is None:
+    """Schedule the reviewed version, or request its approval; else show the form's problems."""
+    if form.is_later and form.moment is None:
         return _confirm(request, review, form=form, typed=typed, status=422)
     try:
-        release = schedule_version(review, moment=form.moment, note=form.note, user=request.user)
+        answer = _request_approval if form.asks_approval else _schedule
+        response = answer(request, review, form)
     except ReleaseError as error:
         form, typed = replace(form, error=error), typed if error.field else ""
         return _confirm(request, review, form=form, typed=typed, status=422)
@@ -200,9 +238,24 @@ def _schedule(
         problem = f"{NOT_READ} {error}"
         return _confirm(request, review, form=form, problem=problem, typed=typed, status=422)
     forget_unsent_form(request)
+    return response
+
+
+def _schedule(request: Request, review: PublishReview, form: ScheduleForm) -> HttpResponse:
+    """Schedule the reviewed version, and show the release. Raises ReleaseError and APIError."""
+    if form.moment is None:
+        raise ReleaseError("Enter a date and a time.")
+    release = schedule_version(review, moment=form.moment, note=form.note, user=request.user)
     if not request.htmx:
         return redirect(_scheduled_url(review.target, release))
     return _show_scheduled(request, review.target, release)
+
+
+def _request_approval(request: Request, review: PublishReview, form: ScheduleForm) -> HttpResponse:
+    """Request the approval of the reviewed version, and show the request. Raises as _schedule."""
+    approval = request_version(review, moment=form.moment, note=form.note, user=request.user)
+    response = redirect_to_request(request, approval)
+    return HttpResponseClientRedirect(response.url) if request.htmx else response
 
 
 def _show_scheduled(request: Request, target: PublishTarget, release: Release) -> HttpResponse:
@@ -269,12 +322,20 @@ def _confirm(
             version.supplementary_context if version else None,
         )
 
-    form = form or ScheduleForm.initial()
+    needs_approval = _needs_approval(review)
+    if form is None or (form.is_now and needs_approval):
+        form = replace(
+            ScheduleForm.initial(needs_approval=needs_approval), note=form.note if form else ""
+        )
     context = {
         "kind": "confirm",
         "review": review,
         "version_status": state.status_of(version) if version else "",
         "form": form,
+        "needs_approval": needs_approval,
+        "days": current_rule().days,
+        "may_skip_approval": needs_approval and may_publish_in_an_emergency(request.user),
+        "emergency_reason": request.POST.get("emergency_reason", ""),
         "worker": worker_status(),
         "planned": planned_publishes([page_id]).get((page_id, audience_id), []),
         "usual": typical_times(timezone.localdate()),

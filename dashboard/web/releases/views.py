@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse, HttpResponseRedirect, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -230,7 +230,7 @@ def release_request_approval(request: Request, release_id: int) -> HttpResponse:
     return redirect_to_request(request, approval)
 
 
-def redirect_to_request(request: Request, approval: ApprovalRequest) -> HttpResponse:
+def redirect_to_request(request: Request, approval: ApprovalRequest) -> HttpResponseRedirect:
     """Redirect a user who has just asked for an approval to the request."""
     messages.success(request, REQUESTED)
     return redirect("approval-detail", approval.pk)
