@@ -10,6 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 from django.contrib.auth.models import User
+from django.utils import timezone
 
 from dashboard.contract.webhooks import SubscriptionPatch, WebhookSubscription
 from dashboard.ledger.models import ApprovalRequest, Operation, SubscriptionRecord
@@ -34,31 +35,39 @@ from dashboard.service.subscriptions import fetch_subscription, parse_subscripti
 def request_update(
     record: SubscriptionRecord, body: Mapping[str, Any], *, note: str, user: User
 ) -> ApprovalRequest:
-    """Ask for the approval of a webhook's update; `body` is what will be sent."""
+    """Ask for the approval of a webhook's update; `body` is what will be sent.
+
+    The same request of the same user that is still open is returned instead. Raises ApprovalError
+    if the note is too long.
+    """
     subscription = parse_subscription(record)
-    return create_request(
-        ApprovalKind.WEBHOOK,
-        title=f"Change webhook {record}",
-        subject={
-            "operation_key": str(uuid4()),
-            "subscription_id": record.subscription_id,
-            "body": dict(body),
-            "before": _patchable(subscription) if subscription else None,
-        },
-        note=note,
-        user=user,
-    )
+    subject = {
+        "subscription_id": record.subscription_id,
+        "body": dict(body),
+        "before": _patchable(subscription) if subscription else None,
+    }
+    title = f"Change webhook {record}"
+    return _open_request(ApprovalKind.WEBHOOK, subject, title=title, note=note, user=user)
 
 
 def request_page(body: Mapping[str, Any], *, note: str, user: User) -> ApprovalRequest:
-    """Ask for the approval of a new page; `body` is what will be sent."""
-    return create_request(
-        ApprovalKind.PAGE,
-        title=f"Create page {body['name']}",
-        subject={"operation_key": str(uuid4()), "body": dict(body)},
-        note=note,
-        user=user,
+    """Ask for the approval of a new page; `body` is what will be sent. As `request_update`."""
+    title = f"Create page {body['name']}"
+    return _open_request(ApprovalKind.PAGE, {"body": dict(body)}, title=title, note=note, user=user)
+
+
+def _open_request(
+    kind: ApprovalKind, subject: dict[str, Any], *, title: str, note: str, user: User
+) -> ApprovalRequest:
+    """Return the user's open request with this subject, or a new one with a new operation key."""
+    mine = ApprovalRequest.objects.filter(
+        kind=kind, requested_by=user, state=RequestState.OPEN, expires_at__gt=timezone.now()
     )
+    for request in mine:
+        if request.subject == subject | {"operation_key": request.subject["operation_key"]}:
+            return request
+    subject = {"operation_key": str(uuid4()), **subject}
+    return create_request(kind, title=title, subject=subject, note=note, user=user)
 
 
 def approve_change(
@@ -103,6 +112,17 @@ def send_approved(request: ApprovalRequest) -> Operation | None:
     if request.kind == ApprovalKind.PAGE:
         return _send_page(request, request.requested_by)
     return _send_update(request, request.requested_by)
+
+
+def digest_now(operation: Operation, now: WebhookSubscription | None = None) -> str:
+    """Return the digest for a retry: of what was approved, with the webhook as it is now.
+
+    "" for an operation without an approval.
+    """
+    if operation.approval is None:
+        return ""
+    subject = operation.approval.subject
+    return subject_digest(subject | {"before": _patchable(now)} if now else subject)
 
 
 def _send_page(request: ApprovalRequest, requester: User) -> Operation:

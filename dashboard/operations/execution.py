@@ -66,7 +66,7 @@ def send(operation: Operation, attempt: Attempt) -> ExecutionResult:
     process.
     """
     if reason := refusal(operation, attempt):
-        result = AttemptResult(Outcome.NOT_SENT, f"Not sent. {reason}")
+        result = AttemptResult(Outcome.NOT_SENT, reason)
         return ExecutionResult(_record_result(attempt, result), None, None, reason)
     set_unsettled_operation(operation)
     with capture_call_reports() as reports:

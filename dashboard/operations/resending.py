@@ -17,6 +17,7 @@ from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.operations import begin_retry, settle
 from dashboard.ledger.queries.operations import later_update_bodies
+from dashboard.operations.approved_changes import digest_now
 from dashboard.operations.checking import PublishTarget, settle_from_snapshot
 from dashboard.operations.execution import send
 from dashboard.operations.publish_review import PublishReview, review_publish
@@ -72,7 +73,12 @@ def resend_update(operation: Operation, *, actor: User) -> Operation:
     if since:
         found = f"not retried: {'; '.join(since)}"
         return settle(operation, Outcome.UNKNOWN, found=found)
-    return resend(operation, actor=actor)
+    return resend(operation, actor=actor, digest=digest_now(operation, now))
+
+
+def resend_page(operation: Operation, *, actor: User) -> Operation:
+    """Send the creation of a page again. It may create a second one: the caller has it checked."""
+    return resend(operation, actor=actor, digest=digest_now(operation))
 
 
 def _was_changed_back(operation: Operation, now: Mapping[str, Any]) -> bool:

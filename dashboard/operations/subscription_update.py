@@ -100,12 +100,13 @@ def execute_switch(
         if settled.outcome == Outcome.UNKNOWN:
             settled = check_outcome(settled)
         state = _describe_state(record, result.error, settled)
+        problem = result.refusal or result.error
         if settled.outcome == Outcome.UNKNOWN:
-            message = f"Unknown whether it was turned {turned}. {result.error} {state}"
+            message = f"Unknown whether it was turned {turned}. {problem} {state}"
         elif settled.outcome == Outcome.ACCEPTED:
-            message = f"{result.error} Checked again: it is now {turned}."
+            message = f"{problem} Checked again: it is now {turned}."
         else:
-            message = f"Not turned {turned}. {result.error} {state}"
+            message = f"Not turned {turned}. {problem} {state}"
     now = subscription_last_known(record.subscription_id) or record
     return SwitchResult(now, message, settled)
 

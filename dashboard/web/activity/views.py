@@ -19,7 +19,7 @@ from dashboard.ledger.operations import mark_interrupted_unknown
 from dashboard.ledger.queries.operations import list_actor_names, operation_by_key, operations_after
 from dashboard.operations.checking import check_outcome
 from dashboard.operations.publish import has_changed, submit_problem
-from dashboard.operations.resending import resend, resend_update, review_again
+from dashboard.operations.resending import resend, resend_page, resend_update, review_again
 from dashboard.releases.models import Release
 from dashboard.web.activity.filters import ActivityFilters, read_filters
 from dashboard.web.activity.records import RELATED, Record, record_of
@@ -195,7 +195,7 @@ def operation_retry(request: Request, operation_key: str) -> HttpResponse:
     if operation.kind == OperationKind.PUBLISH_VERSION:
         return _retry_publish(request, operation)
     is_update = operation.kind == OperationKind.UPDATE_SUBSCRIPTION
-    send_again = resend_update if is_update else resend
+    send_again = resend_update if is_update else resend_page
     return _redirect_back(request, send_again(operation, actor=request.user))
 
 
@@ -206,7 +206,8 @@ def _retry_publish(request: Request, operation: Operation) -> HttpResponse:
     needs_confirmation = has_changed(review, shown) or submit_problem(review, typed)
     if operation.is_open and needs_confirmation:
         return confirm_resend(request, review)
-    return _redirect_back(request, resend(operation, actor=request.user))
+    sent = resend(operation, actor=request.user, digest=review.digest)
+    return _redirect_back(request, sent)
 
 
 def _operation(operation_key: str, *, for_request: Request | None = None) -> Operation:

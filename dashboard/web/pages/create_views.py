@@ -15,14 +15,23 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from dashboard.accounts.permissions import CREATE_PAGE, requires
-from dashboard.contract.pages import Page
+from dashboard.contract.pages import Page, PageRequest
 from dashboard.ledger.drafts import delete_draft, draft_fields, get_draft, list_drafts
 from dashboard.ledger.models import Operation
+from dashboard.ledger.models.approvals import ApprovalKind
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import OperationKeyConflictError, Target, begin
 from dashboard.ledger.queries.operations import operation_by_key
 from dashboard.ledger.queries.pages import list_brands
-from dashboard.operations.execution import read_operation_key, send, unused_operation_key
+from dashboard.operations.approval_requests import ApprovalError
+from dashboard.operations.approvals import current_rule
+from dashboard.operations.approved_changes import request_page
+from dashboard.operations.execution import (
+    ExecutionResult,
+    read_operation_key,
+    send,
+    unused_operation_key,
+)
 from dashboard.service.reading import read_page
 from dashboard.web.pages.detail import LinkPreview, search_result, social_card
 from dashboard.web.pages.drafts import (
@@ -37,6 +46,7 @@ from dashboard.web.pages.forms.nested import edit_rows
 from dashboard.web.pages.forms.page import FormError, PageForm
 from dashboard.web.pages.forms.sections import BasicsForm
 from dashboard.web.pages.forms.submitted import TypedPage, new_page, typed_page, typed_page_like
+from dashboard.web.ui.approvals import redirect_to_request
 from dashboard.web.ui.htmx import Request, render_partial
 
 KEY_IN_USE = (
@@ -122,6 +132,8 @@ def _initial_page(request: Request) -> TypedPage:
 
 def _create(request: Request, form: PageForm) -> HttpResponse:
     page = form.request()
+    if current_rule().covers(ApprovalKind.PAGE):
+        return _request_approval(request, form, page)
     try:
         operation, attempt = begin(
             operation_key=read_operation_key(request.POST),
@@ -134,14 +146,33 @@ def _create(request: Request, form: PageForm) -> HttpResponse:
         return _show_key_conflict(request, form, conflict.operation)
     if attempt is None:
         return _show_recorded(request, form, operation)
-    result = send(operation, attempt)
+    return _show_result(request, form, send(operation, attempt))
+
+
+def _show_result(request: Request, form: PageForm, result: ExecutionResult) -> HttpResponse:
+    """Go to the page that was created, or show the form with what went wrong."""
     if isinstance(result.response, Page):
-        messages.success(request, f"Created “{page.name}”.")
+        messages.success(request, f"Created “{result.response.name}”.")
         return _redirect_created(request, result.operation)
+    if result.refusal:
+        form.general_errors.append(FormError(f"Not sent. {result.refusal}"))
+        return _show(request, form, status=422)
     if result.error and result.operation.outcome != Outcome.UNKNOWN:
         form.add_api_error(result.error)
         return _show(request, form, status=422)
     return _show(request, form, unresolved=result.operation, error=result.error, status=502)
+
+
+def _request_approval(request: Request, form: PageForm, page: PageRequest) -> HttpResponse:
+    """Ask another person to approve the page, and show the request."""
+    note = request.POST.get("note", "")
+    try:
+        approval = request_page(page.to_wire(), note=note, user=request.user)
+    except ApprovalError as error:
+        form.general_errors.append(FormError(str(error), "note"))
+        return _show(request, form, status=422)
+    delete_draft(request.user.pk, ticket_for(request).key)
+    return redirect_to_request(request, approval)
 
 
 def _show_recorded(request: Request, form: PageForm, operation: Operation) -> HttpResponse:
@@ -205,6 +236,8 @@ def _show(
         "ticket": ticket.signed(),
         "after": unresolved.operation_key if unresolved else request.POST.get(AFTER_FIELD, ""),
         "unresolved": unresolved,
+        "needs_approval": current_rule().covers(ApprovalKind.PAGE),
+        "note": request.POST.get("note", ""),
         **_previews(form),
         **extra,
     }

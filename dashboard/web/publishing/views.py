@@ -64,7 +64,7 @@ from dashboard.web.publishing.schedule_form import (
 )
 from dashboard.web.releases.summary import worker_status
 from dashboard.web.releases.unsent_forms import forget_unsent_form, resumed_form, ticket_of
-from dashboard.web.releases.views import redirect_to_request
+from dashboard.web.ui.approvals import redirect_to_request
 from dashboard.web.ui.htmx import Request, render_partial, wants_partial
 from dashboard.web.ui.query_params import int_param
 
@@ -254,8 +254,7 @@ def _schedule(request: Request, review: PublishReview, form: ScheduleForm) -> Ht
 def _request_approval(request: Request, review: PublishReview, form: ScheduleForm) -> HttpResponse:
     """Request the approval of the reviewed version, and show the request. Raises as _schedule."""
     approval = request_version(review, moment=form.moment, note=form.note, user=request.user)
-    response = redirect_to_request(request, approval)
-    return HttpResponseClientRedirect(response.url) if request.htmx else response
+    return redirect_to_request(request, approval)
 
 
 def _show_scheduled(request: Request, target: PublishTarget, release: Release) -> HttpResponse:

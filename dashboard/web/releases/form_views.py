@@ -25,12 +25,8 @@ from dashboard.web.releases.selection import (
 )
 from dashboard.web.releases.summary import summarize, worker_status
 from dashboard.web.releases.unsent_forms import forget_unsent_form, resumed_form, ticket_of
-from dashboard.web.releases.views import (
-    redirect_to_request,
-    release_url,
-    show_board,
-    show_marked,
-)
+from dashboard.web.releases.views import release_url, show_board, show_marked
+from dashboard.web.ui.approvals import redirect_to_request
 from dashboard.web.ui.htmx import Request
 from dashboard.web.ui.time_zones import BROWSER_CHOICE, zone_choices
 

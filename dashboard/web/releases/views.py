@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse, HttpResponseRedirect, StreamingHttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -13,7 +13,6 @@ from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import replace_url, reswap, retarget
 
 from dashboard.accounts.permissions import PUBLISH, requires
-from dashboard.ledger.models import ApprovalRequest
 from dashboard.releases import approving, decisions, drafting
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import Release, ReleaseState
@@ -23,13 +22,13 @@ from dashboard.web.releases.export import COLUMNS, export_rows
 from dashboard.web.releases.listing import AgendaQuery, read_agenda
 from dashboard.web.releases.progress import preview_rollback, read_progress
 from dashboard.web.releases.summary import summarize, worker_status
+from dashboard.web.ui.approvals import redirect_to_request
 from dashboard.web.ui.csv import csv_response
 from dashboard.web.ui.htmx import Request, render_partial, wants_partial
 from dashboard.web.ui.polling import wait_s
 from dashboard.web.ui.query_params import int_param
 
 PARTS = ("detail", "check", "progress-poll")
-REQUESTED = "Approval requested. Share this page’s address with the person who is to approve it."
 _RELEASES = Release.objects.select_related("rolls_back", "approval")
 
 
@@ -228,12 +227,6 @@ def release_request_approval(request: Request, release_id: int) -> HttpResponse:
     except ReleaseError as error:
         return show_board(request, release, {}, error=error)
     return redirect_to_request(request, approval)
-
-
-def redirect_to_request(request: Request, approval: ApprovalRequest) -> HttpResponseRedirect:
-    """Redirect a user who has just asked for an approval to the request."""
-    messages.success(request, REQUESTED)
-    return redirect("approval-detail", approval.pk)
 
 
 @require_POST

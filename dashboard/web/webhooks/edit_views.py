@@ -16,9 +16,13 @@ from django.views.decorators.http import require_http_methods
 from dashboard.accounts.permissions import UPDATE_SUBSCRIPTION, requires
 from dashboard.contract.webhooks import EventName, WebhookSubscription
 from dashboard.ledger.models import Operation, SubscriptionRecord
+from dashboard.ledger.models.approvals import ApprovalKind
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.operations import OperationKeyConflictError
 from dashboard.ledger.queries.subscriptions import label_subscription, subscription_last_known
+from dashboard.operations.approval_requests import ApprovalError
+from dashboard.operations.approvals import current_rule
+from dashboard.operations.approved_changes import request_update
 from dashboard.operations.execution import (
     ExecutionResult,
     read_operation_key,
@@ -28,6 +32,7 @@ from dashboard.operations.execution import (
 from dashboard.operations.subscription_update import begin_update, find_update, record_not_sent
 from dashboard.service.reading import ReadResult
 from dashboard.service.subscriptions import parse_subscription, refresh_subscription
+from dashboard.web.ui.approvals import redirect_to_request
 from dashboard.web.ui.htmx import Request, render_partial
 from dashboard.web.webhooks.edit_conflicts import EditableFields, find_conflicts, merge_changes
 from dashboard.web.webhooks.forms import PICK, EditForm, LabelForm
@@ -100,10 +105,24 @@ def _save(request: Request, record: SubscriptionRecord, form: EditForm) -> HttpR
     if conflicts := find_conflicts(form.base, form.wanted, now):
         merged = EditForm(None, base=now, wanted=merge_changes(form.base, form.wanted, now))
         return _show(request, reading, merged, conflicts=conflicts, status=409)
+    if current_rule().covers(ApprovalKind.WEBHOOK):
+        return _request_approval(request, reading, form)
     operation, attempt = begin_update(reading.value, key, form.body, actor=request.user)
     if attempt is None:
         return _show_repeated(request, reading, form, operation)
     return _show_result(request, reading, form, send(operation, attempt))
+
+
+def _request_approval(
+    request: Request, reading: ReadResult[SubscriptionRecord], form: EditForm
+) -> HttpResponse:
+    """Ask another person to approve the change, and show the request."""
+    note = request.POST.get("note", "")
+    try:
+        approval = request_update(reading.value, form.body, note=note, user=request.user)
+    except ApprovalError as error:
+        return _show(request, reading, form, note_problem=str(error), status=422)
+    return redirect_to_request(request, approval)
 
 
 def _show_result(
@@ -181,6 +200,9 @@ def _show(
         "shown": json.dumps(body or {}),
         "label_form": LabelForm(initial={"label": record.label}),
         "operation_key": unused_operation_key(read_operation_key(request.POST)),
+        "needs_approval": current_rule().covers(ApprovalKind.WEBHOOK),
+        "note": request.POST.get("note", ""),
+        "note_problem": "",
         **extra,
     }
     parts = ("sending",)

@@ -10,7 +10,11 @@ from django_htmx.http import retarget
 
 from dashboard.accounts.permissions import UPDATE_SUBSCRIPTION, requires
 from dashboard.ledger.models import SubscriptionRecord
+from dashboard.ledger.models.approvals import ApprovalKind
 from dashboard.ledger.queries.subscriptions import subscription_last_known
+from dashboard.operations.approval_requests import ApprovalError
+from dashboard.operations.approvals import current_rule
+from dashboard.operations.approved_changes import request_update
 from dashboard.operations.execution import read_operation_key, unused_operation_key
 from dashboard.operations.subscription_update import (
     SwitchResult,
@@ -18,6 +22,7 @@ from dashboard.operations.subscription_update import (
     execute_switch,
     repeated_switch,
 )
+from dashboard.web.ui.approvals import redirect_to_request
 from dashboard.web.ui.htmx import Request, safe_return_url
 
 STATES = {"on": True, "off": False}
@@ -27,7 +32,10 @@ LOST_KEY = "Not changed. Try again."
 @require_POST
 @requires(UPDATE_SUBSCRIPTION)
 def subscription_active(request: Request, subscription_id: str) -> HttpResponse:
-    """Set the posted `active`, `on` or `off`; confirm before turning it off."""
+    """Set the posted `active`, `on` or `off`; confirm before turning it off.
+
+    Under the approval rule, confirm both, and ask another person.
+    """
     record = subscription_last_known(subscription_id)
     if record is None:
         raise Http404
@@ -35,20 +43,49 @@ def subscription_active(request: Request, subscription_id: str) -> HttpResponse:
     key = read_operation_key(request.POST)
     if wanted is None or not key:
         return _show_result(request, SwitchResult(record, LOST_KEY))
-    if not wanted and "confirmed" not in request.POST:
-        return _confirm(request, record)
+    needs_approval = current_rule().covers(ApprovalKind.WEBHOOK)
+    if (needs_approval or not wanted) and "confirmed" not in request.POST:
+        return _confirm(request, record, active=wanted, needs_approval=needs_approval)
+    if needs_approval:
+        return _request_approval(request, record, active=wanted)
     operation, attempt = begin_update(record, key, {"active": wanted}, actor=request.user)
     if attempt is None:
         return _show_result(request, repeated_switch(record, operation))
     return _show_result(request, execute_switch(record, operation, attempt, active=wanted))
 
 
-def _confirm(request: Request, record: SubscriptionRecord) -> HttpResponse:
+def _request_approval(
+    request: Request, record: SubscriptionRecord, *, active: bool
+) -> HttpResponse:
+    """Ask another person to approve that it is turned on or off, and show the request."""
+    note = request.POST.get("note", "")
+    try:
+        approval = request_update(record, {"active": active}, note=note, user=request.user)
+    except ApprovalError as error:
+        confirmation = _confirm(
+            request, record, active=active, needs_approval=True, problem=str(error)
+        )
+        confirmation.status_code = 422
+        return confirmation
+    return redirect_to_request(request, approval)
+
+
+def _confirm(
+    request: Request,
+    record: SubscriptionRecord,
+    *,
+    active: bool,
+    needs_approval: bool,
+    problem: str = "",
+) -> HttpResponse:
     """Render the confirmation, in a dialog with htmx, otherwise on a page."""
     context = {
         "here": "webhooks",
         "record": record,
-        "action": "off",
+        "action": "on" if active else "off",
+        "needs_approval": needs_approval,
+        "note": request.POST.get("note", ""),
+        "problem": problem,
         "operation_key": unused_operation_key(read_operation_key(request.POST)),
         "back": _back(request, record),
     }

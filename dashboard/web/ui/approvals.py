@@ -1,0 +1,19 @@
+"""What every form has in common that asks for the approval of another person."""
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django_htmx.http import HttpResponseClientRedirect
+
+from dashboard.ledger.models import ApprovalRequest
+from dashboard.web.ui.htmx import Request
+
+REQUESTED = "Approval requested. Share this page’s address with the person who is to approve it."
+
+
+def redirect_to_request(request: Request, approval: ApprovalRequest) -> HttpResponse:
+    """Redirect a user who has just asked for an approval to the page of the request."""
+    messages.success(request, REQUESTED)
+    url = reverse("approval-detail", args=[approval.pk])
+    return HttpResponseClientRedirect(url) if request.htmx else redirect(url)

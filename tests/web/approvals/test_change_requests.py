@@ -1,0 +1,219 @@
+"""A webhook's change and a new page: requested from their forms, and sent once approved."""
+
+from typing import Any
+
+import httpx
+import pytest
+from django.test import Client
+
+from dashboard.contract.webhooks import WebhookSubscription
+from dashboard.ledger.models import ApprovalRequest, ApprovalRule, Operation, PageDraft
+from dashboard.ledger.models.approvals import RequestState
+from dashboard.ledger.models.operations import Outcome
+from dashboard.ledger.recording import record_subscription
+from tests.conftest import logged_in, person
+from tests.support.fake_service import FakeService
+from tests.support.html import elements
+from tests.support.webhook_service import WebhookService, away
+from tests.web.approvals.conftest import decide, new_rule, said, shown, url
+from tests.web.pages.test_page_create import NEW, bodies, creates, typed
+from tests.web.webhooks.test_webhook_edit import fields
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rule")]
+WEBHOOK = "/webhooks/whs_1/"
+SWITCH = f"{WEBHOOK}active/"
+NEW_URL = "https://hooks.example/v2"
+
+
+@pytest.fixture
+def service(fake_service: FakeService) -> WebhookService:
+    """A service with one subscription, which is on the list."""
+    fake_service.answer = service = WebhookService()
+    record_subscription(WebhookSubscription.model_validate(service.held), label="CRM")
+    return service
+
+
+@pytest.fixture
+def as_alan(db: None) -> Client:
+    """A test client logged in as another administrator."""
+    return logged_in(person("alan", "Administrators"))
+
+
+def hidden(html: str) -> dict[str, str]:
+    """Return the hidden fields of a page's forms."""
+    inputs = (each.attributes for each in elements(html, "input"))
+    return {each["name"]: each["value"] for each in inputs if each.get("type") == "hidden"}
+
+
+def save(client: Client, note: str = "") -> Any:
+    """Type another URL, review the body to send, and press the button."""
+    typed = fields(client.get(WEBHOOK).text) | {"url": NEW_URL}
+    shown = fields(client.post(WEBHOOK, typed).text)
+    return client.post(WEBHOOK, shown | {"note": note})
+
+
+def test_a_webhook_form_requests_an_approval_and_sends_nothing(
+    service: WebhookService, as_administrator: Client
+) -> None:
+    answer = save(as_administrator, note="The CRM moves")
+    approval = ApprovalRequest.objects.get()
+    assert answer.url == url(approval)
+    page = shown(as_administrator, answer.url)
+    assert "Change webhook CRM" in page
+    assert "The CRM moves" in page
+    assert f'"url": "{NEW_URL}"' in page
+    assert service.changes == []
+
+
+def test_saving_again_leads_to_the_same_request(
+    service: WebhookService, as_administrator: Client
+) -> None:
+    assert save(as_administrator).url == save(as_administrator).url
+
+
+def test_an_approved_change_is_sent(
+    service: WebhookService, as_administrator: Client, as_alan: Client
+) -> None:
+    approval = ApprovalRequest.objects.get(pk=_request(as_administrator))
+    assert "nothing has changed since the request" in shown(as_alan, url(approval))
+    answer = decide(as_alan, approval, "approve")
+    assert "Approved and sent: Change webhook CRM." in shown(as_alan, answer.url)
+    assert service.held["url"] == NEW_URL
+    assert Operation.objects.get().actor_name == "ada"
+
+
+def test_a_webhook_that_changed_since_is_not_sent(
+    service: WebhookService, as_administrator: Client, as_alan: Client
+) -> None:
+    approval = ApprovalRequest.objects.get(pk=_request(as_administrator))
+    service.held["active"] = False
+    assert "active true false Changed" in shown(as_alan, url(approval))
+    answer = decide(as_alan, approval, "approve")
+    assert "The webhook changed after the request. Nothing was sent." in shown(as_alan, answer.url)
+    assert service.changes == []
+
+
+def test_what_was_approved_while_the_service_was_away_is_sent_later(
+    service: WebhookService, as_administrator: Client, as_alan: Client
+) -> None:
+    approval = ApprovalRequest.objects.get(pk=_request(as_administrator))
+    service.reading = away
+    answer = decide(as_alan, approval, "approve")
+    page = shown(as_alan, answer.url)
+    assert "Approved, but not sent yet" in page
+    assert "Send now" in page
+    service.reading = WebhookService().reading
+    decide(as_alan, approval, "send")
+    assert service.held["url"] == NEW_URL
+
+
+@pytest.mark.parametrize("active", ["on", "off"])
+def test_a_switch_is_confirmed_and_requested(
+    service: WebhookService, as_administrator: Client, active: str
+) -> None:
+    key = {"operation_key": "6d5c1d05-3f5a-4b0f-8a6b-0f2a7f3d9c11", "active": active}
+    confirmation = as_administrator.post(SWITCH, key)
+    assert f"Turn {active} CRM?" in said(confirmation)
+    assert "Request approval" in said(confirmation)
+    answer = as_administrator.post(SWITCH, key | {"confirmed": "1", "note": "Maintenance"})
+    approval = ApprovalRequest.objects.get()
+    assert answer.url == url(approval)
+    assert approval.subject["body"] == {"active": active == "on"}
+    assert service.changes == []
+
+
+def test_with_htmx_a_switch_goes_to_the_request(
+    service: WebhookService, as_administrator: Client
+) -> None:
+    fields = {"operation_key": "6d5c1d05-3f5a-4b0f-8a6b-0f2a7f3d9c11", "active": "off"}
+    answer = as_administrator.post(
+        SWITCH, fields | {"confirmed": "1"}, headers={"HX-Request": "true"}
+    )
+    assert answer["HX-Redirect"] == url(ApprovalRequest.objects.get())
+
+
+def test_a_note_that_is_too_long_is_refused_and_kept(
+    service: WebhookService, as_administrator: Client
+) -> None:
+    answer = save(as_administrator, note="x" * 2001)
+    assert answer.status_code == 422
+    assert "The note has 2,001 characters." in said(answer)
+    assert "x" * 2001 in answer.content.decode()
+    assert not ApprovalRequest.objects.exists()
+
+
+def test_a_rule_without_webhooks_leaves_them_as_they_are(
+    service: WebhookService, as_administrator: Client
+) -> None:
+    new_rule(covers_publishing=True)
+    save(as_administrator)
+    assert service.held["url"] == NEW_URL
+
+
+# Pages
+
+
+def request_page(client: Client, **differs: str) -> Any:
+    """Fill in and submit the form of a new page."""
+    html = client.get(NEW).content.decode()
+    return client.post(NEW, hidden(html) | typed(**differs))
+
+
+def test_a_new_page_is_requested_and_created_once_approved(
+    fake_service: FakeService, as_publisher: Client, as_peter: Client
+) -> None:
+    creates(fake_service)
+    assert "Create and add another" not in shown(as_publisher, NEW)
+    answer = request_page(as_publisher, note="For May")
+    approval = ApprovalRequest.objects.get()
+    assert answer.url == url(approval)
+    assert "Note from paula For May" in shown(as_peter, answer.url)
+    assert bodies(fake_service) == []
+    assert not PageDraft.objects.exists()
+    decide(as_peter, approval, "approve")
+    assert approval.operations.get().outcome == Outcome.ACCEPTED
+    assert [body["name"] for body in bodies(fake_service)] == ["Spring outbound"]
+
+
+def test_an_administrator_may_not_approve_a_page(
+    fake_service: FakeService, as_publisher: Client, as_administrator: Client
+) -> None:
+    request_page(as_publisher)
+    approval = ApprovalRequest.objects.get()
+    assert "may not approve this" in shown(as_administrator, url(approval))
+    assert decide(as_administrator, approval, "approve").status_code == 403
+    approval.refresh_from_db()
+    assert approval.state == RequestState.OPEN
+
+
+def test_a_form_from_before_the_rule_asks_too(
+    fake_service: FakeService, as_publisher: Client
+) -> None:
+    ApprovalRule.objects.all().delete()
+    html = as_publisher.get(NEW).content.decode()
+    new_rule(covers_pages=True)
+    as_publisher.post(NEW, hidden(html) | typed())
+    assert ApprovalRequest.objects.count() == 1
+    assert bodies(fake_service) == []
+
+
+def test_a_note_of_a_page_that_is_too_long_is_refused_with_the_form(
+    fake_service: FakeService, as_publisher: Client
+) -> None:
+    answer = request_page(as_publisher, note="x" * 2001)
+    assert answer.status_code == 422
+    assert "The note has 2,001 characters." in said(answer)
+    assert "Spring outbound" in answer.content.decode()
+
+
+def test_a_page_that_the_service_rejects_says_so(
+    fake_service: FakeService, as_publisher: Client, as_peter: Client
+) -> None:
+    request_page(as_publisher)
+    fake_service.answer = lambda request: httpx.Response(422, json={"detail": "Unknown brand"})
+    answer = decide(as_peter, ApprovalRequest.objects.get(), "approve")
+    assert "Approved. Failed: Create page" in shown(as_peter, answer.url)
+
+
+def _request(client: Client) -> int:
+    return int(save(client).url.split("/")[2])
