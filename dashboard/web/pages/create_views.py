@@ -152,7 +152,7 @@ def _create(request: Request, form: PageForm) -> HttpResponse:
 def _show_result(request: Request, form: PageForm, result: ExecutionResult) -> HttpResponse:
     """Go to the page that was created, or show the form with what went wrong."""
     if isinstance(result.response, Page):
-        messages.success(request, f"Created “{result.response.name}”.")
+        messages.success(request, f"Created “{result.operation.target_name}”.")
         return _redirect_created(request, result.operation)
     if result.refusal:
         form.general_errors.append(FormError(f"Not sent. {result.refusal}"))
