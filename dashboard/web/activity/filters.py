@@ -15,6 +15,8 @@ from dashboard.ledger.queries.operations import find_operations
 from dashboard.web.activity.releases import of_release
 from dashboard.web.ui.query_params import int_param
 
+WITHOUT_APPROVAL = "none"
+
 
 @dataclass(frozen=True)
 class ActivityFilters:
@@ -29,6 +31,8 @@ class ActivityFilters:
     """The id of a page, audience, version or subscription."""
     release: str = ""
     """The id of a release that sent them."""
+    approval: str = ""
+    """`none`: those that were sent without the approval they needed."""
 
     @property
     def query(self) -> str:
@@ -61,7 +65,10 @@ class ActivityFilters:
 
     def find(self) -> QuerySet[Operation]:
         """Return the matching operations, newest first."""
-        return of_release(self._find(), int_param(self.release)) if self.release else self._find()
+        found = self._find()
+        if self.approval == WITHOUT_APPROVAL:
+            found = found.exclude(emergency_reason="")
+        return of_release(found, int_param(self.release)) if self.release else found
 
 
 def read_filters(query: Mapping[str, str]) -> ActivityFilters:

@@ -13,7 +13,7 @@ from dashboard.ledger.operations import show_interrupted
 from dashboard.releases.models import Release
 from dashboard.web.activity.releases import ITEMS
 
-RELATED = ("attempts", ITEMS)
+RELATED = ("attempts", ITEMS, "approval")
 """What `record_of` needs of operations, to be prefetched."""
 
 
@@ -52,6 +52,7 @@ class Record:
         *("subscription ID", "attempts", "duration (s)", "status code", "message", "last check"),
         *("request body", "response body", "attempt log"),
         *("release", "release ID", "release note"),
+        *("approved by", "approval ID", "reason without approval"),
     )
 
     @property
@@ -134,7 +135,7 @@ class Record:
     def cells(self) -> list[object]:
         """Return the operation as a row of COLUMNS."""
         operation, last = self.operation, self.last
-        body = operation.body_sent
+        body, approval = operation.body_sent, operation.approval
         return [
             operation.operation_key,
             operation.get_kind_display(),
@@ -161,6 +162,8 @@ class Record:
                 if self.release
                 else [""] * 3
             ),
+            *((approval.decided_by_name, approval.pk) if approval else [""] * 2),
+            operation.emergency_reason,
         ]
 
 

@@ -6,11 +6,13 @@ from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
+from django.urls import reverse
 from django.utils import timezone
 
 from dashboard.ledger.models import ApprovalRequest, Operation
 from dashboard.ledger.models.approvals import ApprovalKind, RequestState
 from dashboard.operations.approvals import PERMISSIONS
+from dashboard.releases.models import Release
 from dashboard.web.ui.load_more import PAGE_SIZE
 from dashboard.web.ui.query_params import int_param
 
@@ -28,6 +30,9 @@ NEWS_FOR = timedelta(days=7)
 """How long the overview tells of a request that came to nothing, or of an emergency."""
 MAX_NEWS = 5
 MAX_WAITING = 5
+MAX_OPERATIONS = 200
+"""Sent without an approval: those of a release are one emergency."""
+ITEMS = "release_items__release"
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,17 @@ class ApprovalList:
 
 
 @dataclass(frozen=True)
+class Emergency:
+    """One version or release that an administrator published without the approval it needed."""
+
+    title: str
+    reason: str
+    user_name: str
+    at: datetime
+    url: str
+
+
+@dataclass(frozen=True)
 class ApprovalNews:
     """What the overview tells one person."""
 
@@ -53,8 +69,8 @@ class ApprovalNews:
     waiting_count: int
     unsuccessful: list[ApprovalRequest]
     """Requests of this person that came to nothing, and void ones that this person approved."""
-    emergencies: list[Operation]
-    """Publishes without an approval, told to everybody who can approve."""
+    emergencies: list["Emergency"]
+    """Newest first; told to everybody who can approve."""
 
 
 def badge_of(request: ApprovalRequest) -> Badge:
@@ -97,18 +113,37 @@ def read_list(user: User, params: Mapping[str, str]) -> ApprovalList:
 
 
 def read_news(user: User, now: datetime) -> ApprovalNews:
-    """Return what the overview tells a user. Three queries, one for who can't approve anything."""
-    since = now - NEWS_FOR
-    kinds = kinds_decided_by(user)
+    """Return what the overview tells a user. Three queries, one for who can't approve."""
+    since, kinds = now - NEWS_FOR, kinds_decided_by(user)
     found = open_requests(now).exclude(requested_by=user).filter(kind__in=kinds)
     waiting = list(found.order_by("expires_at", "pk")) if kinds else []
-    emergencies = Operation.objects.exclude(emergency_reason="").filter(requested_at__gt=since)
     return ApprovalNews(
         waiting=waiting[:MAX_WAITING],
         waiting_count=len(waiting),
         unsuccessful=_unsuccessful(user, since),
-        emergencies=list(emergencies.order_by("-requested_at")[:MAX_NEWS]) if kinds else [],
+        emergencies=_emergencies(since) if kinds else [],
     )
+
+
+def _emergencies(since: datetime) -> list[Emergency]:
+    """Return what was sent without the approval it needed; a release once. One query if none."""
+    sent = Operation.objects.exclude(emergency_reason="").filter(requested_at__gt=since)
+    found: dict[str, Emergency] = {}
+    for operation in sent.order_by("-requested_at").prefetch_related(ITEMS)[:MAX_OPERATIONS]:
+        items = list(operation.release_items.all())
+        each = _emergency(operation, items[0].release if items else None)
+        found.setdefault(each.url, each)
+    return list(found.values())[:MAX_NEWS]
+
+
+def _emergency(operation: Operation, release: Release | None) -> Emergency:
+    if release:
+        title, url = release.name, reverse("release-detail", args=[release.pk])
+    else:
+        title = f"{operation.title}, {operation.target_name}"
+        url = reverse("operation-detail", args=[operation.operation_key])
+    reason, user = operation.emergency_reason, operation.actor_name
+    return Emergency(title, reason, user, operation.requested_at, url)
 
 
 def count_for(user: User, requests: Iterable[tuple[str, int | None]]) -> int:

@@ -122,7 +122,9 @@ def _tell_outcome(request: Request, approval: ApprovalRequest) -> None:
     if operation and operation.outcome == Outcome.ACCEPTED:
         messages.success(request, f"Approved and sent: {approval.title}.")
     elif operation:
-        messages.warning(request, f"Approved. {operation.get_outcome_display()}: {operation.title}.")
+        messages.warning(
+            request, f"Approved. {operation.get_outcome_display()}: {operation.title}."
+        )
 
 
 def _show(

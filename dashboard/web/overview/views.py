@@ -23,6 +23,7 @@ from dashboard.service.circuit_breaker import open_circuits
 from dashboard.service.health import health_now
 from dashboard.web.activity.records import RELATED, record_of
 from dashboard.web.activity.views import RIGHTS
+from dashboard.web.approvals.listing import badge_of, read_news
 from dashboard.web.overview import summaries as sums
 from dashboard.web.overview.in_flight import load_flights, poll_service
 from dashboard.web.overview.last_visit import read_last_visit, save_last_visit
@@ -94,6 +95,8 @@ def _live_context(request: Request, now: datetime) -> dict[str, Any]:
             or any(operation.outcome == Outcome.SENDING for operation in recent)
         ),
         "releases": releases,
+        "approvals": read_news(request.user, now),
+        "badge_of": badge_of,
         "page_names": page_names([*page_ids, *(one.record.page_id for one in flights.shown)]),
         "records": [record_of(operation) for operation in recent],
         "attention_count": attention.count + flights.late_count + releases.held_count,

@@ -1,0 +1,114 @@
+"""What the overview tells of approvals, and the mark in Activity of what had none."""
+
+import csv
+import io
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from dashboard.ledger.models import ApprovalRequest, Operation
+from dashboard.ledger.models.approvals import RequestState
+from dashboard.releases import decisions
+from dashboard.releases.models import Release
+from dashboard.releases.reviewing import board_digest
+from tests.conftest import logged_in, person
+from tests.support.clock import Clock
+from tests.support.release_service import work
+from tests.web.approvals.conftest import Ask, decide, shown
+
+pytestmark = pytest.mark.django_db
+TITLE = "Publish November prices, 2 versions"
+
+
+@pytest.fixture
+def emergency(release: Release, clock: Clock) -> Release:
+    """A release that an administrator has published without the approval it needs."""
+    chief = person("chief", "Administrators", "Publishers")
+    decisions.publish(release, chief, "", board_digest(release), emergency_reason="Wrong price")
+    work(release, clock)
+    return release
+
+
+def test_a_request_needs_the_approval_of_everyone_who_can_give_it(
+    ask: Ask, as_peter: Client, as_publisher: Client, as_viewer: Client
+) -> None:
+    ask()
+    overview = shown(as_peter, "/")
+    assert "Needs your approval 1" in overview
+    assert f"{TITLE} Requested by paula" in overview
+    assert "Needs your approval" not in shown(as_publisher, "/")
+    assert "Needs your approval" not in shown(as_viewer, "/")
+
+
+def test_who_asked_is_told_that_it_was_declined_and_why(
+    ask: Ask, as_publisher: Client, as_peter: Client
+) -> None:
+    decide(as_peter, ask(), "decline", "Wrong price")
+    assert f"Declined {TITLE} peter: Wrong price" in shown(as_publisher, "/")
+
+
+def test_both_are_told_that_an_approval_is_void(
+    ask: Ask, as_publisher: Client, as_peter: Client, as_viewer: Client
+) -> None:
+    decide(as_peter, ask(), "approve")
+    ApprovalRequest.objects.update(
+        state=RequestState.VOID, ended_at=timezone.now(), end_reason="The text changed."
+    )
+    for client in (as_publisher, as_peter):
+        assert f"Approval void {TITLE} The text changed." in shown(client, "/")
+    assert TITLE not in shown(as_viewer, "/")
+
+
+def test_what_came_to_nothing_is_forgotten_after_a_week(
+    ask: Ask, as_publisher: Client, as_peter: Client
+) -> None:
+    decide(as_peter, ask(), "decline", "Wrong price")
+    ApprovalRequest.objects.update(decided_at=timezone.now() - timedelta(days=8))
+    assert TITLE not in shown(as_publisher, "/")
+
+
+def test_an_emergency_is_told_to_everyone_who_can_approve(
+    emergency: Release, as_peter: Client, as_viewer: Client
+) -> None:
+    assert Operation.objects.count() == 2
+    overview = shown(as_peter, "/")
+    assert overview.count("Without approval November prices chief: Wrong price") == 1
+    assert "Wrong price" not in shown(as_viewer, "/")
+
+
+def test_activity_marks_what_had_no_approval(emergency: Release, as_viewer: Client) -> None:
+    assert "Without approval" in shown(as_viewer, "/activity/")
+    key = Operation.objects.values_list("operation_key", flat=True)[0]
+    assert "Without approval Emergency Wrong price" in shown(as_viewer, f"/activity/{key}/")
+
+
+def test_activity_names_who_approved(
+    ask: Ask, as_peter: Client, as_viewer: Client, clock: Clock
+) -> None:
+    approval = ask()
+    decide(as_peter, approval, "approve")
+    work(approval.releases.get(), clock)
+    key = Operation.objects.values_list("operation_key", flat=True)[0]
+    assert "Approved by peter" in shown(as_viewer, f"/activity/{key}/")
+    assert "No operations match" in shown(as_viewer, "/activity/?approval=none")
+
+
+def test_activity_is_filtered_and_exported_by_approval(
+    emergency: Release, as_viewer: Client
+) -> None:
+    assert "2 operations" in shown(as_viewer, "/activity/?approval=none")
+    stream = as_viewer.get("/activity/export.csv?approval=none").getvalue().decode("utf-8-sig")
+    rows = list(csv.DictReader(io.StringIO(stream)))
+    assert [row["reason without approval"] for row in rows] == ["Wrong price"] * 2
+
+
+def test_a_person_without_the_right_any_more_is_asked_no_more(ask: Ask) -> None:
+    ask()
+    former = person("former", "Publishers")
+    client = logged_in(former)
+    assert "Needs your approval" in shown(client, "/")
+    former.groups.clear()
+    former.groups.add(*person("other", "Viewers").groups.all())
+    assert "Needs your approval" not in shown(client, "/")
