@@ -101,9 +101,13 @@ def publish_key(page_id: str, audience_id: str, version_id: str) -> str:
     return "-".join(["pr", *wrap(digits[:20], width=4)])
 
 
-def renew_operation_keys() -> None:
-    """Make all future keys differ from earlier ones, for a ledger restored from a backup."""
-    Installation.objects.update_or_create(pk=1, defaults={"nonce": secrets.token_hex()})
+def note_restore() -> None:
+    """Make all future keys differ from earlier ones, for a ledger restored from a backup.
+
+    What went live before now is not taken for published outside Pressroom either.
+    """
+    values = {"nonce": secrets.token_hex(), "restored_at": timezone.now()}
+    Installation.objects.update_or_create(pk=1, defaults=values)
 
 
 def combined_outcome(attempts: Collection[str]) -> Outcome:

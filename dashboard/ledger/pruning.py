@@ -1,9 +1,10 @@
 """Delete old settled operations. Source: our choice.
 
 Open operations stay: a user still has to learn their outcome. So do all records of objects (pages,
-audiences, versions, subscriptions): the service can't return them again. A publish stays, because
-the key of the next publish of that version counts the earlier ones, and a repeated key would
-publish nothing; only the bodies of its responses are deleted.
+audiences, versions, subscriptions) and of what was published outside Pressroom: the service can't
+return them again. A publish stays, because the key of the next publish of that version counts the
+earlier ones, and a repeated key would publish nothing; without it, what it published would also
+seem to be published outside. Only the bodies of its responses are deleted.
 """
 
 from collections.abc import Callable

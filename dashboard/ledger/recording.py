@@ -3,12 +3,13 @@
 A list of 50 costs at most five queries: load the stored rows, write the changed ones (two, if all
 are), update `last_seen_at`, and the list's total (pages) or the versions (audiences). One more
 updates the flags of new pages, or of a page whose audiences changed; one more follows if versions
-were replaced, and one when a page's audiences are read for the first time.
+were replaced, and one when a page's audiences are read for the first time. If a version went live,
+three to six more find out whether it was published outside Pressroom (`outside_publishes.py`).
 
 `read_at` is the time of the request: a slow response does not overwrite what was read since.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -45,6 +46,7 @@ from dashboard.ledger.models.audiences import (
 )
 from dashboard.ledger.models.base import ObservedRecord
 from dashboard.ledger.models.pages import FLAG_COLUMNS, page_search_text
+from dashboard.ledger.outside_publishes import record_went_live
 from dashboard.ledger.page_flags import update_page_flags
 from dashboard.ledger.queries.audiences import in_progress_since
 
@@ -98,8 +100,10 @@ def _save_audiences(
 ) -> None:
     records = [_audience_record(page_id, audience, now) for audience in changed.values()]
     _upsert(records, unique=["page_id", "audience_id"])
+    record_went_live(page_id, changed, before, now)
     versions = [version for audience in changed.values() for version in _versions_of(audience)]
-    _record_versions(page_id, versions, now)
+    live = [audience.published_version for audience in changed.values()]
+    _record_versions(page_id, versions, now, live=[one for one in live if one])
     _update_last_seen(page_id, changed, before)
     update_page_flags([page_id])
 
@@ -263,7 +267,15 @@ def _audience_record(page_id: str, audience: Audience, now: datetime) -> Audienc
     )
 
 
-def _record_versions(page_id: str, versions: Iterable[AudienceVersion], now: datetime) -> None:
+def _record_versions(
+    page_id: str,
+    versions: Iterable[AudienceVersion],
+    now: datetime,
+    *,
+    live: Collection[AudienceVersion] = (),
+) -> None:
+    """Insert or update versions; `live` are those that are live now."""
+    live_keys = {(version.audience_id, version.version_id) for version in live}
     rows = {
         (version.audience_id, version.version_id): VersionRecord(
             page_id=page_id,
@@ -274,6 +286,8 @@ def _record_versions(page_id: str, versions: Iterable[AudienceVersion], now: dat
             body=version.to_json(),
             first_seen_at=now,
             last_seen_at=now,
+            # Of new ones only; `record_went_live` updates it.
+            noticed_live_at=now if (version.audience_id, version.version_id) in live_keys else None,
         )
         for version in versions
     }

@@ -64,6 +64,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('nonce', models.CharField(default=secrets.token_hex, max_length=64)),
+                ('restored_at', models.DateTimeField(null=True)),
             ],
         ),
         migrations.CreateModel(
@@ -229,6 +230,26 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='OutsidePublish',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('page_id', models.TextField()),
+                ('audience_id', models.TextField()),
+                ('version_id', models.TextField()),
+                ('version_number', models.BigIntegerField()),
+                ('audience_name', models.TextField(blank=True)),
+                ('page_name', models.TextField(blank=True)),
+                ('published_at', models.DateTimeField(null=True)),
+                ('noticed_at', models.DateTimeField()),
+            ],
+            options={
+                'ordering': ['-noticed_at', '-pk'],
+                'default_permissions': (),
+                'indexes': [models.Index(fields=['-noticed_at', '-id'], name='ledger_outs_noticed_7e21d2_idx')],
+                'constraints': [models.UniqueConstraint(fields=('page_id', 'audience_id', 'version_id', 'published_at'), name='one_outside_publish_a_date'), models.UniqueConstraint(condition=models.Q(('published_at__isnull', True)), fields=('page_id', 'audience_id', 'version_id'), name='one_outside_publish_undated')],
+            },
+        ),
+        migrations.CreateModel(
             name='PageDraft',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -336,6 +357,7 @@ class Migration(migrations.Migration):
                 ('body', models.TextField()),
                 ('first_seen_at', models.DateTimeField()),
                 ('last_seen_at', models.DateTimeField()),
+                ('noticed_live_at', models.DateTimeField(null=True)),
             ],
             options={
                 'indexes': [models.Index(fields=['page_id', 'audience_id', '-version_number'], name='ledger_vers_page_id_95c098_idx'), models.Index(fields=['version_id'], name='ledger_vers_version_21eb78_idx'), models.Index(fields=['-last_seen_at'], name='ledger_vers_last_se_26131c_idx')],

@@ -4,6 +4,7 @@ from dashboard.ledger.models.approvals import ApprovalRequest, ApprovalRule
 from dashboard.ledger.models.audiences import AudienceRecord, VersionRecord
 from dashboard.ledger.models.deviations import DeviationRecord
 from dashboard.ledger.models.operations import Attempt, Installation, Operation
+from dashboard.ledger.models.outside import OutsidePublish
 from dashboard.ledger.models.pages import ListTotal, PageDraft, PageRecord
 from dashboard.ledger.models.preferences import Preferences
 from dashboard.ledger.models.receiver import Delivery, Receiver
@@ -20,6 +21,7 @@ __all__ = [
     "Installation",
     "ListTotal",
     "Operation",
+    "OutsidePublish",
     "PageDraft",
     "PageRecord",
     "Preferences",

@@ -144,6 +144,8 @@ class VersionRecord(models.Model):
     body = models.TextField()
     first_seen_at = models.DateTimeField()
     last_seen_at = models.DateTimeField()
+    noticed_live_at = models.DateTimeField(null=True)
+    """When the last read began that found it live, and another one or none live before."""
 
     class Meta:
         constraints = [

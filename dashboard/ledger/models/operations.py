@@ -135,6 +135,8 @@ class Installation(models.Model):
     """
 
     nonce = models.CharField(max_length=64, default=secrets.token_hex)
+    restored_at = models.DateTimeField(null=True)
+    """When `manage.py after_restore` last ran: earlier operations may be missing."""
 
     def __str__(self) -> str:
         return f"installation {self.pk}"

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from dashboard.ledger.operations import renew_operation_keys
+from dashboard.ledger.operations import note_restore
 from dashboard.releases.holding import hold_restored
 
 
@@ -13,7 +13,9 @@ class Command(BaseCommand):
 
     A publish's key counts the recorded publishes. A restored database lacks the latest ones, so
     their keys would repeat, and the service would take a new publish for one already done. What a
-    release has sent after the backup is not on record either, so a person decides on the rest.
+    release has sent after the backup is not on record either, so a person decides on the rest. Nor
+    can what went live meanwhile be told from what was published outside Pressroom: it is not listed
+    as such.
     """
 
     help = (
@@ -23,7 +25,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Renew the keys and hold releases. Running it again does no harm."""
-        renew_operation_keys()
+        note_restore()
         held = hold_restored()
         self.stdout.write("New operation keys will differ from all earlier ones.")
         if held:
