@@ -101,6 +101,7 @@ LOOKING = {
     *("version-compare", "conversation", "conversation-newer", "conversation-export"),
     *("tool-call", "tool-result", "people-list", "people-export", "page-export"),
     *("operation-list", "operation-export", "operation-detail"),
+    *("outside-list", "outside-export"),
     *("release-list", "release-detail", "release-export", "release-operations"),
     *("approval-list", "approval-detail"),
 }

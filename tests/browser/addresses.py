@@ -63,6 +63,7 @@ def addresses(server: Running) -> dict[str, str]:
         "webhook": f"/webhooks/{subscription_id}/",
         "receiver": "/hooks/",
         "activity": "/activity/",
+        "published outside": "/activity/outside/",
         "operation done": f"/activity/{accepted[0]}/",
         "operation unknown": f"/activity/{unknown[0]}/",
         "find": "/find/?q=fleet",

@@ -11,7 +11,7 @@ from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import PageItem
 from dashboard.contract.webhooks import WebhookSubscription
 from dashboard.ledger import recording
-from dashboard.ledger.models import ApprovalRequest
+from dashboard.ledger.models import ApprovalRequest, OutsidePublish
 from dashboard.ledger.models.approvals import ApprovalKind
 from dashboard.releases.approvals import subject_of
 from dashboard.releases.models import Release, ReleaseItem, ReleaseState
@@ -87,3 +87,13 @@ def seed_approval(pk: int = 1, **columns: Any) -> ApprovalRequest:
     )
     Release.objects.filter(pk=pk).update(approval=request, state=WAITING_FOR_APPROVAL, wake_at=now)
     return request
+
+
+def seed_outside_publish(number: int = 2, **columns: Any) -> OutsidePublish:
+    """Record that a version of `aud_1` went live outside Pressroom just now."""
+    ids = {"page_id": "page_1", "audience_id": "aud_1", "version_id": f"ver_{number}"}
+    names = {"audience_name": "Brightwater Foods", "page_name": "Fleet telematics"}
+    now = timezone.now()
+    return OutsidePublish.objects.create(
+        **{"version_number": number, "published_at": now, "noticed_at": now} | ids | names | columns
+    )

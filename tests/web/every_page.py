@@ -44,6 +44,8 @@ PAGES = {
     "delivery-detail": ["/hooks/deliveries/1/"],
     "operation-list": ["/activity/", "/activity/?outcome=unknown"],
     "operation-export": ["/activity/export.csv"],
+    "outside-list": ["/activity/outside/", "/activity/outside/?since=2026-01-01&target=aud_1"],
+    "outside-export": ["/activity/outside/export.csv"],
     "release-operations": ["/activity/releases/1/"],
     "operation-detail": ["/activity/key-done/", "/activity/key-unknown/"],
     "service-watch": ["/service/watch/"],

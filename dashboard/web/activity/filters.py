@@ -45,21 +45,36 @@ class ActivityFilters:
         return _day(self.since)
 
     @property
+    def since_moment(self) -> datetime | None:
+        """The beginning of `since_day`."""
+        if not (day := self.since_day):
+            return None
+        # East of Greenwich, 0001-01-01 begins before datetime.min in UTC.
+        with suppress(OverflowError):
+            return timezone.make_aware(datetime.combine(day, time.min)).astimezone(UTC)
+        return None
+
+    @property
+    def of_outside(self) -> "ActivityFilters":
+        """The filters that apply to what was published outside Pressroom."""
+        return ActivityFilters(since=self.since, target=self.target)
+
+    @property
+    def match_outside(self) -> bool:
+        """Whether they have no filter that only operations have."""
+        return self == self.of_outside
+
+    @property
     def are_grouped(self) -> bool:
         """Whether a release is one entry: a filter may match some of its operations only."""
         return not replace(self, since="").query
 
     def _find(self) -> QuerySet[Operation]:
-        since = None
-        if day := self.since_day:
-            # East of Greenwich, 0001-01-01 begins before datetime.min in UTC.
-            with suppress(OverflowError):
-                since = timezone.make_aware(datetime.combine(day, time.min)).astimezone(UTC)
         return find_operations(
             kind=self.kind,
             outcome=self.outcome,
             actor=self.actor,
-            since=since,
+            since=self.since_moment,
             target=self.target,
         )
 

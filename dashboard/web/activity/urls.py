@@ -2,11 +2,13 @@
 
 from django.urls import path
 
-from dashboard.web.activity import views
+from dashboard.web.activity import outside, views
 
 urlpatterns = [
     path("", views.operation_list, name="operation-list"),
     path("export.csv", views.operation_export, name="operation-export"),
+    path("outside/", outside.outside_list, name="outside-list"),
+    path("outside/export.csv", outside.outside_export, name="outside-export"),
     path("releases/<int:release_id>/", views.release_operations, name="release-operations"),
     path("<id:operation_key>/", views.operation_detail, name="operation-detail"),
     path("<id:operation_key>/check/", views.operation_check, name="operation-check"),

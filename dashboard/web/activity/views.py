@@ -22,6 +22,7 @@ from dashboard.operations.publish import has_changed, submit_problem
 from dashboard.operations.resending import resend, resend_page, resend_update, review_again
 from dashboard.releases.models import Release
 from dashboard.web.activity.filters import ActivityFilters, read_filters
+from dashboard.web.activity.outside import newest_outside
 from dashboard.web.activity.records import RELATED, Record, record_of
 from dashboard.web.activity.releases import newest_of_releases, of_release
 from dashboard.web.publishing.views import confirm_resend, publish_url, show_publish
@@ -70,6 +71,7 @@ def operation_list(request: Request) -> HttpResponse:
         "next_key": rows[-1].operation_key if is_more else "",
         "remaining": rest.count() - size if is_more else 0,
         "is_continued": last is not None,
+        "outside_publishes": [] if last else newest_outside(filters),
         "kinds": OperationKind.choices,
         "outcomes": Outcome.choices,
         "actors": list_actor_names(),

@@ -27,6 +27,7 @@ from dashboard.web.approvals.listing import badge_of, read_news
 from dashboard.web.overview import summaries as sums
 from dashboard.web.overview.in_flight import load_flights, poll_service
 from dashboard.web.overview.last_visit import read_last_visit, save_last_visit
+from dashboard.web.overview.outside import recent_outside_publishes
 from dashboard.web.overview.releases import read_open_releases
 from dashboard.web.ui.htmx import Request, render_partial
 from dashboard.web.ui.polling import wait_s
@@ -99,6 +100,7 @@ def _live_context(request: Request, now: datetime) -> dict[str, Any]:
         "badge_of": badge_of,
         "page_names": page_names([*page_ids, *(one.record.page_id for one in flights.shown)]),
         "records": [record_of(operation) for operation in recent],
+        "outside_publishes": recent_outside_publishes(now),
         "attention_count": attention.count + flights.late_count + releases.held_count,
         "attention": attention,
         "attention_items": [

@@ -8,10 +8,11 @@ from functools import cached_property
 from django.db.models import Q, QuerySet
 
 from dashboard.contract.audiences import AudienceVersion, VersionStatus
-from dashboard.ledger.models import Attempt, Operation, VersionRecord
+from dashboard.ledger.models import Attempt, Operation, OutsidePublish, VersionRecord
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.queries.audiences import IN_FLIGHT, version_last_known, versions_seen
 from dashboard.ledger.queries.operations import publishes_of_versions
+from dashboard.ledger.queries.outside_publishes import outside_publishes_of_versions
 from dashboard.operations.verdicts import find_publish_of
 from dashboard.text_diff import compare_texts
 from dashboard.web.audiences.state import AudienceHead
@@ -59,6 +60,8 @@ class HistoryRow:
     """None if there is nothing to compare with, or too much."""
     publishes: Sequence[Operation]
     """Our publishes of it, newest first."""
+    outside: Sequence[OutsidePublish]
+    """The times that it went live outside Pressroom, newest first."""
     gap: Gap | None
 
     @property
@@ -114,14 +117,16 @@ def version_history(
 ) -> History:
     """Return up to `size` versions, newest first, starting below the version with id `before`.
 
-    Five queries at most. An unknown `before` starts at the newest.
+    Six queries at most. An unknown `before` starts at the newest.
     """
     found = versions_seen(head.page_id, head.audience_id)
     if before and (last := version_last_known(head.page_id, head.audience_id, before)):
         found = _below(found, last)
     records = list(found[: size + 1])
     shown = [(record, record.version) for record in records[:size]]
-    publishes = _publishes(head, [record.version_id for record, _ in shown])
+    version_ids = [record.version_id for record, _ in shown]
+    publishes = _publishes(head, version_ids)
+    outside = outside_publishes_of_versions(head.page_id, head.audience_id, version_ids)
     below: list[VersionRecord | None] = [*records[1:], None]
     changes = _changes(
         head, [(version, older) for (_, version), older in zip(shown, below, strict=False)]
@@ -137,6 +142,7 @@ def version_history(
             life=lifecycle_of(version, is_live=head.is_live(version), now=now),
             change=change,
             publishes=publishes.get(record.version_id, []),
+            outside=[each for each in outside if each.version_id == record.version_id],
             gap=gap_between(record, older) if older else None,
         )
         for (record, version), older, change in zip(shown, below, changes, strict=False)

@@ -1,0 +1,232 @@
+"""Activity lists the versions that went live with no operation on record."""
+
+import csv
+import io
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from dashboard.embedded_api import keys
+from dashboard.embedded_api.models import ApiKey, Version
+from dashboard.ledger.models import Operation, OutsidePublish
+from tests.support.embedded_api_factories import make_audience, make_live_version, make_version
+from tests.support.html import elements, text
+from tests.support.seeding import seed_outside_publish
+from tests.web.activity.test_activity import operation
+
+pytestmark = pytest.mark.django_db
+
+LIST = "/activity/outside/"
+WORDS = "went live outside Pressroom"
+FIELDS = ("operation_key", "shown")
+"""Of the form that publishes, besides the number."""
+
+
+def shown(client: Client, address: str = LIST, **headers: str) -> str:
+    response = client.get(address, headers=headers or None)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def numbers(html: str) -> list[int]:
+    """Return the numbers of the versions listed, in order."""
+    return [int(number) for number in re.findall(rf"Version (\d+) {WORDS}", text(html))]
+
+
+# In Activity
+
+
+def test_the_newest_three_are_above_the_operations(as_viewer: Client, paula: User) -> None:
+    operation(paula, "k1")
+    for number in range(1, 5):
+        seed_outside_publish(number)
+    page = shown(as_viewer, "/activity/")
+    assert numbers(page) == [4, 3, 2]
+    assert text(page).index(WORDS) < text(page).index("Publish version 2")
+    assert LIST in [e.attributes.get("href") for e in elements(page, "a")]
+
+
+def test_they_are_listed_before_any_operation_is_on_record(as_viewer: Client) -> None:
+    seed_outside_publish(3)
+    assert numbers(shown(as_viewer, "/activity/")) == [3]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("target=aud_1", [3]),
+        ("target=aud_2", []),
+        ("since=2026-01-01", [3]),
+        ("since=9999-01-01", []),
+        ("kind=publish_version", []),
+        ("outcome=accepted", []),
+        ("actor=paula", []),
+        ("release=1", []),
+        ("target=aud_1&outcome=unknown", []),
+    ],
+)
+def test_a_filter_that_only_operations_have_leaves_them_out(
+    as_viewer: Client, query: str, found: list[int]
+) -> None:
+    seed_outside_publish(3)
+    assert numbers(shown(as_viewer, f"/activity/?{query}")) == found
+
+
+def test_a_page_that_continues_the_list_leaves_them_out(as_viewer: Client, paula: User) -> None:
+    operation(paula, "k1")
+    operation(paula, "k2")
+    seed_outside_publish(3)
+    assert numbers(shown(as_viewer, "/activity/?after=k2")) == []
+
+
+# Their own list
+
+
+def test_an_empty_list_explains_itself(as_viewer: Client) -> None:
+    page = text(shown(as_viewer))
+    assert "Nothing was published outside Pressroom" in page
+    assert "A version that goes live with no operation on record is listed here." in page
+
+
+def test_they_are_listed_newest_first_with_audience_and_page(as_viewer: Client) -> None:
+    now = timezone.now()
+    for number, days in ((1, 3), (2, 1), (3, 2)):
+        seed_outside_publish(number, noticed_at=now - timedelta(days=days))
+    page = shown(as_viewer)
+    assert numbers(page) == [2, 3, 1]
+    assert "Brightwater Foods on Fleet telematics. No operation on record." in text(page)
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [("target=page_1", [1]), ("target=ver_2", [2]), ("since=9999-01-01", []), ("actor=x", [2, 1])],
+)
+def test_the_list_is_filtered_by_target_and_day(
+    as_viewer: Client, query: str, found: list[int]
+) -> None:
+    seed_outside_publish(1)
+    seed_outside_publish(2, page_id="page_2")
+    page = shown(as_viewer, f"{LIST}?{query}")
+    assert numbers(page) == found
+    assert ("No versions match these filters" in page) is not found
+
+
+def test_a_long_list_continues_and_its_url_holds_how_much_is_shown(as_viewer: Client) -> None:
+    for number in range(120):
+        seed_outside_publish(number)
+    page = shown(as_viewer)
+    assert numbers(page) == [*range(119, 69, -1)]
+    assert "50 of 120" in text(page)
+    [more] = [e.attributes["href"] for e in elements(page, "a") if "hx-get" in e.attributes]
+    headers = {"HX-Request": "true", "HX-Target": "more", "HX-Current-URL": LIST}
+    part = as_viewer.get(f"{LIST}{more}", headers=headers)
+    assert numbers(part.content.decode()) == [*range(69, 19, -1)]
+    assert part["HX-Replace-Url"] == f"{LIST}?show=100"
+    assert len(numbers(shown(as_viewer, part["HX-Replace-Url"]))) == 100
+
+
+def test_the_csv_has_a_line_for_each(as_viewer: Client) -> None:
+    at = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    seed_outside_publish(3, published_at=at, noticed_at=at)
+    seed_outside_publish(4, published_at=None, noticed_at=at, audience_id="aud_2")
+    response = as_viewer.get("/activity/outside/export.csv?target=aud_1")
+    content = b"".join(response).decode("utf-8-sig")  # type: ignore[arg-type]
+    [line] = csv.DictReader(io.StringIO(content))
+    assert line == {
+        "went live at (UTC)": "2026-03-01T12:00:00+00:00",
+        "noticed at (UTC)": "2026-03-01T12:00:00+00:00",
+        "page": "Fleet telematics",
+        "audience": "Brightwater Foods",
+        "version number": "3",
+        "page ID": "page_1",
+        "audience ID": "aud_1",
+        "version ID": "ver_3",
+    }
+
+
+def test_fifty_rows_cost_no_more_queries_than_one(
+    as_viewer: Client, django_assert_max_num_queries: Callable[[int], Any]
+) -> None:
+    shown(as_viewer)
+    for number in range(60):
+        seed_outside_publish(number)
+    with django_assert_max_num_queries(8):
+        shown(as_viewer)
+
+
+# With the built-in API
+
+
+@pytest.fixture
+def versions(settings: Any) -> dict[int, Version]:
+    """Versions 1 (live) and 2 of an audience, at a service that publishes at once."""
+    settings.EMBEDDED_API_QUEUE_S = settings.EMBEDDED_API_PROCESSING_S = 0
+    audience = make_audience(computed_name="Brightwater")
+    return {1: make_live_version(audience), 2: make_version(audience, 2)}
+
+
+def history(client: Client, version: Version) -> str:
+    """Return the version history, which reads the service."""
+    audience = version.audience
+    return text(shown(client, f"/pages/{audience.page_id}/audiences/{audience.pk}/versions/"))
+
+
+def publish_url(version: Version) -> str:
+    audience = version.audience
+    return f"/pages/{audience.page_id}/audiences/{audience.pk}/versions/{version.pk}/publish/"
+
+
+def publish_here(client: Client, version: Version) -> None:
+    """Publish a version through Pressroom, with whatever it requires to be typed."""
+    inputs = [e.attributes for e in elements(shown(client, publish_url(version)), "input")]
+    form = {e["name"]: e.get("value", "") for e in inputs if e.get("name") in FIELDS}
+    client.post(publish_url(version), form | {"number": str(version.version_number)})
+
+
+def publish_elsewhere(version: Version) -> None:
+    """Publish a version at the API with a key, as another tool does."""
+    key = keys.issue(ApiKey(name="Another tool", tenant=keys.default_tenant()))
+    path = f"/v0{publish_url(version).removesuffix('/')}"
+    response = Client(headers={"x-api-key": key}).post(path, "{}", "application/json")
+    assert response.status_code == 200, response.content
+
+
+def test_what_is_published_through_pressroom_is_not_listed(
+    as_publisher: Client, versions: dict[int, Version]
+) -> None:
+    history(as_publisher, versions[1])
+    for number in (2, 1, 2):
+        publish_here(as_publisher, versions[number])
+        assert f"Version {number} Live now" in history(as_publisher, versions[number])
+    assert Operation.objects.count() == 3
+    assert not OutsidePublish.objects.exists()
+    assert numbers(shown(as_publisher, "/activity/")) == []
+
+
+def test_what_is_published_at_the_api_is_listed_after_the_next_read(
+    as_publisher: Client, versions: dict[int, Version]
+) -> None:
+    shown(as_publisher, "/pages/")
+    history(as_publisher, versions[1])
+    publish_elsewhere(versions[2])
+    assert numbers(shown(as_publisher)) == []
+    assert "Published outside Pressroom" in history(as_publisher, versions[2])
+    assert numbers(shown(as_publisher)) == numbers(shown(as_publisher, "/")) == [2]
+
+
+def test_a_rollback_at_the_api_of_what_pressroom_published_is_listed(
+    as_publisher: Client, versions: dict[int, Version]
+) -> None:
+    history(as_publisher, versions[1])
+    for number in (2, 1):
+        publish_here(as_publisher, versions[number])
+        history(as_publisher, versions[number])
+    publish_elsewhere(versions[2])
+    history(as_publisher, versions[2])
+    assert numbers(shown(as_publisher)) == [2]

@@ -1,0 +1,69 @@
+"""The overview lists what went live outside Pressroom in the last 7 days."""
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from tests.support import wire
+from tests.support.html import elements, text
+from tests.support.seeding import seed_outside_publish, seed_pages
+
+pytestmark = pytest.mark.django_db
+
+SECTION = "published-outside"
+NAMES = "Brightwater Foods on Fleet telematics"
+WORDS = "went live outside Pressroom"
+
+
+@pytest.fixture(autouse=True)
+def _a_page_was_seen(db: None) -> None:
+    seed_pages(wire.page())
+
+
+def overview(client: Client) -> str:
+    return client.get("/").content.decode()
+
+
+def is_hidden(html: str) -> bool:
+    [section] = [e for e in elements(html, "section") if e.attributes.get("id") == SECTION]
+    return "hidden" in section.attributes
+
+
+def test_number_audience_page_and_time_are_listed(as_viewer: Client) -> None:
+    seed_outside_publish(3)
+    html = overview(as_viewer)
+    assert f"Version 3 {WORDS} {NAMES}. No operation on record." in text(html)
+    links = [e.attributes.get("href") for e in elements(html, "a")]
+    assert "/pages/page_1/audiences/aud_1/versions/" in links
+    assert "/activity/outside/" in links
+    assert not is_hidden(html)
+
+
+def test_without_any_the_section_is_hidden(as_viewer: Client) -> None:
+    assert is_hidden(overview(as_viewer))
+
+
+def test_what_was_noticed_before_the_last_7_days_is_left_to_activity(as_viewer: Client) -> None:
+    seed_outside_publish(noticed_at=timezone.now() - timedelta(days=7, minutes=1))
+    assert is_hidden(overview(as_viewer))
+
+
+def test_the_newest_five_are_listed(as_viewer: Client) -> None:
+    for number in range(6):
+        seed_outside_publish(number)
+    page = text(overview(as_viewer))
+    assert page.count(WORDS) == 5
+    assert f"Version 0 {WORDS}" not in page
+
+
+def test_a_poll_updates_the_section(as_viewer: Client) -> None:
+    seed_outside_publish(3)
+    html = as_viewer.get("/", headers={"HX-Request": "true", "HX-Target": "flight"})
+    assert f"Version 3 {WORDS}" in text(html.content.decode())
+
+
+def test_names_that_the_service_did_not_send_are_shown_by_their_ids(as_viewer: Client) -> None:
+    seed_outside_publish(3, audience_name="", page_name="")
+    assert f"Version 3 {WORDS} aud_1 on page_1." in text(overview(as_viewer))
