@@ -12,6 +12,7 @@ from django.utils.module_loading import import_string
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.demo import ledger_history
 from dashboard.demo.operations import save_operations
+from dashboard.demo.outside_publishes import add_outside_publishes
 from dashboard.demo.releases import add_releases
 from dashboard.demo.scenarios import past_operations
 from dashboard.service.crawling import suppress_call_reports
@@ -67,6 +68,7 @@ def fill(sample: SampleService, *, people: int, progress: ReportProgress) -> Non
             sample.subscription_ids(), added_by=accounts["demo"], now=now
         )
         save_operations(past_operations(now), accounts)
+        add_outside_publishes()
         add_releases(now, accounts)
 
 

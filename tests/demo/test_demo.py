@@ -20,6 +20,7 @@ from dashboard.demo.load import fill, make_accounts, sample_service
 from dashboard.ledger.models import (
     AudienceRecord,
     Operation,
+    OutsidePublish,
     PageRecord,
     SubscriptionRecord,
     VersionRecord,
@@ -54,6 +55,7 @@ def test_the_ledger_looks_as_after_weeks_of_use(demo_data: None) -> None:
     _assert_that_operations_ended_in_every_way()
     _assert_that_a_look_settles_the_unknown_one()
     _assert_that_releases_tell_the_same_story()
+    _assert_that_versions_published_outside_have_no_operation()
 
 
 def _assert_that_histories_have_gaps() -> None:
@@ -65,6 +67,14 @@ def _assert_that_histories_have_gaps() -> None:
     assert len(complete) > 100
     assert len(numbers) - len(complete) > 100
     assert max(len(seen) for seen in numbers.values()) > 5
+
+
+def _assert_that_versions_published_outside_have_no_operation() -> None:
+    found = OutsidePublish.objects.all()
+    assert len(found) == 4
+    assert found.filter(noticed_at__gt=days_ago(7)).exists()
+    version_ids = [each.version_id for each in found]
+    assert not Operation.objects.filter(version_id__in=version_ids).exists()
 
 
 def _assert_that_operations_ended_in_every_way() -> None:
