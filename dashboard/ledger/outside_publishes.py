@@ -52,14 +52,20 @@ def went_live(
     }
 
 
-def is_published_again(version: AudienceVersion, known: VersionRecord | None) -> bool:
-    """Return whether a version that went live was published since it was live before, if it was.
+def is_published_anew(
+    version: AudienceVersion, known: VersionRecord | None, read_before_at: datetime
+) -> bool:
+    """Return whether a version that was found live was published since it was found so before.
 
-    With the same date it wasn't: the response is outdated, or the service has gone back to it.
+    `read_before_at` is the time of the last read before. If another read has found it live since,
+    that one has recorded it. With the same date as then, the response is outdated, or the service
+    has gone back to it.
     """
-    if known is None or known.noticed_live_at is None or version.published_at is None:
+    if known is None or known.noticed_live_at is None:
         return True
-    return known.version.published_at != version.published_at
+    if known.noticed_live_at > read_before_at:
+        return False
+    return version.published_at is None or known.version.published_at != version.published_at
 
 
 def is_explained(sent_at: Iterable[datetime], noticed_live_at: datetime | None) -> bool:
@@ -105,7 +111,7 @@ def record_went_live(
     for audience_id, version in live.items():
         key = (audience_id, version.version_id)
         record = known.get(key)
-        if not is_published_again(version, record):
+        if not is_published_anew(version, record, before[audience_id].last_seen_at):
             continue
         if not is_explained(sent_at[key], record.noticed_live_at if record else None):
             outside.append(audience_id)

@@ -20,7 +20,7 @@ from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import AttemptResult, Target, begin, begin_retry, end
 from dashboard.ledger.outside_publishes import (
     is_explained,
-    is_published_again,
+    is_published_anew,
     may_be_lost,
     record_went_live,
     went_live,
@@ -106,27 +106,29 @@ def test_what_was_live_when_an_audience_was_first_read_has_not_gone_live(
 
 @pure
 @pytest.mark.parametrize(
-    ("was_live", "date_then", "date_now", "again"),
+    ("noticed_live_at", "date_then", "date_now", "anew"),
     [
-        (False, at_hour(1), at_hour(1), True),
-        (True, at_hour(1), at_hour(1), False),
-        (True, at_hour(1), at_hour(2), True),
-        (True, None, at_hour(2), True),
-        (True, None, None, True),
+        (None, at_hour(1), at_hour(1), True),
+        (BEFORE, at_hour(1), at_hour(1), False),
+        (BEFORE, at_hour(1), at_hour(2), True),
+        (BEFORE, None, at_hour(2), True),
+        (BEFORE, None, None, True),
+        (AFTER, at_hour(1), at_hour(2), False),
+        (AFTER, None, None, False),
     ],
 )
-def test_a_version_that_was_live_before_with_this_date_was_not_published_again(
-    was_live: bool, date_then: str | None, date_now: str | None, again: bool
+def test_a_version_found_live_with_the_same_date_or_by_another_read_is_not_published_anew(
+    noticed_live_at: datetime | None, date_then: str | None, date_now: str | None, anew: bool
 ) -> None:
     known = VersionRecord(
-        body=version(publishedAt=date_then).to_json(), noticed_live_at=NOON if was_live else None
+        body=version(publishedAt=date_then).to_json(), noticed_live_at=noticed_live_at
     )
-    assert is_published_again(version(publishedAt=date_now), known) is again
+    assert is_published_anew(version(publishedAt=date_now), known, NOON) is anew
 
 
 @pure
 def test_a_version_never_seen_before_was_published() -> None:
-    assert is_published_again(version(), None)
+    assert is_published_anew(version(), None, NOON)
 
 
 @pure
@@ -315,15 +317,48 @@ def test_a_version_without_a_date_is_listed_once(service: ManyAudiences) -> None
     assert listed() == [2, 1]
 
 
-def test_two_reads_at_once_list_it_once(service: ManyAudiences) -> None:
-    go_live(service, 2)
-    audiences = {"aud_1": Audience.model_validate(service.audiences[KEY])}
+def read_twice_at_once(service: ManyAudiences) -> None:
+    """Record two reads, the second of which knows nothing of the first."""
+    audience = Audience.model_validate(service.audiences[KEY])
     live = service.version(KEY, 1)["versionId"]
     before = {"aud_1": SimpleNamespace(live_version_id=live, last_seen_at=timezone.now())}
-    for _ in range(2):
-        with transaction.atomic():
-            record_went_live("page_1", audiences, before, timezone.now())
+    read_audiences("page_1")
+    with transaction.atomic():
+        record_went_live("page_1", {"aud_1": audience}, before, timezone.now())
+
+
+@pytest.mark.parametrize("date", [at_hour(12), None])
+def test_two_reads_at_once_list_it_once(service: ManyAudiences, date: str | None) -> None:
+    service.change(KEY, publishedVersion=service.live(KEY, 2, publishedAt=date))
+    read_twice_at_once(service)
     assert listed() == [2]
+
+
+@pytest.mark.parametrize("date", [at_hour(12), None])
+def test_two_reads_at_once_do_not_list_what_was_published_here(
+    service: ManyAudiences, paula: User, date: str | None
+) -> None:
+    end(begin_publish(paula, service, 2), AttemptResult(Outcome.ACCEPTED))
+    service.change(KEY, publishedVersion=service.live(KEY, 2, publishedAt=date))
+    read_twice_at_once(service)
+    assert listed() == []
+
+
+@pytest.mark.django_db
+def test_the_same_row_twice_is_one_row() -> None:
+    """As two transactions insert it that do not see each other."""
+    for date in (NOON, None):
+        for _ in range(2):
+            row = OutsidePublish(
+                page_id="page_1",
+                audience_id="aud_1",
+                version_id="ver_2",
+                version_number=2,
+                published_at=date,
+                noticed_at=AFTER,
+            )
+            OutsidePublish.objects.bulk_create([row], ignore_conflicts=True)
+    assert OutsidePublish.objects.count() == 2
 
 
 def test_the_same_ids_on_another_page_are_another_audience(
