@@ -74,7 +74,7 @@ def is_explained(sent_at: Iterable[datetime], noticed_live_at: datetime | None) 
     `noticed_live_at` is when it was last found to go live before, if it was. A publish explains
     the first time that is noticed after it was sent, and no later one.
     """
-    return any(noticed_live_at is None or at > noticed_live_at for at in sent_at)
+    return any(noticed_live_at is None or at >= noticed_live_at for at in sent_at)
 
 
 def may_be_lost(

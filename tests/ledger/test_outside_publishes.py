@@ -57,7 +57,7 @@ def at_hour(hour: int) -> str:
         ([NOON], None, True),
         ([AFTER], NOON, True),
         ([BEFORE], NOON, False),
-        ([NOON], NOON, False),
+        ([NOON], NOON, True),
         ([BEFORE, AFTER], NOON, True),
     ],
 )

@@ -22,6 +22,7 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dashboard.ledger.models import OutsidePublish
 from dashboard.releases import decisions
 from dashboard.releases.claims import CLAIM
 from dashboard.releases.drafting import create_release
@@ -131,6 +132,8 @@ class History:
         self.events: list[str] = []
         self.is_silent = self.is_interleaved = False
         self.has_right = True
+        self.outside: set[tuple[str, str, str]] = set()
+        """The ids of page, audience and version that were published outside."""
         self.fault_rate = self.random.choice([0.0, 0.3, 0.6])
         self.statements_left = 10**9
         self.service = StrictService(self)
@@ -202,7 +205,9 @@ class History:
 
     def publish_outside(self) -> None:
         key = self.random.choice(self.keys)
-        self.service.go_live(key, self.service.audiences[key]["latestVersion"]["versionId"])
+        version_id = self.service.audiences[key]["latestVersion"]["versionId"]
+        self.service.go_live(key, version_id)
+        self.outside.add((*key, version_id))
 
     def go_live(self) -> None:
         self.service.all_go_live()
@@ -283,6 +288,9 @@ class History:
             may_wait = release.state in (ReleaseState.HELD, ReleaseState.DRAFT)
             assert release.state not in (ReleaseState.RUNNING, ReleaseState.SCHEDULED)
             assert states <= {*ENDED, *([ItemState.WAITING] if may_wait else [])}
+        pages = {page_id for page_id, _ in self.keys}
+        listed = OutsidePublish.objects.filter(page_id__in=pages)
+        assert {*listed.values_list("page_id", "audience_id", "version_id")} <= self.outside
 
 
 EVENTS = (

@@ -26,7 +26,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from dashboard.ledger.models import Attempt, Operation
+from dashboard.ledger.models import Attempt, Operation, OutsidePublish
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.operations import OPEN
 from dashboard.service.client import close_publishing_client
@@ -114,6 +114,7 @@ class PublishStory(RuleBasedStateMachine):
         self.address = f"/pages/{self.page_id}/audiences/aud_1/versions/ver_2/publish/"
         self.tabs = {tab: logged_in(self.people[tab.split(",")[0]]) for tab in TABS}
         self.forms: dict[str, dict[str, str]] = {}
+        self.is_published_elsewhere = False
 
     @rule(tab=tabs)
     def open_or_reload(self, tab: str) -> None:
@@ -209,6 +210,7 @@ class PublishStory(RuleBasedStateMachine):
     @rule()
     def someone_publishes_it_elsewhere(self) -> None:
         self.service.moves_on("queued", queuedAt=now())
+        self.is_published_elsewhere = True
 
     def send(self, tab: str, way: Way) -> None:
         self.service.way = way
@@ -234,6 +236,11 @@ class PublishStory(RuleBasedStateMachine):
     @invariant()
     def what_arrived_is_on_record(self) -> None:
         assert set(self.service.keys) <= {o.operation_key for o in self.operations()}
+
+    @invariant()
+    def what_is_published_here_is_not_listed_as_published_elsewhere(self) -> None:
+        if not self.is_published_elsewhere:
+            assert not OutsidePublish.objects.filter(page_id=self.page_id).exists()
 
     @invariant()
     def no_outcome_is_said_that_is_not_so(self) -> None:
