@@ -21,7 +21,10 @@ from tests.web.every_page import PAGES, PARTIALS, answer
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 
-RECORDED = {"pagerecord", "audiencerecord", "versionrecord", "subscriptionrecord", "listtotal"}
+RECORDED = {
+    *("pagerecord", "audiencerecord", "versionrecord", "subscriptionrecord", "listtotal"),
+    "outsidepublish",
+}
 """Tables of the ledger that record the service's data."""
 SETTLES = ("version-publish", "operation")
 """Opening a publish of unknown outcome reads its version, and may settle the outcome."""

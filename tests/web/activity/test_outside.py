@@ -131,6 +131,15 @@ def test_a_long_list_continues_and_its_url_holds_how_much_is_shown(as_viewer: Cl
     assert len(numbers(shown(as_viewer, part["HX-Replace-Url"]))) == 100
 
 
+@pytest.mark.parametrize("address", [LIST, "/activity/"])
+def test_names_from_the_service_are_never_markup(as_viewer: Client, address: str) -> None:
+    hostile = "<img src=x onerror=alert(1)>"
+    seed_outside_publish(audience_name=hostile, page_name=hostile)
+    html = shown(as_viewer, address)
+    assert text(html).count(hostile) == 2
+    assert not any(e.tag == "img" for e in elements(html))
+
+
 def test_the_csv_has_a_line_for_each(as_viewer: Client) -> None:
     at = datetime(2026, 3, 1, 12, tzinfo=UTC)
     seed_outside_publish(3, published_at=at, noticed_at=at)
