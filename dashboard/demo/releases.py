@@ -1,4 +1,4 @@
-"""Three releases: one that is over, one that is held, one that is scheduled for tonight.
+"""Four releases: one over, one held, one scheduled for tonight, one that needs approval.
 
 They consist of versions and operations that the sample has, so all pages tell the same story.
 """
@@ -16,6 +16,7 @@ from dashboard.contract.dates import read_date
 from dashboard.ledger.models import Attempt, AudienceRecord, Operation, VersionRecord
 from dashboard.ledger.models.operations import OperationKind, Outcome, actor_name
 from dashboard.ledger.queries.pages import page_names
+from dashboard.releases.approving import request_approval
 from dashboard.releases.checking import check_release
 from dashboard.releases.drafting import create_release
 from dashboard.releases.models import (
@@ -25,6 +26,7 @@ from dashboard.releases.models import (
     ReleaseItem,
     ReleaseState,
 )
+from dashboard.releases.reviewing import board_digest, risks
 from dashboard.text_diff import compare_texts
 
 ZONE = "Europe/Oslo"
@@ -33,6 +35,7 @@ AROUND = timedelta(minutes=45)
 """How far from the failed publish the others of the past release are."""
 MAX_PAST = 12
 MAX_PLANNED = 6
+MAX_REQUESTED = 2
 
 
 def add_releases(now: datetime, accounts: dict[str, User]) -> None:
@@ -40,6 +43,7 @@ def add_releases(now: datetime, accounts: dict[str, User]) -> None:
     _add_past(now, accounts["publisher"])
     held = _add_held(now, accounts["demo"])
     _add_scheduled(now, accounts["publisher"], without=held)
+    _add_request(now, accounts["publisher"])
 
 
 def _add_past(now: datetime, owner: User) -> None:
@@ -180,6 +184,34 @@ def _add_scheduled(now: datetime, owner: User, *, without: set[str]) -> None:
     if due_at < now + timedelta(hours=1):
         due_at += timedelta(days=1)
     _decide(release, owner, decided_at, state=ReleaseState.SCHEDULED, due_at=due_at, wake_at=due_at)
+
+
+def _add_request(now: datetime, owner: User) -> None:
+    """Have another person asked to approve two drafts of a page, as of this morning."""
+    planned = set(ReleaseItem.objects.values_list("audience_id", flat=True))
+    by_page: dict[str, list[AudienceRecord]] = {}
+    for each in _drafts_over_live():
+        if each.audience_id not in planned and _created_at(each) < now - timedelta(hours=3):
+            by_page.setdefault(each.page_id, []).append(each)
+    audiences = next((found[:MAX_REQUESTED] for found in by_page.values() if len(found) > 1), [])
+    if not audiences:
+        return
+    release = create_release(
+        name="Prices from finance",
+        note="The discount was agreed with finance. Please check the fleet sizes.",
+        audiences=[(each.page_id, each.audience_id) for each in audiences],
+        user=owner,
+    )
+    check_release(release)
+    asked_at = now - timedelta(minutes=50)
+    release.items.update(**_reviewed(release, asked_at))
+    items = list(release.items.all())
+    typed = str(len(items)) if any(risks(each) for each in items) else ""
+    request = request_approval(release, owner, typed, board_digest(release))
+    request.requested_at = asked_at
+    request.save(update_fields=["requested_at"])
+    created_at = asked_at - timedelta(minutes=20)
+    Release.objects.filter(pk=release.pk).update(created_at=created_at, decided_at=asked_at)
 
 
 def _drafts_over_live(page_id: str = "") -> list[AudienceRecord]:

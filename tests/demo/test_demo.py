@@ -114,7 +114,11 @@ def _assert_that_releases_tell_the_same_story() -> None:
     assert planned.due_at
     assert timedelta(minutes=55) < planned.due_at - datetime.now(UTC) < timedelta(hours=26)
     assert not planned.needs_check
-    for item in (*held.items.all(), *planned.items.all()):
+    waiting = states[ReleaseState.WAITING_FOR_APPROVAL]
+    assert waiting.approval
+    assert waiting.approval.requested_by_name == "publisher"
+    assert waiting.approval.is_open
+    for item in (*held.items.all(), *planned.items.all(), *waiting.items.all()):
         assert item.digest
         assert item.reviewed_at
         assert not item.operation_key
