@@ -154,7 +154,7 @@ def test_a_reason_is_required_and_kept(
 
 @pytest.mark.usefixtures("rule")
 def test_a_publisher_has_no_emergency(as_publisher: Client, service: PublishingService) -> None:
-    assert "Emergency" not in text(as_publisher.get(ADDRESS).content.decode())
+    assert "Publish without approval" not in text(as_publisher.get(ADDRESS).content.decode())
     page = text(submit(as_publisher, emergency="on", emergency_reason="Now"))
     assert "Only administrators can publish without an approval." in page
     assert service.keys == []

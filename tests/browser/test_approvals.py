@@ -1,0 +1,151 @@
+"""Two people: one asks for the approval of a version, the other one gives it, and it goes live."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.browser.addresses import database_of
+from tests.browser.barriers import barriers
+from tests.browser.conftest import PATIENCE_S, settle, sign_in
+from tests.support.processes import Running
+
+PATIENCE_MS = PATIENCE_S * 1000
+RULE = "/accounts/settings/approvals/"
+DRAFT = """SELECT page_id, audience_id, latest_version_id, latest_version_number
+  FROM ledger_audiencerecord
+  WHERE latest_status = 'draft' AND live_version_id != '' AND archived = 0
+    AND audience_id NOT IN (SELECT audience_id FROM releases_releaseitem)
+  ORDER BY audience_id LIMIT 1 OFFSET ?"""
+
+
+@pytest.fixture(params=[True, False], ids=["with scripts", "without scripts"])
+def has_scripts(request: pytest.FixtureRequest) -> bool:
+    """Whether both people's browsers run scripts."""
+    return bool(request.param)
+
+
+@pytest.fixture
+def people(browser: Browser, server: Running, has_scripts: bool) -> Iterator[dict[str, Page]]:
+    """A tab of the publisher who asks, and one of the administrator, with the rule on."""
+    contexts = {
+        name: _context(browser, server, name, has_scripts) for name in ("publisher", "demo")
+    }
+    tabs = {name: context.new_page() for name, context in contexts.items()}
+    _set_rule(tabs["demo"], "on")
+    yield tabs
+    _set_rule(tabs["demo"], "off")
+    for context in contexts.values():
+        context.close()
+
+
+def _context(browser: Browser, server: Running, name: str, has_scripts: bool) -> BrowserContext:
+    context = browser.new_context(
+        base_url=server.url, java_script_enabled=has_scripts, reduced_motion="reduce"
+    )
+    context.set_default_timeout(PATIENCE_MS)
+    sign_in(context, name)
+    return context
+
+
+def _set_rule(page: Page, value: str) -> None:
+    """Turn the rule on or off; the demo's schedule, which it holds, is confirmed."""
+    page.goto(RULE)
+    page.locator(f'input[name=is_on][value="{value}"]').check()
+    page.get_by_role("button", name="Save rule").click()
+    if page.get_by_text("Not saved yet.").count():
+        page.get_by_role("button", name="Save and hold").click()
+    expect(page.get_by_text("Approval rule saved.")).to_be_visible()
+
+
+@pytest.fixture
+def publish_url(server: Running, has_scripts: bool) -> str:
+    """The address where a draft of the sample is published."""
+    with closing(sqlite3.connect(database_of(server))) as database:
+        ids = database.execute(DRAFT, [0 if has_scripts else 1]).fetchone()
+    page_id, audience_id, version_id = (quote(each, safe="") for each in ids[:3])
+    return f"/pages/{page_id}/audiences/{audience_id}/versions/{version_id}/publish/"
+
+
+def ask(page: Page, publish_url: str, note: str, *, has_scripts: bool) -> str:
+    """Ask for the approval of a version; return the address of the request."""
+    page.goto(publish_url)
+    expect(page.locator('input[name=when][value="now"]')).to_be_disabled()
+    assert not has_scripts or barriers(page) == []
+    page.locator("#pub-note").fill(note)
+    if page.locator("#pub-number").count():
+        page.locator("#pub-number").fill(publish_version(page))
+    page.get_by_role("button", name="Request approval").click()
+    expect(page.get_by_text("another person decides it")).to_be_visible()
+    return page.url
+
+
+def publish_version(page: Page) -> str:
+    """Return the number that the dialog asks for."""
+    return (page.locator("label[for=pub-number]").text_content() or "").split()[1]
+
+
+def test_one_person_asks_and_another_one_approves(
+    people: dict[str, Page], publish_url: str, has_scripts: bool
+) -> None:
+    publisher, demo = people["publisher"], people["demo"]
+    request_url = ask(publisher, publish_url, "Prices from finance", has_scripts=has_scripts)
+    demo.goto("/")
+    waiting = demo.locator("#approvals li", has_text="Publish version").first
+    waiting.get_by_role("link", name="Review").click()
+    expect(demo).to_have_url(request_url)
+    expect(demo.get_by_text("Prices from finance")).to_be_visible()
+    expect(demo.get_by_text("nothing has changed since the request")).to_be_visible()
+    if has_scripts:
+        settle(demo)
+        assert barriers(demo) == []
+    demo.get_by_role("button", name="Approve").click()
+    expect(demo.get_by_text("demo approved it")).to_be_visible()
+    demo.get_by_role("link", name="View release").click()
+    _until_live(demo, has_scripts=has_scripts)
+
+
+def test_one_person_declines_with_a_reason_and_the_other_reads_it(
+    people: dict[str, Page], publish_url: str, has_scripts: bool
+) -> None:
+    publisher, demo = people["publisher"], people["demo"]
+    request_url = ask(publisher, publish_url, "Please", has_scripts=has_scripts)
+    demo.goto(request_url)
+    demo.get_by_role("button", name="Decline with a note").click()
+    expect(demo.get_by_text("Enter the reason why you decline.")).to_be_visible()
+    demo.locator("#note").fill("The fleet size is wrong")
+    demo.get_by_role("button", name="Decline with a note").click()
+    expect(demo.get_by_text("demo declined it").first).to_be_visible()
+    publisher.goto("/")
+    expect(publisher.locator("#approvals")).to_contain_text("The fleet size is wrong")
+    publisher.goto(request_url)
+    publisher.get_by_role("link", name="View release").click()
+    expect(publisher.get_by_text("demo declined it:")).to_be_visible()
+
+
+def test_an_emergency_is_published_alone_with_a_reason(
+    people: dict[str, Page], publish_url: str, has_scripts: bool
+) -> None:
+    page = people["demo"]
+    page.goto(publish_url)
+    page.get_by_text("Publish without approval…").click()
+    page.locator("#emergency-reason").fill("A wrong price is live")
+    if page.locator("#pub-number").count():
+        page.locator("#pub-number").fill(publish_version(page))
+    page.get_by_role("button", name="without approval").click()
+    expect(page.locator("#pub-h, h1").first).not_to_contain_text("?")
+    page.goto("/")
+    expect(page.locator("#approvals")).to_contain_text("demo: A wrong price is live")
+
+
+def _until_live(page: Page, *, has_scripts: bool) -> None:
+    heading = page.get_by_role("heading", name="1 of 1 went live")
+    for _ in range(40):
+        if has_scripts or heading.count():
+            break
+        page.wait_for_timeout(3000)
+        page.reload()
+    expect(heading).to_be_visible(timeout=120_000)
