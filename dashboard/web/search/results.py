@@ -38,6 +38,7 @@ DESTINATIONS = (
     ("page", "Pages", "page-list"),
     ("audience", "Audiences", "audience-list"),
     ("release", "Releases", "release-list"),
+    ("approve", "Approvals", "approval-list"),
     ("people", "People", "people-list"),
     ("webhook", "Webhooks", "subscription-list"),
     ("activity", "Activity", "operation-list"),

@@ -28,6 +28,7 @@ SECTIONS = {
     "pages": "page-list",
     "audiences": "audience-list",
     "releases": "release-list",
+    "approvals": "approval-list",
     "people": "people-list",
     "webhooks": "subscription-list",
     "activity": "operation-list",
