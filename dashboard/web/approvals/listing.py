@@ -120,7 +120,7 @@ def read_news(user: User, now: datetime) -> ApprovalNews:
     return ApprovalNews(
         waiting=waiting[:MAX_WAITING],
         waiting_count=len(waiting),
-        unsuccessful=_unsuccessful(user, since),
+        unsuccessful=_unsuccessful(user, since, now),
         emergencies=_emergencies(since) if kinds else [],
     )
 
@@ -160,12 +160,14 @@ def _can_decide(request: ApprovalRequest, user: User) -> bool:
     return request.requested_by_id != user.pk and bool(user.has_perm(permission))
 
 
-def _unsuccessful(user: User, since: datetime) -> list[ApprovalRequest]:
+def _unsuccessful(user: User, since: datetime, now: datetime) -> list[ApprovalRequest]:
     """Return what a user requested or approved in vain, unless it was requested again."""
     mine = Q(requested_by=user) | Q(decided_by=user, state=RequestState.VOID)
     states = (RequestState.DECLINED, RequestState.EXPIRED, RequestState.VOID)
-    recent = Q(ended_at__gt=since) | Q(decided_at__gt=since)
-    found = ApprovalRequest.objects.filter(mine, recent, state__in=states)
+    ended = Q(state__in=states) & (Q(ended_at__gt=since) | Q(decided_at__gt=since))
+    # That of a webhook or a page just expires; a worker holds a release.
+    expired = Q(state=RequestState.OPEN, expires_at__gt=since, expires_at__lte=now)
     # A release that was requested again has another request by now.
     is_last = Q(releases__isnull=False) | ~Q(kind__in=("publish", "roll_back"))
-    return list(found.filter(is_last).distinct().order_by("-requested_at")[:MAX_NEWS])
+    found = ApprovalRequest.objects.filter(mine, ended | expired).filter(is_last).distinct()
+    return list(found.order_by("-requested_at")[:MAX_NEWS])

@@ -272,6 +272,7 @@ def test_a_void_request_shows_then_and_now(ask: Ask, as_peter: Client) -> None:
     page = shown(as_peter, url(approval))
     assert "It changed, so the approval is void." in page
     assert "Live version Acme Version 3 Version 4 Changed" in page
+    assert "Mark as" not in page  # That is on the release's own page.
 
 
 def test_a_get_decides_nothing(ask: Ask, as_peter: Client) -> None:

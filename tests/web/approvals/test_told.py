@@ -69,6 +69,15 @@ def test_what_came_to_nothing_is_forgotten_after_a_week(
     assert TITLE not in shown(as_publisher, "/")
 
 
+def test_who_asked_is_told_that_nobody_decided_in_time(
+    ask: Ask, as_publisher: Client, as_peter: Client
+) -> None:
+    ask()
+    ApprovalRequest.objects.update(expires_at=timezone.now() - timedelta(hours=1))
+    assert f"Expired {TITLE} No one decided it in time." in shown(as_publisher, "/")
+    assert TITLE not in shown(as_peter, "/")
+
+
 def test_an_emergency_is_told_to_everyone_who_can_approve(
     emergency: Release, as_peter: Client, as_viewer: Client
 ) -> None:
