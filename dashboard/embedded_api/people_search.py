@@ -3,8 +3,8 @@
 The index preselects, and LIKE decides. Up to `_MAX_INDEX_MATCHES` matches are read by the index,
 counted and sorted. Common words are counted by LIKE, and people read in order until enough match.
 Words of one or two letters have no trigram. SQLite counts and reads them in its index by name,
-which includes the search text. PostgreSQL collects two letters in one scan, as the first matches
-of a rare pair may come late in the order: `qu` takes 0.7 of LIKE on the five columns; in order, 4.
+which includes the search text. PostgreSQL first reads a few thousand people in order. If these
+do not fill a page, it collects all matches in one scan, as the first may come late in the order.
 Measured by tests/benchmarks/people_search.py.
 """
 
@@ -27,20 +27,26 @@ def _select(people: "QuerySet[Person]") -> "QuerySet[Person, Any]":
 _ALL = Listing(Person, BY_NAME, _select)
 _MAX_INDEX_MATCHES = 20_000
 """Above this, counting by LIKE is faster than reading each match."""
-_MAX_SCAN_MATCHES = 25_000
-"""Above this, collecting matches takes longer than reading people in order until enough match."""
+_FIRST_PEOPLE = 5_000
+"""Reading these in order takes a hundredth of a scan of a million people."""
 _PREFIX_LENGTH = 12
 """Characters of a word used with the index: more (`.example`) take time and rarely help."""
 _TEXT = "embedded_api_person.search_text"
 _TRIGRAMS = "embedded_api_person_trigrams"
 _INDEX_QUERY = """
     WITH found AS MATERIALIZED (
-        SELECT number, name, person_id FROM {tables} WHERE {conditions} LIMIT %s
+        SELECT number, name, person_id FROM {tables} WHERE {condition} LIMIT %s
     ), page AS (
         SELECT * FROM found WHERE (name, person_id) > (%s, %s) ORDER BY name, person_id LIMIT %s
     )
     SELECT total, number FROM (SELECT count(*) AS total FROM found) AS counted
     LEFT JOIN page ON true ORDER BY name, person_id
+"""
+_FIRST_QUERY = """
+    SELECT count(*), count(*) FILTER (WHERE {condition}) FROM (
+        SELECT tenant_id, search_text FROM embedded_api_person
+        WHERE tenant_id = %s AND (name, person_id) > (%s, %s) ORDER BY name, person_id LIMIT %s
+    ) AS embedded_api_person
 """
 
 
@@ -72,11 +78,10 @@ def _find_few(
 ) -> "tuple[int, QuerySet[Person]] | None":
     """Return the number of matches and the first of them, by the index or one scan.
 
-    Return None if there are too many, or if neither helps. The first word is the longest.
+    Return None if counting by LIKE and reading people in order is faster.
     """
     tables, conditions, values = "embedded_api_person", ["tenant_id = %s"], [tenant_id]
     trigrams = _trigrams_of(words)
-    most = _MAX_INDEX_MATCHES if trigrams else _MAX_SCAN_MATCHES
     if connection.vendor == "sqlite":
         if not trigrams or not _has_trigram_table():
             return None
@@ -84,8 +89,6 @@ def _find_few(
         tables = f"{_TRIGRAMS} CROSS JOIN {tables} ON number = {_TRIGRAMS}.rowid"
         conditions.append(f"{_TRIGRAMS} MATCH %s")
         values.append(trigrams)
-    elif len(words[0]) == 1:  # Single letters are common.
-        return None
     for word in words:
         conditions.append(f"{_TEXT} LIKE %s ESCAPE '\\'")
         values.append(_pattern(word[:_PREFIX_LENGTH]))
@@ -93,14 +96,29 @@ def _find_few(
             # An expression, so that PostgreSQL does not use the index for this too.
             conditions.append(f"{_TEXT} || '' LIKE %s ESCAPE '\\'")
             values.append(_pattern(word))
-    sql = _INDEX_QUERY.format(tables=tables, conditions=" AND ".join(conditions))
+    condition = " AND ".join(conditions)
+    if not trigrams and _first_people_suffice(tenant_id, condition, values, after, size):
+        return None
+    most = _MAX_INDEX_MATCHES + 1 if trigrams else None  # NULL is no limit.
+    sql = _INDEX_QUERY.format(tables=tables, condition=condition)
     with connection.cursor() as cursor:
-        cursor.execute(sql, [*values, most + 1, *after, size])
+        cursor.execute(sql, [*values, most, *after, size])
         rows = cursor.fetchall()
     total = rows[0][0]
-    if total > most:
+    if total == most:
         return None
     return total, Person.objects.filter(number__in=[number for _, number in rows if number])
+
+
+def _first_people_suffice(
+    tenant_id: str, condition: str, values: Sequence[str], after: Sequence[str], size: int
+) -> bool:
+    """Tell whether enough of the first people match, or these are all."""
+    sql = _FIRST_QUERY.format(condition=condition)
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [*values, tenant_id, *after, _FIRST_PEOPLE])
+        read, matching = cursor.fetchone()
+    return bool(matching >= size or read < _FIRST_PEOPLE)
 
 
 def _pattern(word: str) -> str:

@@ -16,7 +16,7 @@ from tests.benchmarks.fresh_process import in_fresh_process
 from tests.benchmarks.measuring import usage
 
 MOST_MATCHES = 20_000
-SHORT = ("a", "x", "9", "an", "qu", "zz", "é")
+SHORT = ("a", "x", "9", "an", "co", "ju", "qu", "zz", "é")
 COLUMNS = ("name", "email", "domain", "slug", "phone_number")
 
 

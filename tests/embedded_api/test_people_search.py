@@ -220,6 +220,15 @@ def test_common_words_are_counted_exactly_and_read_in_order(query: str) -> None:
 
 
 @pytest.mark.django_db
+def test_matches_that_come_late_in_the_order_are_counted_and_read_in_order() -> None:
+    tenant = default_tenant()
+    names = [f"Ada {n}" for n in range(5_100)] + [f"Wu {n * 7 % 130}" for n in range(130)]
+    bulk_insert([Person(tenant=tenant, name=name) for name in names])
+    for query in ("w", "wu", "wu 1", "a"):
+        assert found_ids(tenant.pk, query, size=50) == expected_ids(tenant.pk, query), query
+
+
+@pytest.mark.django_db
 def test_long_words_are_compared_to_their_ends() -> None:
     near = make_person("Transportgesellschaft Nord")
     make_person("Transportgesellschaften Nord")
