@@ -208,15 +208,15 @@ def test_a_change_that_would_leave_the_search_text_behind_is_refused(field: str)
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("query", ["ada", "ad", "ada-lovelace-of-example"])
-def test_common_words_are_counted_exactly_and_read_in_order(query: str) -> None:
+def test_common_words_are_counted_exactly_and_read_in_order() -> None:
     tenant = default_tenant()
-    names = [f"{n % 7} ada-lovelace-of-example {n}" for n in range(25_100)]
+    names = [f"{n % 7} ada-lovelace-of-example {n}" for n in range(20_100)]
     bulk_insert([Person(tenant=tenant, name=name) for name in names])
-    first = find_people(tenant.pk, query, limit=2)
-    second = find_people(tenant.pk, query, limit=2, cursor=first.next_cursor or "")
-    assert (first.total_count, second.total_count) == (25_100, 25_100)
-    assert [row.name for row in [*first.rows, *second.rows]] == sorted(names)[:4]
+    for query in ("ada", "ad", "ada-lovelace-of-example"):
+        first = find_people(tenant.pk, query, limit=2)
+        second = find_people(tenant.pk, query, limit=2, cursor=first.next_cursor or "")
+        assert (first.total_count, second.total_count) == (20_100, 20_100)
+        assert [row.name for row in [*first.rows, *second.rows]] == sorted(names)[:4], query
 
 
 @pytest.mark.django_db
