@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import Permission, User
 from django.core.cache import cache
 from django.db import transaction
@@ -191,20 +192,22 @@ def test_each_role_may_do_what_was_decided(
     record_property: Callable[[str, object], None],
 ) -> None:
     record_property("Rights matrix", len(URLS))
-    user = person(role, GROUPS[role])
-    # A log-in for each: some of these pages end it.
-    statuses = {p.name: status(logged_in(user), method, address(p)) for p in URLS}
+    browser = logged_in(person(role, GROUPS[role]))
+    statuses = {p.name: status(browser, method, address(p)) for p in URLS}
     refused = {name for name, status in statuses.items() if status == 403}
     assert refused == {name for name, who in DECISIONS.items() if role not in who[method == "post"]}
     assert {name: found for name, found in statuses.items() if found >= 500} == {}
 
 
 def status(client: Client, method: str, path: str) -> int:
-    """Return the status of a request whose effects are undone."""
+    """Return the status of a request whose effects are undone: some end the session."""
+    session = client.cookies[settings.SESSION_COOKIE_NAME].value
     with transaction.atomic():
         answer = getattr(client, method)(path)
         transaction.set_rollback(True)
     cache.clear()
+    client.cookies.clear()
+    client.cookies[settings.SESSION_COOKIE_NAME] = session
     return int(answer.status_code)
 
 
