@@ -17,6 +17,7 @@ ADDRESSES = {
     "audiences, as listed": "/audiences/",
     "audiences: searched": "/audiences/?q=fleet",
     "audiences: unpublished changes": "/audiences/?live=changed",
+    "audiences: latest canceled": "/audiences/?live=canceled",
     "find, for the palette": "/find/?q=fleet",
     "overview": "/",
 }
