@@ -27,16 +27,7 @@ def read_first_page() -> None:
 def save_seen_versions(seen_versions: Iterable[SeenVersion]) -> None:
     """Save versions as they were last seen."""
     VersionRecord.objects.bulk_create(
-        VersionRecord(
-            page_id=page_id,
-            audience_id=version.audience_id,
-            version_id=version.version_id,
-            version_number=version.version_number,
-            status=version.status,
-            body=version.to_json(),
-            first_seen_at=first,
-            last_seen_at=last,
-        )
+        recording.version_record(page_id, version, first_seen_at=first, last_seen_at=last)
         for page_id, version, first, last in seen_versions
     )
 

@@ -127,13 +127,7 @@ def _add_held(now: datetime, owner: User) -> set[str]:
         if each.pk != record.pk and _created_at(each) < decided_at
     ]
     audiences = [record, *others[: MAX_PLANNED - 1]]
-    release = create_release(
-        name="Depot wording",
-        note="Shorter sentences about depots.",
-        audiences=[(each.page_id, each.audience_id) for each in audiences],
-        user=owner,
-    )
-    check_release(release)
+    release = _checked("Depot wording", "Shorter sentences about depots.", audiences, owner)
     changed = (
         f"Version {record.latest_version_number} was created after you reviewed "
         f"version {old.version_number}."
@@ -163,21 +157,11 @@ def _add_held(now: datetime, owner: User) -> set[str]:
 
 def _add_scheduled(now: datetime, owner: User, *, without: set[str]) -> None:
     """Save a release of a few drafts that is due tonight, or tomorrow if that is soon."""
-    by_page: dict[str, list[AudienceRecord]] = {}
-    for each in _drafts_over_live():
-        if each.audience_id not in without and _created_at(each) < now - timedelta(hours=3):
-            by_page.setdefault(each.page_id, []).append(each)
-    fitting = [found for found in by_page.values() if len(found) >= MAX_PLANNED]
+    fitting = [found for found in _drafts_by_page(now, without) if len(found) >= MAX_PLANNED]
     audiences = min(fitting, key=len, default=[])[:MAX_PLANNED]
     if not audiences:
         return
-    release = create_release(
-        name="Winter wording",
-        note="Goes live after office hours.",
-        audiences=[(each.page_id, each.audience_id) for each in audiences],
-        user=owner,
-    )
-    check_release(release)
+    release = _checked("Winter wording", "Goes live after office hours.", audiences, owner)
     decided_at = now - timedelta(hours=2)
     release.items.update(**_reviewed(release, decided_at))
     due_at = datetime.combine(now.astimezone(ZoneInfo(ZONE)), TONIGHT, ZoneInfo(ZONE))
@@ -189,20 +173,12 @@ def _add_scheduled(now: datetime, owner: User, *, without: set[str]) -> None:
 def _add_request(now: datetime, owner: User) -> None:
     """Have another person asked to approve two drafts of a page, as of this morning."""
     planned = set(ReleaseItem.objects.values_list("audience_id", flat=True))
-    by_page: dict[str, list[AudienceRecord]] = {}
-    for each in _drafts_over_live():
-        if each.audience_id not in planned and _created_at(each) < now - timedelta(hours=3):
-            by_page.setdefault(each.page_id, []).append(each)
-    audiences = next((found[:MAX_REQUESTED] for found in by_page.values() if len(found) > 1), [])
+    fitting = (found for found in _drafts_by_page(now, planned) if len(found) >= MAX_REQUESTED)
+    audiences = next(fitting, [])[:MAX_REQUESTED]
     if not audiences:
         return
-    release = create_release(
-        name="Prices from finance",
-        note="The discount was agreed with finance. Please check the fleet sizes.",
-        audiences=[(each.page_id, each.audience_id) for each in audiences],
-        user=owner,
-    )
-    check_release(release)
+    note = "The discount was agreed with finance. Please check the fleet sizes."
+    release = _checked("Prices from finance", note, audiences, owner)
     asked_at = now - timedelta(minutes=50)
     release.items.update(**_reviewed(release, asked_at))
     items = list(release.items.all())
@@ -212,6 +188,23 @@ def _add_request(now: datetime, owner: User) -> None:
     request.save(update_fields=["requested_at"])
     created_at = asked_at - timedelta(minutes=20)
     Release.objects.filter(pk=release.pk).update(created_at=created_at, decided_at=asked_at)
+
+
+def _checked(name: str, note: str, audiences: Iterable[AudienceRecord], owner: User) -> Release:
+    """Save a draft of the latest versions of these audiences, and check it."""
+    keys = [(each.page_id, each.audience_id) for each in audiences]
+    release = create_release(name=name, note=note, audiences=keys, user=owner)
+    check_release(release)
+    return release
+
+
+def _drafts_by_page(now: datetime, without: set[str]) -> Iterable[list[AudienceRecord]]:
+    """Return the audiences with a draft of some hours over a live version, by page."""
+    by_page: dict[str, list[AudienceRecord]] = {}
+    for each in _drafts_over_live():
+        if each.audience_id not in without and _created_at(each) < now - timedelta(hours=3):
+            by_page.setdefault(each.page_id, []).append(each)
+    return by_page.values()
 
 
 def _drafts_over_live(page_id: str = "") -> list[AudienceRecord]:

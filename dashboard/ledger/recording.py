@@ -267,6 +267,21 @@ def _audience_record(page_id: str, audience: Audience, now: datetime) -> Audienc
     )
 
 
+def version_record(
+    page_id: str, version: AudienceVersion, **seen: datetime | None
+) -> VersionRecord:
+    """Return a version of a page as a row, not saved; `seen` are its columns of when."""
+    return VersionRecord(
+        page_id=page_id,
+        audience_id=version.audience_id,
+        version_id=version.version_id,
+        version_number=version.version_number,
+        status=version.status,
+        body=version.to_json(),
+        **seen,
+    )
+
+
 def _record_versions(
     page_id: str,
     versions: Iterable[AudienceVersion],
@@ -277,13 +292,9 @@ def _record_versions(
     """Insert or update versions; `live` are those that are live now."""
     live_keys = {(version.audience_id, version.version_id) for version in live}
     rows = {
-        (version.audience_id, version.version_id): VersionRecord(
-            page_id=page_id,
-            audience_id=version.audience_id,
-            version_id=version.version_id,
-            version_number=version.version_number,
-            status=version.status,
-            body=version.to_json(),
+        (version.audience_id, version.version_id): version_record(
+            page_id,
+            version,
             first_seen_at=now,
             last_seen_at=now,
             # Of new ones only; `record_went_live` updates it.

@@ -18,7 +18,7 @@ from dashboard.ledger.queries.audience_list import (
 )
 from dashboard.ledger.queries.pages import NOT_GIVEN
 from dashboard.web.ui.query_params import clean_param, search_param
-from dashboard.web.ui.tables import FilterOption, Heading, choices, heading
+from dashboard.web.ui.tables import Chip, FilterOption, Heading, choices, heading
 
 AGENTS = ("yes", "no", NOT_GIVEN)
 MAX_VALUES = 50
@@ -27,16 +27,6 @@ FILTER_FIELDS = {"page": "pages", "live": "live", "status": "statuses", "agent":
 """The query parameter of each filter, and its field of AudienceFilters."""
 SORTS = ("name", "-live", "-updated")
 """The sortable columns, in the direction of the first click."""
-
-
-@dataclass(frozen=True)
-class Chip:
-    """An active filter; `url` is the list without it."""
-
-    kind: str
-    """`words`, or a key of FILTER_FIELDS."""
-    value: str
-    url: str
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from dashboard.ledger.queries.pages import (
 from dashboard.service.reading import ReadResult, read_pages
 from dashboard.web.ui.load_more import PAGE_SIZE, size_param
 from dashboard.web.ui.query_params import clean_param, int_param, search_param
-from dashboard.web.ui.tables import Heading, heading
+from dashboard.web.ui.tables import Chip, Heading, heading
 
 PageCounts = tuple[Tally, Coverage]
 
@@ -136,16 +136,6 @@ class PageQuery:
 
         first = ("name", "type", "status", "-audiences", "-updated")
         return {sort.removeprefix("-"): heading(self.sort, sort, sorted_by) for sort in first}
-
-
-@dataclass(frozen=True)
-class Chip:
-    """An active filter; `url` is the list without it."""
-
-    kind: str
-    """`words`, `status`, `type` or `flag`."""
-    value: str
-    url: str
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,16 @@ from dashboard.ledger.queries.pages import NOT_GIVEN
 
 
 @dataclass(frozen=True)
+class Chip:
+    """An active filter above a table; `url` is the list without it."""
+
+    kind: str
+    """`words`, or the query parameter of a filter."""
+    value: str
+    url: str
+
+
+@dataclass(frozen=True)
 class Heading:
     """A sortable column; `url` sorts by it, in reverse if it is the sort column already."""
 
