@@ -24,6 +24,7 @@ from dashboard.operations.publish import begin_publish
 from dashboard.operations.publish_review import review_publish
 from dashboard.operations.resending import resend, review_again
 from dashboard.releases import approving, decisions, drafting
+from dashboard.releases.approvals import subject_of
 from dashboard.releases.checking import check_release
 from dashboard.releases.drafting import create_release
 from dashboard.releases.errors import ReleaseError
@@ -580,3 +581,32 @@ def test_of_eight_decisions_on_a_request_at_the_same_moment_one_succeeds(
 
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(decide, range(8))) == 1
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_what_is_edited_at_the_moment_of_the_approval_is_not_approved(
+    ask: Ask, paula: User, peter: User
+) -> None:
+    request, start = ask(2), Barrier(8)
+    release = request.releases.get()
+    do: list[Callable[[], object]] = [
+        lambda: approve(ApprovalRequest.objects.get(pk=request.pk), peter),
+        lambda: drafting.set_name_and_note(Release.objects.get(pk=release.pk), "Name", "Other"),
+        lambda: drafting.remove_item(release.items.all()[0]),
+        lambda: drafting.move_item(release.items.all()[1], 1),
+    ]
+
+    def run(number: int) -> None:
+        start.wait(60)
+        try:
+            do[number % 4]()
+        except (ApprovalError, ReleaseError, OperationalError):
+            pass  # A second writer of SQLite in memory is refused at once.
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(run, range(8)))
+    release.refresh_from_db()
+    assert subject_of(release) == request.subject
+    assert state_of(request) in (RequestState.OPEN, RequestState.APPROVED)
