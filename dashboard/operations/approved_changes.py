@@ -31,6 +31,10 @@ from dashboard.operations.execution import send
 from dashboard.operations.subscription_update import begin_update
 from dashboard.service.subscriptions import fetch_subscription, parse_subscription
 
+RESTORED = (
+    "The database was restored from a backup. What was sent since the backup isn’t on record."
+)
+
 
 def request_update(
     record: SubscriptionRecord, body: Mapping[str, Any], *, note: str, user: User
@@ -112,6 +116,21 @@ def send_approved(request: ApprovalRequest) -> Operation | None:
     if request.kind == ApprovalKind.PAGE:
         return _send_page(request, request.requested_by)
     return _send_update(request, request.requested_by)
+
+
+def void_restored() -> int:
+    """Void what was to be approved or sent in a backup that was restored; return how many.
+
+    What was sent since isn't on record, so it might be sent twice. Releases are held instead.
+    """
+    kinds, states = (
+        (ApprovalKind.WEBHOOK, ApprovalKind.PAGE),
+        (RequestState.OPEN, RequestState.APPROVED),
+    )
+    unsent = ApprovalRequest.objects.filter(kind__in=kinds, state__in=states, operations=None)
+    for request in (void := list(unsent)):
+        end_request(request, RequestState.VOID, RESTORED)
+    return len(void)
 
 
 def digest_now(operation: Operation, now: WebhookSubscription | None = None) -> str:

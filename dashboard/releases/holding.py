@@ -6,6 +6,9 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
+from dashboard.ledger.models.approvals import RequestState
+from dashboard.operations.approval_requests import end_request
+from dashboard.operations.approved_changes import RESTORED
 from dashboard.releases.approvals import release_refusal
 from dashboard.releases.models import HoldKind, ItemState, Release, ReleaseState
 
@@ -104,17 +107,18 @@ def note_activity(release: Release) -> None:
 
 
 def hold_restored() -> int:
-    """Hold what was scheduled or running in a backup that was restored; return how many."""
-    reason = (
-        "The database was restored from a backup. What was sent since the backup isn’t on record."
+    """Hold what was to be sent or approved in a backup that was restored; return how many."""
+    planned = (
+        *(ReleaseState.WAITING_FOR_APPROVAL, ReleaseState.SCHEDULED),
+        ReleaseState.RUNNING,
     )
     with transaction.atomic():
-        releases = Release.objects.select_for_update().filter(
-            state__in=(ReleaseState.SCHEDULED, ReleaseState.RUNNING)
-        )
+        releases = Release.objects.select_for_update().filter(state__in=planned)
         for release in (held := list(releases)):
+            if release.approval:
+                end_request(release.approval, RequestState.VOID, RESTORED)
             # A worker still follows what was in progress.
-            release.wake_at, release.worker_id = hold(release, HoldKind.RESTORED, reason), ""
+            release.wake_at, release.worker_id = hold(release, HoldKind.RESTORED, RESTORED), ""
             release.save(update_fields=["wake_at", "worker_id"])
     return len(held)
 

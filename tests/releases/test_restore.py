@@ -4,7 +4,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
 
+from dashboard.ledger.models.approvals import RequestState
+from dashboard.operations import approved_changes
+from dashboard.releases import approving
 from dashboard.releases.models import HoldKind, Release, ReleaseState
+from dashboard.releases.reviewing import board_digest
 from tests.releases.conftest import Draft
 from tests.support.many_audiences import ManyAudiences
 from tests.support.release_service import decide, schedule
@@ -31,3 +35,23 @@ def test_drafts_stay_drafts(draft: Draft) -> None:
     call_command("after_restore", verbosity=0)
     release.refresh_from_db()
     assert (release.state, release.hold_reason) == (ReleaseState.DRAFT, "")
+
+
+def test_a_request_that_was_open_is_void(draft: Draft, paula: User) -> None:
+    release = draft(1)
+    request = approving.request_approval(release, paula, "", board_digest(release))
+    call_command("after_restore", verbosity=0)
+    request.refresh_from_db()
+    release.refresh_from_db()
+    assert (request.state, release.state) == (RequestState.VOID, ReleaseState.HELD)
+    assert "What was sent since the backup isn’t on record." in request.end_reason
+
+
+def test_a_new_page_that_was_to_be_approved_is_not_created_twice(
+    draft: Draft, paula: User, capsys: pytest.CaptureFixture[str]
+) -> None:
+    request = approved_changes.request_page({"name": "Spring"}, note="", user=paula)
+    call_command("after_restore")
+    request.refresh_from_db()
+    assert request.state == RequestState.VOID
+    assert "now void: 1" in capsys.readouterr().out

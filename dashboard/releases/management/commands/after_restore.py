@@ -5,11 +5,12 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from dashboard.ledger.operations import note_restore
+from dashboard.operations.approved_changes import void_restored
 from dashboard.releases.holding import hold_restored
 
 
 class Command(BaseCommand):
-    """Make the keys of future operations differ from all earlier ones, and hold releases.
+    """Make new operation keys differ from all earlier ones, void requests, and hold releases.
 
     A publish's key counts the recorded publishes. A restored database lacks the latest ones, so
     their keys would repeat, and the service would take a new publish for one already done. What a
@@ -20,15 +21,17 @@ class Command(BaseCommand):
 
     help = (
         "After a restore: make sure that operation keys used after the backup are not reused, and "
-        "hold releases that were scheduled or running."
+        "hold releases that were scheduled or running; void requests for an approval."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Renew the keys and hold releases. Running it again does no harm."""
+        """Renew the keys, void requests, hold releases. Running it again does no harm."""
         note_restore()
-        held = hold_restored()
+        held, void = hold_restored(), void_restored()
         self.stdout.write("New operation keys will differ from all earlier ones.")
         if held:
             self.stdout.write(
                 f"Releases held: {held}. Review each one, then continue or cancel it."
             )
+        if void:
+            self.stdout.write(f"Requests for an approval now void: {void}. Request them again.")
