@@ -1,4 +1,7 @@
-"""Worker processes killed in the middle of a release: another ends it and sends nothing twice."""
+"""Worker processes killed in the middle of a release: another ends it and sends nothing twice.
+
+Then the release is rolled back: what it published is as before, and what it could not is named.
+"""
 
 import json
 import os
@@ -29,6 +32,7 @@ REJECTED, HANGS = ("aud_20", "aud_40", "aud_60"), "aud_30"
 KILLS_AT = (50, 75)
 """Which publish kills the worker that sends it, after it was carried out."""
 PATIENCE_S = 240
+LATEST_RELEASE = "SELECT MAX(id) FROM releases_release"
 
 PUBLISH = f"""
 from django.contrib.auth.models import User
@@ -42,6 +46,21 @@ release = drafting.create_release(name="", note="", audiences=keys, user=user)
 checking.check_release(release)
 decisions.publish(release, user, "{COUNT}", reviewing.board_digest(release))
 """
+ROLL_BACK = """
+import json, time
+from django.contrib.auth.models import User
+from dashboard.releases import decisions, reviewing
+from dashboard.releases.models import Release
+user = User.objects.get()
+rollback, left_out = decisions.roll_back(Release.objects.get(), user)
+while rollback.needs_check:
+    time.sleep(0.1)
+    rollback.refresh_from_db()
+count = rollback.items.count()
+decisions.publish(rollback, user, str(count), reviewing.board_digest(rollback))
+print(json.dumps({item.audience_id: reason for item, reason in left_out}))
+"""
+"""The workers check the draft; then it is published, and what was left out is printed."""
 LET_A_MINUTE_PASS = """
 from datetime import timedelta
 from django.db.models import F
@@ -69,6 +88,13 @@ class DeadlyService(PublishingAudiences):
         with self.lock:
             return super().__call__(request)
 
+    def live_versions(self) -> dict[Key, str]:
+        """Return the id of each audience's live version."""
+        return {
+            key: audience["publishedVersion"]["versionId"]
+            for key, audience in self.audiences.items()
+        }
+
     def choose(self, service: PublishingAudiences, key: Key, version_id: str) -> httpx.Response:
         if key[1] in REJECTED:
             return responds(409, "It was canceled")(service, key, version_id)
@@ -88,10 +114,18 @@ class WorkedDashboard(Dashboard):
 
     timeout_s = 3
 
-    def run(self, code: str) -> None:
-        """Run code with the ORM, in a process of its own."""
+    def run(self, code: str) -> str:
+        """Run code with the ORM, in a process of its own; return what it prints."""
         command = [sys.executable, "manage.py", "shell", "-v0", "-c", code]
-        subprocess.run(command, cwd=BASE_DIR, env=self.env, check=True)
+        return subprocess.run(
+            command,
+            cwd=BASE_DIR,
+            env=self.env,
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
+            timeout=PATIENCE_S,
+        ).stdout
 
     @contextmanager
     def worker(self) -> Iterator["subprocess.Popen[bytes]"]:
@@ -120,13 +154,18 @@ class WorkedDashboard(Dashboard):
         return int(str(worker_id).split("-")[-2])
 
     def states(self) -> Counter[object]:
-        """Return how many items are in each state."""
-        return Counter(state for (state,) in self.rows("SELECT state FROM releases_releaseitem"))
+        """Return how many items of the latest release are in each state."""
+        items = f"SELECT state FROM releases_releaseitem WHERE release_id = ({LATEST_RELEASE})"
+        return Counter(state for (state,) in self.rows(items))
 
-    def release_state(self) -> object:
-        """Return the state of the only release."""
-        [(state,)] = self.rows("SELECT state FROM releases_release")
-        return state
+    def wait_until_finished(self) -> None:
+        """Wait until the workers have finished the latest release."""
+        query = f"SELECT state FROM releases_release WHERE id = ({LATEST_RELEASE})"
+        deadline = time.monotonic() + PATIENCE_S
+        while self.rows(query) == [("running",)] and time.monotonic() < deadline:
+            time.sleep(0.5)
+        log = (self.folder / "worker.log").read_text()
+        assert self.rows(query) == [("finished",)], log[-3000:]
 
 
 def test_a_hundred_versions_survive_two_killed_workers(
@@ -145,6 +184,7 @@ def publish_while_workers_are_killed(tmp_path: Path, database_url: str) -> None:
         dashboard = WorkedDashboard(tmp_path, "", database_url=database_url, timeout_s=3)
         service = DeadlyService(dashboard)
         service.add(COUNT)
+        live_before = service.live_versions()
         dashboard.env["SERVICE_URL"] = stack.enter_context(over_http(service))
         dashboard.prepare()
         dashboard.run(PUBLISH)
@@ -155,11 +195,7 @@ def publish_while_workers_are_killed(tmp_path: Path, database_url: str) -> None:
         wait_for_kills(service, 2)
         stack.enter_context(dashboard.worker())
         dashboard.run(LET_A_MINUTE_PASS)
-        deadline = time.monotonic() + PATIENCE_S
-        while dashboard.release_state() == "running" and time.monotonic() < deadline:
-            time.sleep(0.5)
-        log = (tmp_path / "worker.log").read_text()
-        assert dashboard.release_state() == "finished", log[-3000:]
+        dashboard.wait_until_finished()
         assert dashboard.states() == {
             ItemState.LIVE.value: COUNT - 4,
             ItemState.FAILED.value: 3,
@@ -168,6 +204,14 @@ def publish_while_workers_are_killed(tmp_path: Path, database_url: str) -> None:
         assert len(set(service.killed)) == 2
         assert len(set(service.operation_keys)) == len(service.operation_keys) == COUNT
         assert max(service.carried_out.values()) == 1
+        assert service.live_versions() != live_before
+        left_out = json.loads(dashboard.run(ROLL_BACK))
+        dashboard.wait_until_finished()
+        failed, unknown = "It failed, so nothing changed.", "Left out until its outcome is known."
+        assert left_out == dict.fromkeys(REJECTED, failed) | {HANGS: unknown}
+        assert dashboard.states() == {ItemState.LIVE.value: COUNT - 4}
+        assert service.live_versions() == live_before
+        assert len(set(service.operation_keys)) == len(service.operation_keys) == 2 * COUNT - 4
 
 
 def wait_for_kills(service: DeadlyService, count: int) -> None:

@@ -94,7 +94,8 @@ class PublishingAudiences(ManyAudiences):
         for version in (audience["latestVersion"], audience["publishedVersion"]):
             if version and version["versionId"] == version_id:
                 return version
-        audience["earlier"] = self.version(key, 0, versionId=version_id)
+        number = int(version_id.rpartition("_")[2])
+        audience["earlier"] = self.version(key, number, versionId=version_id)
         return audience["earlier"]
 
 
