@@ -1,5 +1,6 @@
 """A release is reviewed by keys alone, published, and watched until all of it is live."""
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -57,6 +58,17 @@ def test_versions_are_reviewed_by_keys_alone(board: Page) -> None:
         expect(board.locator("#reviewed")).to_contain_text(f"{count} of 3 reviewed")
     expect(board.locator("#totals")).to_contain_text("All reviewed")
     assert barriers(board) == []
+
+
+def test_a_version_of_the_list_opens_beside_it(board: Page) -> None:
+    board.evaluate("() => { window.isSamePage = true }")
+    steps = board.evaluate("history.length")
+    entry = board.locator(".entries a").nth(1)
+    entry.click()
+    expect(board.locator(".detail header")).to_contain_text("2 of 3")
+    expect(entry).to_have_attribute("aria-current", "true")
+    expect(board).to_have_url(re.compile(r"\?item=\d+$"))
+    assert board.evaluate("[window.isSamePage, history.length]") == [True, steps]
 
 
 def test_the_item_that_is_open_is_there_after_a_reload(board: Page) -> None:
