@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event, Semaphore
 from typing import Literal
@@ -125,6 +126,30 @@ def test_a_version_is_published_watched_compared_and_rolled_back(
     time_passes(page)
     expect(headline(page)).to_have_text("Version 1 is live", timeout=PATIENCE_MS)
     assert len(service.keys) == len(set(service.keys)) == 2
+
+
+def test_a_version_is_scheduled_from_the_dialog(
+    opened: Opened, service: PublishingService, at: Places
+) -> None:
+    page = opened(at.audience)
+    ask_to_publish(page)
+    dialog(page).get_by_role("radio", name="Schedule").check()
+    year = datetime.now(UTC).year + 1
+    dialog(page).get_by_label("Date").fill(f"{year}-01-15")
+    dialog(page).get_by_label("Time", exact=True).fill("09:30")
+    dialog(page).get_by_label("Time zone").select_option("Asia/Tokyo")
+    expect(dialog(page).locator("#when-said")).to_contain_text("00:30 UTC")
+    assert barriers(page) == []
+    press(page, "Schedule version 2")
+    expect(headline(page)).to_have_text("Version 2 is scheduled")
+    expect(dialog(page)).to_contain_text(re.compile(rf"{year}, 0?9:30.* in Tokyo"))
+    assert barriers(page) == []
+    dialog(page).get_by_role("link", name="Close").last.click()
+    mark = page.locator("#head").get_by_role("link", name="Version 2 scheduled")
+    expect(mark).to_contain_text(str(year))
+    mark.click()
+    expect(page.locator("#verdict")).to_contain_text("Change schedule")
+    assert service.keys == []
 
 
 def test_a_double_click_in_each_of_two_tabs_is_one_publish(
