@@ -1,4 +1,4 @@
-"""Decisions of a person on a release: publish, schedule, stop, continue, cancel, skip, roll back.
+"""Decisions of a person on a release, from publishing it to rolling it back or retrying it.
 
 Each is one transaction, and only one of two at the same time succeeds: the other raises
 ReleaseError, as does a decision that the state does not allow. The caller checks permissions.
@@ -250,6 +250,64 @@ def _rollback_problem(item: ReleaseItem, record: AudienceRecord | None) -> str:
     if record and is_replaced:
         return f"Version {record.live_version_number} has gone live since."
     return ""
+
+
+def retry_failed(release: Release, user: User) -> tuple[Release, list[tuple[ReleaseItem, str]]]:
+    """Create a draft of the failed items of a finished release; return it with those left out.
+
+    Left out are those of `retry_problems`, each with the reason. Raises ReleaseError also if
+    nothing can be retried.
+    """
+    with decide(release, ReleaseState.FINISHED):
+        items = list(release.items.filter(state__in=NOT_KNOWN_LIVE))
+        reasons = retry_problems(items)
+        failed = [
+            PlannedVersion(
+                item.page_id, item.audience_id, item.audience_name, item.version, item.live_version
+            )
+            for item in items
+            if item.pk not in reasons
+        ]
+        if not failed:
+            raise ReleaseError("No version of this release can be retried.")
+        draft = create_draft(
+            name=f"Retry: {release.name}"[:MAX_NAME],
+            note="",
+            planned=failed,
+            user=user,
+            # What is left of a rollback still rolls back the same release.
+            rolls_back=release.rolls_back,
+        )
+    return draft, [(item, reasons[item.pk]) for item in items if item.pk in reasons]
+
+
+NOT_KNOWN_LIVE = (ItemState.FAILED, ItemState.UNKNOWN)
+"""States of items that were sent and did not go live, as far as is known."""
+
+
+def retry_problems(items: Sequence[ReleaseItem]) -> dict[int, str]:
+    """Return why failed or unknown items can't be retried, in sentences by primary key.
+
+    An unknown outcome is settled first; a version that another one has replaced since, or that
+    is live after all, is left out, too. By the ledger.
+    """
+    records = audience_records([(item.page_id, item.audience_id) for item in items])
+    found = {}
+    for item in items:
+        record = records.get((item.page_id, item.audience_id))
+        if reason := _retry_problem(item, record):
+            found[item.pk] = reason
+    return found
+
+
+def _retry_problem(item: ReleaseItem, record: AudienceRecord | None) -> str:
+    if item.state == ItemState.UNKNOWN:
+        return "Its outcome is unknown. Check it first."
+    if record is None or record.live_version_id in ("", item.live_version_id):
+        return ""
+    if record.live_version_id == item.version_id:
+        return f"Version {item.version_number} is live."
+    return f"Version {record.live_version_number} has gone live since."
 
 
 @contextmanager

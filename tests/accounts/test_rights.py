@@ -116,7 +116,7 @@ OWN |= {"organisation-connect", "organisation-disconnect"}
 """A user's own account and appearance."""
 RELEASE_DECISIONS = {
     *("release-item", "release-check", "release-publish", "release-continue", "release-stop"),
-    *("release-cancel", "release-roll-back", "release-request-approval"),
+    *("release-cancel", "release-roll-back", "release-retry", "release-request-approval"),
     *("approval-approve", "approval-decline", "approval-withdraw", "approval-send"),
 }
 DECISIONS: dict[str, tuple[set[str], set[str]]] = {

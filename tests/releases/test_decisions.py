@@ -359,3 +359,46 @@ def test_a_release_without_anything_to_take_back_is_not_rolled_back(
         decisions.roll_back(release, paula)
     with pytest.raises(ReleaseError, match="nothing can be rolled back"):
         decisions.roll_back(draft(1), paula)
+
+
+def test_a_retry_has_what_failed_and_names_what_it_leaves_out(
+    draft: Draft, service: ManyAudiences, paula: User
+) -> None:
+    keys = service.add(5)
+    release = draft(keys=keys)
+    release.items.exclude(audience_id="aud_1").update(state=ItemState.FAILED)
+    release.items.filter(audience_id="aud_3").update(state=ItemState.UNKNOWN)
+    finished(release)
+    service.change(keys[3], publishedVersion=service.live(keys[3], 2))
+    service.change(keys[4], publishedVersion=service.live(keys[4], 9))
+    service.record()
+    retry, left_out = decisions.retry_failed(release, paula)
+    found = retry.items.values_list("audience_id", "version_number", "live_version_number")
+    assert list(found) == [("aud_2", 2, 1)]
+    assert (retry.name, retry.rolls_back) == (f"Retry: {release.name}", None)
+    assert [(item.audience_id, reason) for item, reason in left_out] == [
+        ("aud_3", "Its outcome is unknown. Check it first."),
+        ("aud_4", "Version 2 is live."),
+        ("aud_5", "Version 9 has gone live since."),
+    ]
+
+
+def test_a_retry_of_a_rollback_rolls_back_the_same_release(
+    draft: Draft, service: ManyAudiences, paula: User
+) -> None:
+    (key,) = service.add(1)
+    release = finished(draft(keys=[key]))
+    service.change(key, publishedVersion=service.live(key, 2))
+    service.record()
+    rollback, _ = decisions.roll_back(release, paula)
+    rollback.items.update(state=ItemState.FAILED)
+    retry, _ = decisions.retry_failed(finished(rollback), paula)
+    assert retry.rolls_back == release
+
+
+def test_what_has_not_finished_or_not_failed_is_not_retried(draft: Draft, paula: User) -> None:
+    release = held(draft(1), aud_1=ItemState.FAILED)
+    with pytest.raises(ReleaseError, match="This release is held"):
+        decisions.retry_failed(release, paula)
+    with pytest.raises(ReleaseError, match="No version of this release can be retried"):
+        decisions.retry_failed(finished(draft(1)), paula)

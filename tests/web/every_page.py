@@ -95,7 +95,8 @@ NOT_PAGES = {
     *("keys", "pin", "mfa_deactivate_totp", "mfa_remove_webauthn", "mfa_view_recovery_codes"),
     *("mfa_generate_recovery_codes", "mfa_reauthenticate", "mfa_reauthenticate_webauthn"),
     *("release-item", "release-check", "release-publish", "release-continue", "release-stop"),
-    *("release-cancel", "release-roll-back", "release-request-approval", "subscription-add"),
+    *("release-cancel", "release-roll-back", "release-retry", "release-request-approval"),
+    "subscription-add",
     *("approval-approve", "approval-decline", "approval-withdraw", "approval-send"),
 }
 """Forms without a page, URLs for machines, and pages that need a second factor."""

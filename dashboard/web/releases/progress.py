@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 
 from dashboard.ledger.models import AudienceRecord, VersionRecord
 from dashboard.ledger.queries.audiences import IN_FLIGHT
-from dashboard.releases.decisions import rollback_problems
+from dashboard.releases.decisions import NOT_KNOWN_LIVE, retry_problems, rollback_problems
 from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState
 from dashboard.web.releases.summary import ITEM_BADGES, Badge, ReleaseSummary
 
@@ -249,4 +249,28 @@ def preview_rollback(summary: ReleaseSummary) -> RollbackPreview:
         live=len(items),
         possible=[item for item in items if item.pk not in problems],
         impossible=[(item, problems[item.pk]) for item in items if item.pk in problems],
+    )
+
+
+@dataclass(frozen=True)
+class RetryPreview:
+    """Which failed items a retry would include, and what it would leave out."""
+
+    failed: int
+    """How many items have failed."""
+    possible: list[ReleaseItem]
+    left_out: list[tuple[ReleaseItem, str]]
+
+
+def preview_retry(summary: ReleaseSummary) -> RetryPreview | None:
+    """Return what a retry of a finished release would do, as last known; None if nothing failed."""
+    if summary.release.state != ReleaseState.FINISHED or not summary.count(ItemState.FAILED):
+        return None
+    items = summary.release.items.filter(state__in=NOT_KNOWN_LIVE)
+    found = list(items.defer("version_body", "live_body").select_related("operation"))
+    problems = retry_problems(found)
+    return RetryPreview(
+        failed=summary.count(ItemState.FAILED),
+        possible=[item for item in found if item.pk not in problems],
+        left_out=[(item, problems[item.pk]) for item in found if item.pk in problems],
     )

@@ -25,4 +25,5 @@ urlpatterns = [
     path("<int:release_id>/stop/", views.release_stop, name="release-stop"),
     path("<int:release_id>/cancel/", views.release_cancel, name="release-cancel"),
     path("<int:release_id>/roll-back/", views.release_roll_back, name="release-roll-back"),
+    path("<int:release_id>/retry/", views.release_retry, name="release-retry"),
 ]

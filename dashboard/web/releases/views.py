@@ -20,7 +20,7 @@ from dashboard.web.releases.approval import approval_of
 from dashboard.web.releases.board import REVIEWABLE, ItemDetail, read_board
 from dashboard.web.releases.export import COLUMNS, export_rows
 from dashboard.web.releases.listing import AgendaQuery, read_agenda
-from dashboard.web.releases.progress import preview_rollback, read_progress
+from dashboard.web.releases.progress import preview_retry, preview_rollback, read_progress
 from dashboard.web.releases.summary import summarize, worker_status
 from dashboard.web.ui.approvals import redirect_to_request
 from dashboard.web.ui.csv import csv_response
@@ -159,6 +159,7 @@ def _show_progress(
         "view": "progress",
         "progress": progress,
         "rollback": preview_rollback(context["summary"]),
+        "retry": preview_retry(context["summary"]),
         "is_changed": is_changed,
         "polls": polls,
         "wait_s": wait_s(polls),
@@ -271,6 +272,21 @@ def release_roll_back(request: Request, release_id: int) -> HttpResponse:
         names = "; ".join(f"{item.audience_name}: {reason}" for item, reason in left_out)
         messages.warning(request, f"Can’t be rolled back, so left out: {names}")
     return redirect(release_url(rollback))
+
+
+@require_POST
+@requires(PUBLISH)
+def release_retry(request: Request, release_id: int) -> HttpResponse:
+    """Make a new draft of the failed items of a finished release."""
+    release = get_object_or_404(Release, pk=release_id)
+    try:
+        retry, left_out = decisions.retry_failed(release, request.user)
+    except ReleaseError as error:
+        return _show_progress(request, release, error=error)
+    if left_out:
+        names = "; ".join(f"{item.audience_name}: {reason}" for item, reason in left_out)
+        messages.warning(request, f"Not included: {names}")
+    return redirect(release_url(retry))
 
 
 @require_GET

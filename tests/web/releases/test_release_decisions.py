@@ -96,7 +96,8 @@ def test_what_changed_since_the_page_was_opened_is_not_published(
 
 
 @pytest.mark.parametrize(
-    "step", ["publish", "schedule", "stop", "continue", "cancel", "roll-back", "check", "edit"]
+    "step",
+    ["publish", "schedule", "stop", "continue", "cancel", "roll-back", "retry", "check", "edit"],
 )
 def test_a_viewer_decides_nothing(draft: Draft, as_viewer: Client, step: str) -> None:
     release = draft(1)
@@ -297,6 +298,35 @@ def test_a_release_of_which_nothing_can_be_rolled_back_says_so(
     answer = as_publisher.post(url(release, "roll-back"))
     assert answer.status_code == 422
     assert "No version of this release can be rolled back." in said(answer)
+
+
+def test_failed_versions_are_retried_as_a_new_draft(draft: Draft, as_publisher: Client) -> None:
+    release = live_release(draft, 4, live=1)
+    release.items.filter(position=4).update(state=ItemState.UNKNOWN)
+    page = shown(as_publisher, url(release))
+    assert "2 of 2 failed versions can be retried." in page
+    assert "Name of aud_4 Its outcome is unknown. Check it first." in page
+    page = said(as_publisher.post(url(release, "retry"), follow=True))
+    assert "Retry: November prices" in page
+    assert "Not included: Name of aud_4: Its outcome is unknown. Check it first." in page
+    retry = Release.objects.latest("pk")
+    assert list(retry.items.values_list("audience_id", flat=True)) == ["aud_2", "aud_3"]
+
+
+def test_a_release_in_which_nothing_failed_offers_no_retry(
+    draft: Draft, as_publisher: Client
+) -> None:
+    release = live_release(draft, 1, live=1)
+    assert "Retry failed" not in shown(as_publisher, url(release))
+    answer = as_publisher.post(url(release, "retry"))
+    assert answer.status_code == 422
+    assert "No version of this release can be retried." in said(answer)
+
+
+def test_a_viewer_is_not_offered_to_retry(draft: Draft, as_viewer: Client) -> None:
+    page = shown(as_viewer, url(live_release(draft, 2, live=1)))
+    assert "1 of 1 failed version can be retried." in page
+    assert "Retry failed" not in page
 
 
 def test_the_export_has_each_item_with_its_reason(draft: Draft, as_viewer: Client) -> None:

@@ -6,7 +6,7 @@ from django.test import Client
 from dashboard.releases.models import Release
 from tests.support.clock import Clock, stopped
 from tests.support.fake_service import FakeService
-from tests.support.release_service import PublishingAudiences, work
+from tests.support.release_service import PublishingAudiences, responds, work
 from tests.web.releases.conftest import decide, shown, url
 
 
@@ -41,3 +41,26 @@ def test_two_audiences_are_published_and_rolled_back(
     work(rollback, clock, minutes=2)
     assert "2 of 2 went live" in shown(as_publisher, url(rollback))
     assert [len(publishing.audiences_sent), len(set(publishing.operation_keys))] == [4, 4]
+
+
+def test_a_version_that_failed_is_retried_and_goes_live(
+    publishing: PublishingAudiences, as_publisher: Client, clock: Clock
+) -> None:
+    keys = ["/".join(key) for key in publishing.add(3)]
+    publishing.ways["aud_2"] = responds(409, "It is locked by an agent")
+    as_publisher.post("/releases/new/", {"audience": keys, "then": "review"})
+    release = Release.objects.get()
+    work(release, clock, minutes=1)
+    decide(as_publisher, release, "publish")
+    work(release, clock, minutes=2)
+    assert "2 of 3 went live" in shown(as_publisher, url(release))
+    publishing.ways.clear()
+    as_publisher.post(url(release, "retry"))
+    retry = Release.objects.latest("pk")
+    work(retry, clock, minutes=1)
+    decide(as_publisher, retry, "publish")
+    work(retry, clock, minutes=2)
+    assert "1 of 1 went live" in shown(as_publisher, url(retry))
+    assert "Version 2 is live." in shown(as_publisher, url(release))
+    assert publishing.audiences_sent == ["aud_1", "aud_2", "aud_3", "aud_2"]
+    assert len(set(publishing.operation_keys)) == 4
