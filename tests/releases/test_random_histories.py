@@ -8,6 +8,7 @@ service checks each publish that arrives. HISTORIES runs more of them, HISTORY o
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from copy import deepcopy
 from datetime import timedelta
 from itertools import count
 from random import Random
@@ -81,7 +82,7 @@ class StrictService(PublishingAudiences):
         response = super().__call__(request)
         if request.url.path.endswith("/audiences"):
             for key, audience in self.audiences.items():
-                self.listed[key] = (timezone.now(), dict(audience))
+                self.listed[key] = (timezone.now(), deepcopy(audience))
         return response
 
     def choose(self, service: PublishingAudiences, key: Key, version_id: str) -> httpx.Response:
@@ -191,6 +192,14 @@ class History:
         if self.random.random() < 0.3:
             decisions.cancel(self.release(), self.owner)
 
+    def roll_back(self) -> None:
+        decisions.roll_back(self.release(), self.owner)
+        self.work_undisturbed()
+
+    def retry_failed(self) -> None:
+        decisions.retry_failed(self.release(), self.owner)
+        self.work_undisturbed()
+
     def check_held(self) -> None:
         held = Release.objects.filter(state=ReleaseState.HELD)
         held.update(needs_check=True, wake_at=timezone.now())
@@ -293,10 +302,18 @@ class History:
         assert {*listed.values_list("page_id", "audience_id", "version_id")} <= self.outside
 
 
+def raise_what_a_worker_caught(log: pytest.LogCaptureFixture) -> None:
+    """Raise the first error in a step of a worker, which logs each: also those of the service."""
+    for record in log.records:
+        if record.name == "dashboard.worker" and record.exc_info and record.exc_info[1]:
+            raise record.exc_info[1]
+
+
 EVENTS = (
     *(History.publish, History.publish, History.publish, History.schedule, History.stop),
     *(History.cancel, History.check_held, History.edit, History.edit_text, History.go_live),
     *(History.publish_outside, History.fall_silent, History.change_right, History.let_time_pass),
+    *(History.roll_back, History.retry_failed),
     *(History.work,) * 10,
 )
 
@@ -307,17 +324,20 @@ def test_no_history_sends_what_may_not_be_sent_or_never_ends(
     fake_service: FakeService,
     pytestconfig: pytest.Config,
     monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     clock = stopped(monkeypatch)
 
     def tell(seed: int) -> None:
         Release.objects.all().delete()
         cache.clear()
+        caplog.clear()
         history = History(seed, clock, paula)
         fake_service.answer = history.service
         try:
             history.run()
-        except AssertionError as error:
+            raise_what_a_worker_caught(caplog)
+        except Exception as error:
             error.add_note(f"HISTORY={seed}\n" + "\n".join(history.events))
             raise
 
