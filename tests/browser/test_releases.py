@@ -86,3 +86,15 @@ def test_a_release_is_watched_until_it_is_live(board: Page) -> None:
     assert barriers(board) == []
     expect(board.get_by_role("heading", name="3 of 3 went live")).to_be_visible(timeout=120_000)
     assert barriers(board) == []
+
+
+def test_the_agenda_is_filtered_by_state_and_owner(board: Page) -> None:
+    board.goto("/releases/")
+    board.evaluate("() => { window.isSamePage = true }")
+    board.get_by_label("State").select_option("Drafts")
+    expect(board).to_have_url(re.compile("state=drafts"))
+    expect(board.locator("#results")).to_contain_text("By keys alone")
+    board.get_by_label("Requested by").select_option(index=1)
+    expect(board).to_have_url(re.compile(r"state=drafts&owner=\w+"))
+    assert board.evaluate("window.isSamePage")
+    assert barriers(board) == []

@@ -48,6 +48,8 @@ class AgendaQuery:
 
     words: str = ""
     group: str = ""
+    owner: str = ""
+    """The name of the user who decided last, or else created it."""
     start: int = 0
     """The number of releases of the group before the first that is shown."""
 
@@ -59,13 +61,14 @@ class AgendaQuery:
         return cls(
             words=clean_param(params.get("q", "")).strip(),
             group=group if group in known else "",
+            owner=clean_param(params.get("owner", "")),
             start=int_param(params.get("start", "")) if group in known else 0,
         )
 
     @property
     def params(self) -> str:
         """The filters as a query string, without the start."""
-        given = {"q": self.words, "state": self.group}
+        given = {"q": self.words, "state": self.group, "owner": self.owner}
         return urlencode({name: value for name, value in given.items() if value})
 
 
@@ -126,19 +129,27 @@ class Agenda:
 
 def read_agenda(query: AgendaQuery) -> Agenda:
     """Return the releases that match, in groups. At most three queries a group."""
-    found = _matching(query.words)
+    found = _matching(query)
     groups = [
         _read_group(found, group, query) for group in GROUPS if query.group in ("", group.name)
     ]
     return Agenda([each for each in groups if each.total], timezone.now())
 
 
-def _matching(words: str) -> QuerySet[Release]:
-    """Return the releases with each word in the name or the note, whatever case and accents."""
+def list_owners() -> list[str]:
+    """Return the name of each user who has decided on a release or created one."""
+    names = Release.objects.exclude(owner_name="").order_by("owner_name")
+    return list(names.values_list("owner_name", flat=True).distinct())
+
+
+def _matching(query: AgendaQuery) -> QuerySet[Release]:
+    """Return the owner's releases with each word in the name or note, whatever case and accents."""
     releases = Release.objects.annotate(ended_at=Coalesce("finished_at", F("created_at")))
-    if not words:
+    if query.owner:
+        releases = releases.filter(owner_name=query.owner)
+    wanted = fold(query.words).split()
+    if not wanted:
         return releases
-    wanted = fold(words).split()
     texts = Release.objects.order_by().values_list("pk", "name", "note")
     return releases.filter(
         pk__in=[

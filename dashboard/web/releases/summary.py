@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 
-from django.db.models import Count
+from django.db.models import Count, Q
 from django.utils import timezone
 
 from dashboard.releases.models import (
@@ -170,6 +170,18 @@ def summarize(release: Release) -> ReleaseSummary:
     counts = dict(items.values_list("state").annotate(count=Count("pk")))
     pages = items.values_list("page_name", flat=True).distinct().order_by("page_name")
     return ReleaseSummary(release, counts, tuple(pages))
+
+
+def finished_rollbacks(release: Release) -> list[Release]:
+    """Return the finished releases that took back versions of a finished one, earliest first.
+
+    Each has the number of these versions as `live`.
+    """
+    if release.state != ReleaseState.FINISHED:
+        return []
+    live = Count("items", filter=Q(items__state=ItemState.LIVE))
+    rollbacks = release.rollbacks.filter(state=ReleaseState.FINISHED).annotate(live=live)
+    return list(rollbacks.filter(live__gt=0).order_by("finished_at", "pk"))
 
 
 def summarize_all(releases: Iterable[Release]) -> list[ReleaseSummary]:

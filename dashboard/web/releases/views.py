@@ -19,9 +19,9 @@ from dashboard.releases.models import Release, ReleaseState
 from dashboard.web.releases.approval import approval_of
 from dashboard.web.releases.board import REVIEWABLE, ItemDetail, read_board
 from dashboard.web.releases.export import COLUMNS, export_rows
-from dashboard.web.releases.listing import AgendaQuery, read_agenda
+from dashboard.web.releases.listing import AgendaQuery, list_owners, read_agenda
 from dashboard.web.releases.progress import preview_retry, preview_rollback, read_progress
-from dashboard.web.releases.summary import summarize, worker_status
+from dashboard.web.releases.summary import finished_rollbacks, summarize, worker_status
 from dashboard.web.ui.approvals import redirect_to_request
 from dashboard.web.ui.csv import csv_response
 from dashboard.web.ui.htmx import Request, render_partial, wants_partial
@@ -34,7 +34,7 @@ _RELEASES = Release.objects.select_related("rolls_back", "approval")
 
 @require_GET
 def release_list(request: Request) -> HttpResponse:
-    """List releases by state and time, filtered by `?q= state=`; poll while one runs."""
+    """List releases by state and time, filtered by `?q= state= owner=`; poll while one runs."""
     query = AgendaQuery.from_params(request.GET)
     agenda = read_agenda(query)
     polls = int_param(request.GET.get("polls", "")) + 1 if request.htmx.target == "poll" else 0
@@ -44,6 +44,7 @@ def release_list(request: Request) -> HttpResponse:
         "here": "releases",
         "query": query,
         "agenda": agenda,
+        "owners": list_owners(),
         "worker": worker_status(),
         "polls": polls,
         "wait_s": wait_s(polls),
@@ -127,6 +128,7 @@ def _release_context(release: Release) -> dict[str, Any]:
         "here": "releases",
         "release": release,
         "summary": summarize(release),
+        "rollbacks": finished_rollbacks(release),
         "worker": worker_status(),
         "problem": "",
         "problem_field": "",

@@ -300,6 +300,21 @@ def test_a_release_of_which_nothing_can_be_rolled_back_says_so(
     assert "No version of this release can be rolled back." in said(answer)
 
 
+def test_a_release_names_what_rolled_it_back_and_whether_in_part(
+    draft: Draft, as_viewer: Client
+) -> None:
+    release = live_release(draft, 2, live=2)
+    assert "olled back by" not in shown(as_viewer, url(release))
+    for name, count, word in [
+        ("First", 1, "Partly rolled back by"),
+        ("Second", 1, "Rolled back by"),
+    ]:
+        rollback = live_release(draft, 2, live=count)
+        Release.objects.filter(pk=rollback.pk).update(name=name, rolls_back=release)
+        assert f"{word} First" in shown(as_viewer, url(release))
+    assert "Rolled back by First, Second" in shown(as_viewer, url(release))
+
+
 def test_failed_versions_are_retried_as_a_new_draft(draft: Draft, as_publisher: Client) -> None:
     release = live_release(draft, 4, live=1)
     release.items.filter(position=4).update(state=ItemState.UNKNOWN)

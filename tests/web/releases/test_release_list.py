@@ -76,6 +76,19 @@ def test_one_state_can_be_shown_alone(draft: Draft, as_viewer: Client) -> None:
     assert "A draft" not in page
 
 
+def test_releases_of_one_person_can_be_shown_alone(draft: Draft, as_viewer: Client) -> None:
+    draft(1, name="Of Paula")
+    assert "Everyone" not in shown(as_viewer, LIST)
+    state(draft(1, name="Of Ada"), owner_name="ada & co")
+    html = as_viewer.get(LIST).content.decode()
+    owners = [each.attributes for each in elements(html, "select")][1]
+    assert owners["name"] == "owner"
+    page = shown(as_viewer, f"{LIST}?owner=ada+%26+co&state=drafts")
+    assert "Of Ada" in page
+    assert "Of Paula" not in page
+    assert "No releases match" in shown(as_viewer, f"{LIST}?owner=nobody")
+
+
 def test_the_sixtieth_past_release_is_on_the_second_page(draft: Draft, as_viewer: Client) -> None:
     release = draft(1, name="Past 0")
     state(release, state=ReleaseState.CANCELED)

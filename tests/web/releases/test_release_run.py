@@ -40,6 +40,7 @@ def test_two_audiences_are_published_and_rolled_back(
     decide(as_publisher, rollback, "publish", typed="2")
     work(rollback, clock, minutes=2)
     assert "2 of 2 went live" in shown(as_publisher, url(rollback))
+    assert "Rolled back by Roll back: 2 versions" in shown(as_publisher, url(release))
     assert [len(publishing.audiences_sent), len(set(publishing.operation_keys))] == [4, 4]
 
 
