@@ -13,6 +13,7 @@ from datetime import timedelta
 from itertools import count
 from random import Random
 from typing import Any
+from urllib.parse import unquote
 
 import httpx
 import pytest
@@ -73,8 +74,10 @@ class StrictService(PublishingAudiences):
         self.way = self.choose
         self.listed: dict[Key, Any] = {}
         """Each audience as last listed, and when."""
-        self.maybe_done: list[tuple[int, str]] = []
-        """The item and the key of each publish that may have been carried out."""
+        self.conversations: dict[Key, Any] = {}
+        """The pending changes of each audience as last read, and when."""
+        self.maybe_done: list[int] = []
+        """The item of each publish that may have been carried out."""
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         if request.method != "POST" and self.history.is_silent:
@@ -83,35 +86,44 @@ class StrictService(PublishingAudiences):
         if request.url.path.endswith("/audiences"):
             for key, audience in self.audiences.items():
                 self.listed[key] = (timezone.now(), deepcopy(audience))
+        if request.url.path.endswith("/messages"):
+            page_id, _, audience_id, _ = unquote(request.url.path).split("/")[3:7]
+            key = (page_id, audience_id)
+            self.conversations[key] = (timezone.now(), self.pending.get(key, []))
         return response
 
     def choose(self, service: PublishingAudiences, key: Key, version_id: str) -> httpx.Response:
+        # Another worker's publish may arrive while this one is looked at.
+        operation_key = self.operation_keys[-1]
         is_rare = self.history.random.random() < self.history.fault_rate
         way = self.history.random.choice(sorted(WAYS)) if is_rare else "accepted"
-        self.check_arrival(key)
+        item = ReleaseItem.objects.select_related("release").get(operation_key=operation_key)
+        self.check_arrival(item, key)
         if way not in SURELY_NOT_DONE:
-            item = ReleaseItem.objects.get(operation_key=self.operation_keys[-1])
-            self.maybe_done.append((item.pk, self.operation_keys[-1]))
+            self.maybe_done.append(item.pk)
         self.history.log(f"publish {key[1]}: {way}")
         return WAYS[way](service, key, version_id)
 
-    def check_arrival(self, key: Key) -> None:
+    def check_arrival(self, item: ReleaseItem, key: Key) -> None:
         """Fail unless this publish may arrive now."""
-        item = ReleaseItem.objects.select_related("release").get(
-            operation_key=self.operation_keys[-1]
-        )
         release, now = item.release, timezone.now()
         assert self.operation_keys.count(item.operation_key) == 1, "a key arrived twice"
-        assert item.pk not in [pk for pk, _ in self.maybe_done], "it was sent before"
+        assert item.pk not in self.maybe_done, "it was sent before"
         assert release.state == ReleaseState.RUNNING
         assert release.stop_requested_at is None, "it was stopped"
         assert self.history.has_right, "the owner has lost the right"
         assert release.active_at
         assert now - release.active_at <= TOLERANCE + CLAIM, "it is late"
+        if release.due_at and release.started_at:
+            assert release.started_at - release.due_at <= TOLERANCE, "it was started late"
         self.check_review(item, key)
 
     def check_review(self, item: ReleaseItem, key: Key) -> None:
         """Fail unless the audience was listed just before, as it was reviewed."""
+        read_at, pending = self.conversations[key]
+        assert item.release.decided_at
+        assert read_at >= item.release.decided_at, "nothing was checked after the decision"
+        assert item.pending_change_ids == pending
         listed_at, audience = self.listed[key]
         assert timezone.now() - listed_at <= MAX_READ_AGE + CLAIM, "it was not read again"
         latest, live = audience["latestVersion"], audience["publishedVersion"]
@@ -185,6 +197,11 @@ class History:
         now = timezone.now()
         drafts.update(state=ReleaseState.SCHEDULED, due_at=due_at, wake_at=due_at, decided_at=now)
 
+    def oversleep(self) -> None:
+        """Schedule a release while no worker runs for a time."""
+        self.schedule()
+        self.clock.advance(self.random.choice([600, 1300, 3000]))
+
     def stop(self) -> None:
         decisions.stop(self.release(), self.owner)
 
@@ -211,6 +228,9 @@ class History:
     def edit_text(self) -> None:
         version = self.service.audiences[self.random.choice(self.keys)]["latestVersion"]
         version["supplementaryContext"] = f"Runs {next(serial)} trucks."
+
+    def propose_change(self) -> None:
+        self.service.pending[self.random.choice(self.keys)] = [f"change_{next(serial)}"]
 
     def publish_outside(self) -> None:
         key = self.random.choice(self.keys)
@@ -313,7 +333,7 @@ EVENTS = (
     *(History.publish, History.publish, History.publish, History.schedule, History.stop),
     *(History.cancel, History.check_held, History.edit, History.edit_text, History.go_live),
     *(History.publish_outside, History.fall_silent, History.change_right, History.let_time_pass),
-    *(History.roll_back, History.retry_failed),
+    *(History.roll_back, History.retry_failed, History.propose_change, History.oversleep),
     *(History.work,) * 10,
 )
 
