@@ -115,6 +115,10 @@ def test_what_went_live_is_taken_back_and_what_did_not_is_named(
     }
     assert barriers(page) == []
 
+    retry = page.get_by_role("region", name="Failed versions")
+    expect(retry).to_contain_text("1 of 1 failed version can be retried.")
+    expect(retry.get_by_role("listitem")).to_contain_text("Name of aud_5 Its outcome is unknown.")
+    expect(retry.get_by_role("button", name="Retry failed")).to_be_visible()
     expect(page.get_by_text("6 of 6 live versions can be rolled back.")).to_be_visible()
     page.get_by_role("button", name="Review rollback of 6…").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Roll back: Eight")
@@ -125,7 +129,8 @@ def test_what_went_live_is_taken_back_and_what_did_not_is_named(
     assert barriers(page) == []
     publish(page, 6)
     expect(page.get_by_role("heading", name="6 of 6 went live")).to_be_visible(timeout=RUN_MS)
-    expect(page.get_by_role("link", name="Eight", exact=True)).to_be_visible()
+    page.get_by_role("link", name="Eight", exact=True).click()
+    expect(page.locator("header.head")).to_contain_text("Rolled back by Roll back: Eight")
     assert set(slow_service.live_numbers.values()) == {1}
     assert len(set(slow_service.operation_keys)) == COUNT + 6
     assert troubles == []
