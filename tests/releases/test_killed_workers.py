@@ -171,7 +171,7 @@ class WorkedDashboard(Dashboard):
 def test_a_hundred_versions_survive_two_killed_workers(
     tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
-    """On SQLite, too, with `--exhaustive`: it takes a minute each."""
+    """On SQLite, too, with `--exhaustive`: it takes a minute and a half each."""
     with own_database() as database_url:
         publish_while_workers_are_killed(tmp_path, database_url)
     if pytestconfig.getoption("exhaustive"):
