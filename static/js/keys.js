@@ -1,7 +1,7 @@
 // Single-letter keys. They do nothing in a field, over a dialog, if turned off in the settings,
 // or on a page without the navigation, such as the login page.
 // After G: the links of the navigation, in order.
-const SECTIONS = ["o", "p", "d", "r", "u", "w", "a"];
+const SECTIONS = ["o", "p", "d", "r", "u", "w", "v", "a"];
 const ROWS = "main tbody tr, main .log summary, main .items > li, main #find-results li";
 const SECOND_KEY_MS = 1500;
 let goesUntil = 0;

@@ -34,6 +34,10 @@ WHERE = """() => {
     html: at.outerHTML.slice(0, 120),
   };
 }"""
+NOTE_LINKS = """addEventListener("click", (event) => {
+  event.preventDefault();
+  window.link = event.target.closest("a").getAttribute("href");
+}, true)"""
 PAGES = (
     "overview",
     "pages filtered",
@@ -86,6 +90,15 @@ def tab_to(page: Page, name: str) -> None:
     raise AssertionError(f"Tab leads to no {name}")
 
 
+def go_down_to(page: Page, rows: str) -> None:
+    """Press J until one of those rows has the focus: others may come before them."""
+    for _ in range(FARTHEST):
+        page.keyboard.press("j")
+        if page.locator(f":is({rows}):is(:focus, :has(:focus))").count():
+            return
+    raise AssertionError(f"J leads to no {rows}")
+
+
 def test_the_main_path_needs_no_mouse(page: Page, server: Running) -> None:
     page.goto("/accounts/login/?next=/pages/")
     expect(page.get_by_label("Username", exact=True)).to_be_focused()
@@ -108,7 +121,7 @@ def test_the_main_path_needs_no_mouse(page: Page, server: Running) -> None:
     page.keyboard.press("g")
     page.keyboard.press("a")
     page.wait_for_url("**/activity/")
-    page.keyboard.press("j")
+    go_down_to(page, ".log summary")
     page.keyboard.press("Enter")
     expect(page.locator(".log details[open]")).to_contain_text("Sales chat")
 
@@ -159,10 +172,22 @@ def _switch_a_webhook(page: Page) -> None:
     expect(switch).to_have_attribute("aria-checked", "true")
 
 
+def test_each_letter_after_g_leads_to_its_link_of_the_navigation(page: Page) -> None:
+    log_in(page)
+    page.evaluate(NOTE_LINKS)
+    went = []
+    for letter in "opdruwva":
+        page.keyboard.press("g")
+        page.keyboard.press(letter)
+        went.append(page.evaluate("window.link"))
+    sections = ["/", *(f"/{name}/" for name in ("pages", "audiences", "releases", "people"))]
+    assert went == [*sections, "/webhooks/", "/approvals/", "/activity/"]
+
+
 @pytest.mark.parametrize("address", ["/pages/", "/people/", "/activity/", "/webhooks/"])
 def test_the_row_that_j_comes_to_is_marked_as_under_the_pointer(page: Page, address: str) -> None:
     log_in(page, to=address)
-    page.keyboard.press("j")
+    go_down_to(page, "tbody tr, .log summary")
     row = page.locator("tr:has(:focus-visible), summary:focus-visible")
     ground = "(it) => getComputedStyle(it).backgroundColor"
     expect(row).to_have_count(1)
