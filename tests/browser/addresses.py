@@ -5,6 +5,7 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
+from tests.browser.more_releases import CANCELED, DRAFT
 from tests.support.processes import Running
 
 AUDIENCE = """SELECT page_id, audience_id FROM ledger_audiencerecord
@@ -15,7 +16,19 @@ LONG_TALK = """SELECT a.page_id, a.id FROM embedded_api_conversation c
   WHERE json_array_length(c.messages) BETWEEN 20 AND 60 ORDER BY a.id LIMIT 1"""
 SUBSCRIPTION = "SELECT subscription_id FROM ledger_subscriptionrecord ORDER BY 1 LIMIT 1"
 VIEWER = "SELECT id FROM auth_user WHERE username = 'viewer'"
+RELEASE = "SELECT id FROM releases_release WHERE name = ?"
+APPROVAL = "SELECT id FROM ledger_approvalrequest ORDER BY id LIMIT 1"
 OPERATION = "SELECT operation_key FROM ledger_operation WHERE outcome = ? ORDER BY 1 LIMIT 1"
+
+RELEASES = {
+    "draft": DRAFT,
+    "that needs approval": "Prices from finance",
+    "scheduled": "Winter wording",
+    "held": "Depot wording",
+    "finished": "New rates, named accounts",
+    "canceled": CANCELED,
+}
+"""A release of the demo in each state but publishing, in which none stays: its name."""
 
 
 def database_of(server: Running) -> Path:
@@ -38,6 +51,10 @@ def addresses(server: Running) -> dict[str, str]:
         [subscription_id] = one(SUBSCRIPTION)
         [viewer] = one(VIEWER)
         accepted, unknown = one(OPERATION, "accepted"), one(OPERATION, "unknown")
+        [approval] = one(APPROVAL)
+        releases = {
+            state: f"/releases/{one(RELEASE, name)[0]}/" for state, name in RELEASES.items()
+        }
     return {
         "overview": "/",
         "pages": "/pages/",
@@ -57,6 +74,11 @@ def addresses(server: Running) -> dict[str, str]:
         "releases": "/releases/",
         "releases, none found": "/releases/?q=nothing-is-called-so",
         "new release": "/releases/new/",
+        **{f"release {state}": address for state, address in releases.items()},
+        "release to change": f"{releases['draft']}edit/",
+        "release to schedule": f"{releases['draft']}schedule/",
+        "approvals": "/approvals/",
+        "approval": f"/approvals/{approval}/",
         "people": "/people/",
         "people found": "/people/?q=an",
         "webhooks": "/webhooks/",
@@ -69,6 +91,7 @@ def addresses(server: Running) -> dict[str, str]:
         "find": "/find/?q=fleet",
         "answers that differ": "/service/watch/",
         "settings": "/accounts/settings/",
+        "approval rule": "/accounts/settings/approvals/",
         "password": "/accounts/password/",
         "confirm": "/accounts/again/",
         "set up an app": "/accounts/settings/app/",

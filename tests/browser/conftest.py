@@ -21,6 +21,7 @@ from playwright.sync_api import (
 )
 
 from tests.browser.many_services import ManyServices, Places
+from tests.browser.more_releases import add_releases
 from tests.support.dashboards import Dashboard, over_http
 from tests.support.fake_service import Answer
 from tests.support.processes import Running, demo, fill_as_the_demo_does
@@ -73,6 +74,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """The demo, once a worker, each on data of its own."""
     folder = tmp_path_factory.mktemp("demo")
     shutil.copy(made_once("demo.sqlite3", fill_as_the_demo_does), folder / "demo.sqlite3")
+    add_releases(folder / "demo.sqlite3")
     with demo(folder) as running:
         yield running
 

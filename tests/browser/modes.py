@@ -18,18 +18,20 @@ TOO_WIDE = """() => {
     .slice(0, 3).map((each) => each.outerHTML.slice(0, 120));
 }"""
 # What can be pressed or typed into stands clear of what else can, but for what is meant to be over
-# the page and what is for screen readers alone.
+# the page and what is for screen readers alone. A link that wraps has a box on each of its lines.
 OVERLAPPING = """() => {
   const there = [...document.querySelectorAll("main :is(a, button, input, select, summary)")]
     .filter((each) => each.checkVisibility({ visibilityProperty: true }))
     .filter((each) => !each.closest(".visually-hidden, .floating, .submit, .bar"))
     .filter((each) => getComputedStyle(each.closest("thead") ?? each).clipPath === "none")
-    .map((each) => [each, each.getBoundingClientRect()])
-    .filter(([, box]) => box.width > 1 && box.height > 1);
-  const isOver = ([one, a], [other, b]) =>
-    !one.contains(other) && !other.contains(one) &&
+    .map((each) => [each, [...each.getClientRects()]
+      .filter((box) => box.width > 1 && box.height > 1)]);
+  const areOver = (a, b) =>
     Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2 &&
     Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 6;
+  const isOver = ([one, boxes], [other, others]) =>
+    !one.contains(other) && !other.contains(one) &&
+    boxes.some((a) => others.some((b) => areOver(a, b)));
   return there.flatMap((one, place) => there.slice(place + 1)
     .filter((other) => isOver(one, other))
     .map(([other]) => `${one[0].outerHTML.slice(0, 90)} over ${other.outerHTML.slice(0, 90)}`)
@@ -41,7 +43,9 @@ ON_PAPER = r"""() => {
   const say = (what, all) => found.push(...all.slice(0, 2)
     .map((each) => `${what}: ${each.outerHTML.slice(0, 120)}`));
   const all = (selector) => [...document.querySelectorAll(selector)];
-  say("printed", all("nav, .button, button:not([role=switch]), [role=search]").filter(seen));
+  // The versions of a release lead to what is beside them, and are what it consists of.
+  const nav = "nav:not([aria-labelledby=items-h])";
+  say("printed", all(`${nav}, .button, button:not([role=switch]), [role=search]`).filter(seen));
   // What stands behind a dialog is not printed.
   say("lost column", all(".app:not([inert]) main table :is(th, td)")
     .filter((each) => !seen(each) && !each.matches(".actions, .phone-only, [hidden] *")));

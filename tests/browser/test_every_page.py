@@ -8,7 +8,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from tests.browser.addresses import addresses
+from tests.browser.addresses import RELEASES, addresses
 from tests.browser.barriers import WHOLE, barriers
 from tests.browser.conftest import PATIENCE_S, confirm, open_page, settle, sign_in
 from tests.browser.layers import layers
@@ -31,7 +31,8 @@ MAX_SHIFT = 0.02
 NOT_THERE = {"page never seen", "no such page"}
 ASKS_LATER = {"find": 1, "audience": 1, "versions": 1, "publish": 1}
 ASKS_LATER |= {"audiences": 1, "audiences filtered": 1}
-OWN_FILES = {"create page": 1, "releases": 1, "releases, none found": 1}
+OWN_FILES = {"create page": 1, "releases": 1, "releases, none found": 1, "approval": 2}
+OWN_FILES |= {f"release {state}": 2 for state in RELEASES}
 ASKS_LATER |= OWN_FILES
 """Requests of a page that is there: people are searched once all else was found, the changes that
 wait in the conversation are counted beside its tab, and rows in progress are polled. Some have a

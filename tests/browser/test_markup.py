@@ -18,7 +18,7 @@ import pytest
 from playwright.sync_api import Browser
 from tinyhtml5.parser import HTMLParser
 
-from tests.browser.addresses import addresses
+from tests.browser.addresses import RELEASES, addresses
 from tests.browser.conftest import confirm, log_in
 from tests.support.processes import Running
 
@@ -88,12 +88,14 @@ def test_every_page_is_html_without_an_error(answers: dict[str, str]) -> None:
 SCRIPT = re.compile(r'<script[^>]* src="[^"]*/([\w-]+)\.[^"]*"')
 
 
-def test_a_page_names_our_script_beside_htmx_and_one_alone_its_own(answers: dict[str, str]) -> None:
+def test_a_page_names_our_script_beside_htmx_and_some_their_own(answers: dict[str, str]) -> None:
     named = {name: SCRIPT.findall(text) for name, text in answers.items()}
     assert named.pop("log in") == ["app"]
     assert named.pop("API") == []  # a page of the service's own
     for name in ("create page", "create page, refused"):
         assert named.pop(name) == ["htmx-2", "app", "page-form"]
+    for name in ("approval", *(f"release {state}" for state in RELEASES)):
+        assert named.pop(name) == ["htmx-2", "app", "releases"]
     assert {tuple(scripts) for scripts in named.values()} == {("htmx-2", "app")}
 
 
