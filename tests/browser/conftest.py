@@ -142,9 +142,9 @@ def time_passes(page: Page) -> None:
     page.clock.fast_forward(MAX_POLL_INTERVAL_S * 1000)
 
 
-def until(page: Page, holds: Callable[[], object]) -> None:
+def until(page: Page, holds: Callable[[], object], *, patience_s: float = PATIENCE_S) -> None:
     """Wait until something holds beyond the page, at the service say, and fail if it never does."""
-    end = time.monotonic() + PATIENCE_S
+    end = time.monotonic() + patience_s
     while not holds():
         assert time.monotonic() < end, "it never came to hold"
         page.wait_for_timeout(20)

@@ -4,12 +4,18 @@ import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
+from playwright.sync_api import Page
+
 from dashboard.contract.dates import write_mark
 from tests.browser.addresses import database_of
+from tests.browser.conftest import until
 from tests.support.processes import Running
 
 JUST_ASKED = """SELECT DISTINCT audience_id FROM embedded_api_version
   WHERE queued_at > :lately AND published_at > :now"""
+RUNNING = "SELECT count(*) FROM releases_release WHERE state = 'running'"
+PATIENCE_OF_A_RELEASE_S = 120
+"""Its worker looks at what it sent ever less often."""
 DATES = ("processing_at", "published_at", "obsolete_at", "archived_at")
 
 
@@ -25,3 +31,15 @@ def go_live(server: Running) -> None:
                     f" WHERE audience_id = :audience_id AND {date} > :now",
                     marks | {"audience_id": audience_id},
                 )
+
+
+def see_releases_end(page: Page, server: Running) -> None:
+    """Let all that releases send be live at once, until none is sending any more."""
+
+    def have_ended() -> bool:
+        go_live(server)
+        with closing(sqlite3.connect(database_of(server), timeout=30)) as database:
+            [count] = database.execute(RUNNING).fetchone()
+        return count == 0
+
+    until(page, have_ended, patience_s=PATIENCE_OF_A_RELEASE_S)

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tests.browser.addresses import database_of
 from tests.browser.barriers import barriers
 from tests.browser.conftest import PATIENCE_S, settle, sign_in
+from tests.browser.planned import see_releases_end
 from tests.support.processes import Running
 
 PATIENCE_MS = PATIENCE_S * 1000
@@ -89,7 +90,7 @@ def publish_version(page: Page) -> str:
 
 
 def test_one_person_asks_and_another_one_approves(
-    people: dict[str, Page], publish_url: str, has_scripts: bool
+    people: dict[str, Page], publish_url: str, has_scripts: bool, server: Running
 ) -> None:
     publisher, demo = people["publisher"], people["demo"]
     request_url = ask(publisher, publish_url, "Prices from finance", has_scripts=has_scripts)
@@ -105,7 +106,10 @@ def test_one_person_asks_and_another_one_approves(
     demo.get_by_role("button", name="Approve").click()
     expect(demo.get_by_text("demo approved it")).to_be_visible()
     demo.get_by_role("link", name="View release").click()
-    _until_live(demo, has_scripts=has_scripts)
+    see_releases_end(demo, server)
+    if not has_scripts:
+        demo.reload()
+    expect(demo.get_by_role("heading", name="1 of 1 went live")).to_be_visible()
 
 
 def test_one_person_declines_with_a_reason_and_the_other_reads_it(
@@ -139,13 +143,3 @@ def test_an_emergency_is_published_alone_with_a_reason(
     expect(page.locator("#pub-h, h1").first).not_to_contain_text("?")
     page.goto("/")
     expect(page.locator("#approvals")).to_contain_text("demo: A wrong price is live")
-
-
-def _until_live(page: Page, *, has_scripts: bool) -> None:
-    heading = page.get_by_role("heading", name="1 of 1 went live")
-    for _ in range(40):
-        if has_scripts or heading.count():
-            break
-        page.wait_for_timeout(3000)
-        page.reload()
-    expect(heading).to_be_visible(timeout=120_000)

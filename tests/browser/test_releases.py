@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tests.browser.addresses import database_of
 from tests.browser.barriers import barriers
 from tests.browser.conftest import PATIENCE_S, settle, sign_in
+from tests.browser.planned import see_releases_end
 from tests.support.processes import Running
 
 PATIENCE_MS = PATIENCE_S * 1000
@@ -78,13 +79,14 @@ def test_the_item_that_is_open_is_there_after_a_reload(board: Page) -> None:
     expect(board.locator(".detail header")).to_contain_text("2 of 3")
 
 
-def test_a_release_is_watched_until_it_is_live(board: Page) -> None:
+def test_a_release_is_watched_until_it_is_live(board: Page, server: Running) -> None:
     if board.locator("#typed").count():
         board.locator("#typed").fill("3")
     board.get_by_role("button", name="Publish 3 now").click()
     settle(board)
     assert barriers(board) == []
-    expect(board.get_by_role("heading", name="3 of 3 went live")).to_be_visible(timeout=120_000)
+    see_releases_end(board, server)
+    expect(board.get_by_role("heading", name="3 of 3 went live")).to_be_visible()
     assert barriers(board) == []
 
 

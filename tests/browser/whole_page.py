@@ -54,12 +54,28 @@ METADATA = {
 _FOLDS = {"ogTitle": 1, "twitterTitle": 2}
 
 
+# How many presses of Tab lead to what is wanted, at least: so many are made before the page is
+# asked again where the focus is.
+STEPS_TO = """([wanted, back]) => {
+  if (document.activeElement.matches(wanted)) return 0;
+  const stops = "a[href], button, input, select, textarea, summary, [tabindex='0']";
+  const all = [...document.querySelectorAll(stops)].filter((each) => each.tabIndex >= 0
+    && each.type !== "radio" && !each.disabled
+    && each.checkVisibility({ visibilityProperty: true }));
+  const at = all.indexOf(document.activeElement);
+  const to = all.findIndex((each) => each.matches(wanted));
+  return at < 0 || to < 0 ? 1 : Math.max(back ? at - to : to - at, 1);
+}"""
+
+
 def tab_to(page: Page, selector: str, *, back: bool = False) -> None:
     """Press Tab, or Shift and Tab, until what the selector names has the focus."""
     for _ in range(400):
-        if page.evaluate("(wanted) => document.activeElement.matches(wanted)", selector):
+        steps = page.evaluate(STEPS_TO, [selector, back])
+        if not steps:
             return
-        page.keyboard.press("Shift+Tab" if back else "Tab")
+        for _ in range(steps):
+            page.keyboard.press("Shift+Tab" if back else "Tab")
     raise AssertionError(f"The keyboard does not reach {selector}")
 
 
