@@ -26,7 +26,7 @@ from tests.support import shared_files
 from tests.support.clock import Clock, advanced_by_hand
 from tests.support.fake_service import FakeService, FakeServiceTransport
 from tests.support.matrix import sample
-from tests.support.scheduling import LargestScopeFirstScheduling
+from tests.support.scheduling import ScopeScheduling, sort_by_length
 from tests.support.secrets_watch import no_secret_in_the_log
 
 # No deadline and no `too_slow`: the time of an example depends on the load of the machine.
@@ -212,6 +212,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         kept = [each for each in kept if depends_on_the_database(each)]
     config.hook.pytest_deselected(items=list(set(items).difference(kept)))
     items[:] = kept
+    if hasattr(config, "workerinput"):
+        sort_by_length(items)
 
 
 def pytest_xdist_auto_num_workers() -> int | None:
@@ -221,11 +223,9 @@ def pytest_xdist_auto_num_workers() -> int | None:
     return (os.cpu_count() or 1) + 1
 
 
-def pytest_xdist_make_scheduler(
-    config: pytest.Config, log: Producer
-) -> LargestScopeFirstScheduling:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ScopeScheduling:
     """Use our own scheduler."""
-    return LargestScopeFirstScheduling(config, log)
+    return ScopeScheduling(config, log)
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

@@ -1,5 +1,8 @@
 """pytest-xdist scheduler: tests that share a server run on one worker, others individually."""
 
+from collections import Counter
+
+import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 TOGETHER = (
@@ -23,6 +26,24 @@ TOGETHER = (
 HALVES = ("policy off", "all_that_opens")
 """Parts of test names that split a file into halves, for two workers."""
 
+LONGEST_FIRST = (
+    *("tests/browser/test_every_page.py", "tests/browser/test_conversation.py"),
+    *("tests/browser/test_approvals.py", "tests/browser/test_publish.py"),
+    *("tests/browser/test_page_drafts.py", "tests/browser/test_dialogs.py"),
+    *("tests/browser/test_hostile.py", "tests/browser/test_releases.py"),
+    "tests/browser/",
+    "tests/releases/test_killed_workers.py",
+    "tests/web/publishing/test_publish_stories.py",
+    "tests/web/publishing/test_publish_concurrently.py",
+    "tests/server/test_several_machines.py",
+    "tests/server/test_slow_clients.py",
+    "tests/server/test_serve_worker.py",
+    "tests/demo/",
+)
+"""What runs before all else, so that no worker is left with it at the end: of what takes ten
+seconds or more, the longest first. Browser files come in a row, as a worker ends its browser
+between."""
+
 
 def scope(nodeid: str) -> str:
     """Return the scope that runs on one worker: a file, half a file, or a single test."""
@@ -32,8 +53,23 @@ def scope(nodeid: str) -> str:
     return next((f"{file}, {half}" for half in HALVES if half in nodeid), file)
 
 
-class LargestScopeFirstScheduling(LoadScopeScheduling):
-    """Run the largest scopes first, such as browser files; single tests fill the gaps at the end.
+def sort_by_length(items: list[pytest.Item]) -> None:
+    """Put the longest scopes first, and then the largest; single tests fill the gaps at the end.
+
+    pytest-xdist is told by `--no-loadscope-reorder` to keep that order: it knows sizes only.
+    """
+    sizes = Counter(scope(item.nodeid) for item in items)
+
+    def place(item: pytest.Item) -> tuple[int, int]:
+        places = enumerate(LONGEST_FIRST)
+        first = (place for place, start in places if item.nodeid.startswith(start))
+        return next(first, len(LONGEST_FIRST)), -sizes[scope(item.nodeid)]
+
+    items.sort(key=place)
+
+
+class ScopeScheduling(LoadScopeScheduling):
+    """Deal out scopes in the order of collection.
 
     The `loadgroup` of pytest-xdist 3.8 would do the same by marks, but pytest 9.2 ignores them.
     """
