@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from urllib.parse import quote
 
 import pytest
@@ -36,11 +36,27 @@ def people(browser: Browser, server: Running, has_scripts: bool) -> Iterator[dic
         name: _context(browser, server, name, has_scripts) for name in ("publisher", "demo")
     }
     tabs = {name: context.new_page() for name, context in contexts.items()}
-    _set_rule(tabs["demo"], "on")
-    yield tabs
-    _set_rule(tabs["demo"], "off")
+    with _what_is_scheduled_stays_so(server):
+        _set_rule(tabs["demo"], "on")
+        yield tabs
+        _set_rule(tabs["demo"], "off")
     for context in contexts.values():
         context.close()
+
+
+@contextmanager
+def _what_is_scheduled_stays_so(server: Running) -> Iterator[None]:
+    """Schedule again what the rule has held: other tests look at it."""
+    columns = ("state", "hold_kind", "held_at", "hold_reason", "wake_at")
+    with closing(sqlite3.connect(database_of(server))) as database:
+        scheduled = (
+            f"SELECT {', '.join(columns)}, id FROM releases_release WHERE state = 'scheduled'"
+        )
+        before = database.execute(scheduled).fetchall()
+        yield
+        again = f"UPDATE releases_release SET {' = ?, '.join(columns)} = ? WHERE id = ?"
+        database.executemany(again, before)
+        database.commit()
 
 
 def _context(browser: Browser, server: Running, name: str, has_scripts: bool) -> BrowserContext:
