@@ -1,12 +1,13 @@
 """A release from the selection to the rollback, by forms alone, with a worker in between."""
 
+import httpx
 import pytest
 from django.test import Client
 
 from dashboard.releases.models import Release
 from tests.support.clock import Clock, stopped
 from tests.support.fake_service import FakeService
-from tests.support.release_service import PublishingAudiences, responds, work
+from tests.support.release_service import PublishingAudiences, fails, responds, work
 from tests.web.releases.conftest import decide, shown, url
 
 
@@ -65,3 +66,24 @@ def test_a_version_that_failed_is_retried_and_goes_live(
     assert "Version 2 is live." in shown(as_publisher, url(release))
     assert publishing.audiences_sent == ["aud_1", "aud_2", "aud_3", "aud_2"]
     assert len(set(publishing.operation_keys)) == 4
+
+
+def test_an_unknown_outcome_says_what_a_later_check_has_found(
+    publishing: PublishingAudiences, as_publisher: Client, clock: Clock
+) -> None:
+    keys = ["/".join(key) for key in publishing.add(1)]
+    publishing.way = fails(httpx.ReadTimeout, is_carried_out=False)
+    as_publisher.post("/releases/new/", {"audience": keys, "then": "review"})
+    release = Release.objects.get()
+    work(release, clock, minutes=1)
+    decide(as_publisher, release, "publish")
+    work(release, clock, minutes=2)
+    page = shown(as_publisher, url(release))
+    assert "Check now" in page
+    assert "Checked since" not in page
+    item = release.items.get()
+    publishing.carry_out((item.page_id, item.audience_id), item.version_id)
+    as_publisher.post(f"/activity/{item.operation_key}/check/")
+    page = shown(as_publisher, url(release))
+    assert "Checked since: Succeeded" in page
+    assert "Check now" not in page
