@@ -49,6 +49,8 @@ def shell(request: HttpRequest) -> dict[str, Any]:
     preferences = _lazy(lambda: get_preferences(request.user))
     # Cached per request: `get_token` masks it on every call, and a page may contain five forms.
     token = _lazy(get_token, request)
+    # Read once a request, if at all: it is a trip to the cache.
+    counts = _lazy(lambda: side_counts() if request.user.is_authenticated else SidebarCounts())
     csrf_input = '<input type="hidden" name="csrfmiddlewaretoken" value="{}">'
     return {
         "preferences": preferences,
@@ -57,10 +59,8 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         "theme": _lazy(_theme, request),
         "time_zone_label": _lazy(time_zone_label, request),
         "pinned": _lazy(lambda: visit_hits(preferences.pins)),
-        "sidebar_counts": _lazy(
-            lambda: side_counts() if request.user.is_authenticated else SidebarCounts()
-        ),
-        "approvals_to_decide": partial(approvals_to_decide, request.user),
+        "sidebar_counts": counts,
+        "approvals_to_decide": partial(approvals_to_decide, request.user, counts),
         "service_health": _lazy(health_now),
         "unrecorded": _lazy(is_unrecorded),
         "support_report": _lazy(support_report, request),

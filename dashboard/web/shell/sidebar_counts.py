@@ -48,9 +48,9 @@ def side_counts() -> SidebarCounts:
         return SidebarCounts()
 
 
-def approvals_to_decide(user: User | AnonymousUser) -> int:
-    """Return how many requests for an approval a user can decide."""
-    return count_for(user, side_counts().open_requests) if user.is_authenticated else 0
+def approvals_to_decide(user: User | AnonymousUser, counts: SidebarCounts) -> int:
+    """Return how many of the open requests for an approval a user can decide."""
+    return count_for(user, counts.open_requests) if user.is_authenticated else 0
 
 
 def _count() -> tuple[Any, ...]:
