@@ -4,7 +4,7 @@ Each is one transaction, and only one of two at the same time succeeds: the othe
 ReleaseError, as does a decision that the state does not allow. The caller checks permissions.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,7 +12,6 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from dashboard.ledger.models import AudienceRecord
 from dashboard.ledger.models.approvals import RequestState
 from dashboard.ledger.models.operations import actor_name
 from dashboard.operations.approval_requests import (
@@ -22,15 +21,11 @@ from dashboard.operations.approval_requests import (
 )
 from dashboard.releases.approvals import needs_approval, release_refusal
 from dashboard.releases.drafting import (
-    PlannedVersion,
-    audience_records,
-    create_draft,
     request_check,
     state_sentence,
 )
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import (
-    MAX_NAME,
     ItemState,
     Release,
     ReleaseItem,
@@ -40,7 +35,6 @@ from dashboard.releases.reviewing import (
     blocked,
     blocked_reason,
     board_digest,
-    can_roll_back,
     light_items,
     risks,
 )
@@ -48,16 +42,6 @@ from dashboard.releases.schedules import ScheduledMoment
 
 MAX_UNTYPED = 25
 """Above this number of versions it has to be typed, as with any risk. Source: our choice."""
-
-_NOT_LIVE = {
-    ItemState.WAITING: "It wasn’t sent.",
-    ItemState.SENDING: "It is still in progress.",
-    ItemState.IN_PROGRESS: "It is still in progress.",
-    ItemState.FAILED: "It failed, so nothing changed.",
-    ItemState.HELD: "It wasn’t sent.",
-    ItemState.UNKNOWN: "Left out until its outcome is known.",
-    ItemState.CANCELED: "It wasn’t sent.",
-}
 
 IN_PROGRESS = (ItemState.SENDING, ItemState.IN_PROGRESS)
 """States of items that were sent and are not settled."""
@@ -194,120 +178,6 @@ def skip_item(item: ReleaseItem, user: User) -> None:
             raise ReleaseError("Not skipped: this version was already sent or canceled.")
         if not unsent.exists():
             _end(release)
-
-
-def roll_back(release: Release, user: User) -> tuple[Release, list[tuple[ReleaseItem, str]]]:
-    """Create a draft of what was live before each item, and return it with the items left out.
-
-    Each of those comes with the reason why it can't be taken back, or was not changed. For a
-    finished or a held release; raises ReleaseError also if nothing can be taken back.
-    """
-    with decide(release, *ReleaseState):
-        if release.state == ReleaseState.RUNNING:
-            raise ReleaseError("This release is still being published. Stop it first.")
-        if release.state not in (ReleaseState.FINISHED, ReleaseState.HELD):
-            raise ReleaseError("Nothing of this release was sent, so nothing can be rolled back.")
-        items = list(release.items.all())
-        reasons = rollback_problems(items)
-        earlier = [
-            PlannedVersion(item.page_id, item.audience_id, item.audience_name, live, item.version)
-            for item in items
-            if item.pk not in reasons and (live := item.live_version)
-        ]
-        if not earlier:
-            raise ReleaseError("No version of this release can be rolled back.")
-        draft = create_draft(
-            name=f"Roll back: {release.name}"[:MAX_NAME],
-            note="",
-            planned=earlier,
-            user=user,
-            rolls_back=release,
-        )
-    return draft, [(item, reasons[item.pk]) for item in items if item.pk in reasons]
-
-
-def rollback_problems(items: Sequence[ReleaseItem]) -> dict[int, str]:
-    """Return why items can't be rolled back, in sentences by primary key. By the ledger."""
-    records = audience_records([(item.page_id, item.audience_id) for item in items])
-    found = {}
-    for item in items:
-        record = records.get((item.page_id, item.audience_id))
-        if reason := _rollback_problem(item, record):
-            found[item.pk] = reason
-    return found
-
-
-def _rollback_problem(item: ReleaseItem, record: AudienceRecord | None) -> str:
-    if item.state != ItemState.LIVE:
-        return _NOT_LIVE[ItemState(item.state)]
-    if not can_roll_back(item):
-        return "First publish. The API can’t unpublish."
-    if item.live_version_id == item.version_id:
-        return "The same version was live before."
-    is_replaced = record and record.live_version_id not in ("", item.version_id)
-    if record and is_replaced and record.live_version_id == item.live_version_id:
-        return f"Version {item.live_version_number} is live again."
-    if record and is_replaced:
-        return f"Version {record.live_version_number} has gone live since."
-    return ""
-
-
-def retry_failed(release: Release, user: User) -> tuple[Release, list[tuple[ReleaseItem, str]]]:
-    """Create a draft of the failed items of a finished release; return it with those left out.
-
-    Left out are those of `retry_problems`, each with the reason. Raises ReleaseError also if
-    nothing can be retried.
-    """
-    with decide(release, ReleaseState.FINISHED):
-        items = list(release.items.filter(state__in=NOT_KNOWN_LIVE))
-        reasons = retry_problems(items)
-        failed = [
-            PlannedVersion(
-                item.page_id, item.audience_id, item.audience_name, item.version, item.live_version
-            )
-            for item in items
-            if item.pk not in reasons
-        ]
-        if not failed:
-            raise ReleaseError("No version of this release can be retried.")
-        draft = create_draft(
-            name=f"Retry: {release.name}"[:MAX_NAME],
-            note="",
-            planned=failed,
-            user=user,
-            # What is left of a rollback still rolls back the same release.
-            rolls_back=release.rolls_back,
-        )
-    return draft, [(item, reasons[item.pk]) for item in items if item.pk in reasons]
-
-
-NOT_KNOWN_LIVE = (ItemState.FAILED, ItemState.UNKNOWN)
-"""States of items that were sent and did not go live, as far as is known."""
-
-
-def retry_problems(items: Sequence[ReleaseItem]) -> dict[int, str]:
-    """Return why failed or unknown items can't be retried, in sentences by primary key.
-
-    An unknown outcome is settled first; a version that another one has replaced since, or that
-    is live after all, is left out, too. By the ledger.
-    """
-    records = audience_records([(item.page_id, item.audience_id) for item in items])
-    found = {}
-    for item in items:
-        record = records.get((item.page_id, item.audience_id))
-        if reason := _retry_problem(item, record):
-            found[item.pk] = reason
-    return found
-
-
-def _retry_problem(item: ReleaseItem, record: AudienceRecord | None) -> str:
-    if item.state == ItemState.UNKNOWN:
-        return "Its outcome is unknown. Check it first."
-    if record is None or record.live_version_id in ("", item.live_version_id):
-        return ""
-    if record.live_version_id == item.version_id:
-        return f"Version {item.version_number} is live."
-    return f"Version {record.live_version_number} has gone live since."
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from dashboard.operations.execution import send
 from dashboard.operations.publish import begin_publish
 from dashboard.operations.publish_review import review_publish
 from dashboard.operations.resending import resend, review_again
-from dashboard.releases import approving, decisions, drafting
+from dashboard.releases import approving, decisions, drafting, next_drafts
 from dashboard.releases.approvals import subject_of
 from dashboard.releases.checking import check_release
 from dashboard.releases.drafting import create_release
@@ -476,7 +476,7 @@ def test_rolling_back_has_its_own_switch(
     decide(release, paula)
     work(release, clock)
     new_rule(covers_publishing=True, covers_rollbacks=covered)
-    rollback, _ = decisions.roll_back(release, paula)
+    rollback, _ = next_drafts.roll_back(release, paula)
     check_release(rollback)
     if covered:
         with pytest.raises(ReleaseError, match="needs the approval"):

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from dashboard.releases import decisions, drafting
+from dashboard.releases import decisions, drafting, next_drafts
 from dashboard.releases.checking import check_release
 from dashboard.releases.drafting import create_release
 from dashboard.releases.errors import ReleaseError
@@ -311,7 +311,7 @@ def test_rolling_back_names_what_it_leaves_out(
         service.change(key, publishedVersion=service.live(key, 2))
     service.change(keys[4], publishedVersion=service.live(keys[4], 9))
     service.record()
-    rollback, left_out = decisions.roll_back(release, paula)
+    rollback, left_out = next_drafts.roll_back(release, paula)
     found = rollback.items.values_list("audience_id", "version_number", "live_version_number")
     assert list(found) == [("aud_1", 1, 2)]
     assert rollback.rolls_back == release
@@ -333,7 +333,7 @@ def test_a_rollback_is_checked_like_any_release(
     live = service.live(key, 2)
     service.change(key, publishedVersion=live, latestVersion=live)
     service.record()
-    rollback, left_out = decisions.roll_back(release, paula)
+    rollback, left_out = next_drafts.roll_back(release, paula)
     assert left_out == []
     check_release(rollback)
     item = rollback.items.get()
@@ -347,7 +347,7 @@ def test_a_release_that_runs_is_not_rolled_back(draft: Draft, paula: User) -> No
     stale = held(Release.objects.get(pk=release.pk))
     Release.objects.update(state=ReleaseState.RUNNING)
     with pytest.raises(ReleaseError, match="still being published"):
-        decisions.roll_back(stale, paula)
+        next_drafts.roll_back(stale, paula)
     assert Release.objects.count() == 1
 
 
@@ -356,9 +356,9 @@ def test_a_release_without_anything_to_take_back_is_not_rolled_back(
 ) -> None:
     release = held(draft(1), aud_1=ItemState.FAILED)
     with pytest.raises(ReleaseError, match="No version of this release can be rolled back"):
-        decisions.roll_back(release, paula)
+        next_drafts.roll_back(release, paula)
     with pytest.raises(ReleaseError, match="nothing can be rolled back"):
-        decisions.roll_back(draft(1), paula)
+        next_drafts.roll_back(draft(1), paula)
 
 
 def test_a_retry_has_what_failed_and_names_what_it_leaves_out(
@@ -372,7 +372,7 @@ def test_a_retry_has_what_failed_and_names_what_it_leaves_out(
     service.change(keys[3], publishedVersion=service.live(keys[3], 2))
     service.change(keys[4], publishedVersion=service.live(keys[4], 9))
     service.record()
-    retry, left_out = decisions.retry_failed(release, paula)
+    retry, left_out = next_drafts.retry_failed(release, paula)
     found = retry.items.values_list("audience_id", "version_number", "live_version_number")
     assert list(found) == [("aud_2", 2, 1)]
     assert (retry.name, retry.rolls_back) == (f"Retry: {release.name}", None)
@@ -390,15 +390,15 @@ def test_a_retry_of_a_rollback_rolls_back_the_same_release(
     release = finished(draft(keys=[key]))
     service.change(key, publishedVersion=service.live(key, 2))
     service.record()
-    rollback, _ = decisions.roll_back(release, paula)
+    rollback, _ = next_drafts.roll_back(release, paula)
     rollback.items.update(state=ItemState.FAILED)
-    retry, _ = decisions.retry_failed(finished(rollback), paula)
+    retry, _ = next_drafts.retry_failed(finished(rollback), paula)
     assert retry.rolls_back == release
 
 
 def test_what_has_not_finished_or_not_failed_is_not_retried(draft: Draft, paula: User) -> None:
     release = held(draft(1), aud_1=ItemState.FAILED)
     with pytest.raises(ReleaseError, match="This release is held"):
-        decisions.retry_failed(release, paula)
+        next_drafts.retry_failed(release, paula)
     with pytest.raises(ReleaseError, match="No version of this release can be retried"):
-        decisions.retry_failed(finished(draft(1)), paula)
+        next_drafts.retry_failed(finished(draft(1)), paula)

@@ -36,7 +36,7 @@ LATEST_RELEASE = "SELECT MAX(id) FROM releases_release"
 
 PUBLISH = f"""
 from django.contrib.auth.models import User
-from dashboard.releases import checking, decisions, drafting, reviewing
+from dashboard.releases import checking, decisions, drafting, reviewing, next_drafts
 from dashboard.service.reading import read_audiences, read_page
 read_page("page_1")
 audiences = read_audiences("page_1").value.items
@@ -49,10 +49,10 @@ decisions.publish(release, user, "{COUNT}", reviewing.board_digest(release))
 ROLL_BACK = """
 import json, time
 from django.contrib.auth.models import User
-from dashboard.releases import decisions, reviewing
+from dashboard.releases import decisions, reviewing, next_drafts
 from dashboard.releases.models import Release
 user = User.objects.get()
-rollback, left_out = decisions.roll_back(Release.objects.get(), user)
+rollback, left_out = next_drafts.roll_back(Release.objects.get(), user)
 while rollback.needs_check:
     time.sleep(0.1)
     rollback.refresh_from_db()

@@ -25,7 +25,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dashboard.ledger.models import OutsidePublish
-from dashboard.releases import decisions
+from dashboard.releases import decisions, next_drafts
 from dashboard.releases.claims import CLAIM
 from dashboard.releases.drafting import create_release
 from dashboard.releases.errors import ReleaseError
@@ -210,11 +210,11 @@ class History:
             decisions.cancel(self.release(), self.owner)
 
     def roll_back(self) -> None:
-        decisions.roll_back(self.release(), self.owner)
+        next_drafts.roll_back(self.release(), self.owner)
         self.work_undisturbed()
 
     def retry_failed(self) -> None:
-        decisions.retry_failed(self.release(), self.owner)
+        next_drafts.retry_failed(self.release(), self.owner)
         self.work_undisturbed()
 
     def check_held(self) -> None:

@@ -10,7 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.cache import cache
 
-from dashboard.releases import decisions
+from dashboard.releases import decisions, next_drafts
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import HoldKind, ItemState, ReleaseState
 from dashboard.releases.worker import run_pending
@@ -179,10 +179,10 @@ def test_rolled_back_while_it_still_runs(
     release = publish(3)
     work(release, clock, minutes=1)
     with pytest.raises(ReleaseError, match="still being published"):
-        decisions.roll_back(release, paula)
+        next_drafts.roll_back(release, paula)
     service.all_go_live()
     work(release, clock, minutes=1)
-    rollback, left_out = decisions.roll_back(release, paula)
+    rollback, left_out = next_drafts.roll_back(release, paula)
     assert (rollback.items.count(), left_out) == (3, [])
 
 

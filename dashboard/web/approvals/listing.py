@@ -13,11 +13,10 @@ from dashboard.ledger.models import ApprovalRequest, Operation
 from dashboard.ledger.models.approvals import ApprovalKind, RequestState
 from dashboard.operations.approvals import PERMISSIONS
 from dashboard.releases.models import Release
+from dashboard.web.releases.summary import Badge
 from dashboard.web.ui.load_more import PAGE_SIZE
 from dashboard.web.ui.query_params import int_param
 
-Badge = tuple[str, str, str]
-"""A label, an icon and a tone."""
 BADGES: dict[str, Badge] = {
     RequestState.OPEN: ("Needs approval", "st-approval", "info"),
     RequestState.APPROVED: ("Approved", "check", "ok"),
@@ -70,7 +69,7 @@ class ApprovalNews:
     unsuccessful: list[ApprovalRequest]
     """Requests of this person that came to nothing, and void ones that this person approved."""
     emergencies: list["Emergency"]
-    """Newest first; told to everybody who can approve."""
+    """Newest first; for everyone who can approve."""
 
 
 def badge_of(request: ApprovalRequest) -> Badge:
@@ -85,7 +84,7 @@ def kinds_decided_by(user: User) -> list[ApprovalKind]:
 
 
 def open_requests(now: datetime) -> QuerySet[ApprovalRequest]:
-    """Return the requests that nobody has decided and that have not expired."""
+    """Return the requests that no one has decided and that have not expired."""
     return ApprovalRequest.objects.filter(state=RequestState.OPEN, expires_at__gt=now)
 
 

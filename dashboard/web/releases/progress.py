@@ -10,8 +10,8 @@ from django.db.models import QuerySet
 
 from dashboard.ledger.models import AudienceRecord, VersionRecord
 from dashboard.ledger.queries.audiences import IN_FLIGHT
-from dashboard.releases.decisions import NOT_KNOWN_LIVE, retry_problems, rollback_problems
 from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState
+from dashboard.releases.next_drafts import NOT_KNOWN_LIVE, retry_problems, rollback_problems
 from dashboard.web.releases.summary import ITEM_BADGES, Badge, ReleaseSummary
 
 FEW = 3

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -13,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import replace_url, reswap, retarget
 
 from dashboard.accounts.permissions import PUBLISH, requires
-from dashboard.releases import approving, decisions, drafting
+from dashboard.releases import approving, decisions, drafting, next_drafts
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import Release, ReleaseState
 from dashboard.web.releases.approval import approval_of
@@ -265,30 +266,33 @@ def release_cancel(request: Request, release_id: int) -> HttpResponse:
 @requires(PUBLISH)
 def release_roll_back(request: Request, release_id: int) -> HttpResponse:
     """Make a new draft of what was live before each item of an ended release."""
-    release = get_object_or_404(Release, pk=release_id)
-    try:
-        rollback, left_out = decisions.roll_back(release, request.user)
-    except ReleaseError as error:
-        return _show_progress(request, release, error=error)
-    if left_out:
-        names = "; ".join(f"{item.audience_name}: {reason}" for item, reason in left_out)
-        messages.warning(request, f"Can’t be rolled back, so left out: {names}")
-    return redirect(release_url(rollback))
+    why = "Can’t be rolled back, so left out"
+    return _show_next_draft(request, release_id, next_drafts.roll_back, why)
 
 
 @require_POST
 @requires(PUBLISH)
 def release_retry(request: Request, release_id: int) -> HttpResponse:
     """Make a new draft of the failed items of a finished release."""
+    return _show_next_draft(request, release_id, next_drafts.retry_failed, "Not included")
+
+
+def _show_next_draft(
+    request: Request,
+    release_id: int,
+    make: Callable[[Release, User], tuple[Release, next_drafts.LeftOut]],
+    why: str,
+) -> HttpResponse:
+    """Make a draft that follows a release, and show it with what it leaves out; or the refusal."""
     release = get_object_or_404(Release, pk=release_id)
     try:
-        retry, left_out = decisions.retry_failed(release, request.user)
+        draft, left_out = make(release, request.user)
     except ReleaseError as error:
         return _show_progress(request, release, error=error)
     if left_out:
         names = "; ".join(f"{item.audience_name}: {reason}" for item, reason in left_out)
-        messages.warning(request, f"Not included: {names}")
-    return redirect(release_url(retry))
+        messages.warning(request, f"{why}: {names}")
+    return redirect(release_url(draft))
 
 
 @require_GET
