@@ -49,7 +49,7 @@ decisions.publish(release, user, "{COUNT}", reviewing.board_digest(release))
 ROLL_BACK = """
 import json, time
 from django.contrib.auth.models import User
-from dashboard.releases import decisions, reviewing, next_drafts
+from dashboard.releases import decisions, next_drafts, reviewing
 from dashboard.releases.models import Release
 user = User.objects.get()
 rollback, left_out = next_drafts.roll_back(Release.objects.get(), user)
