@@ -5,6 +5,7 @@ import re
 import secrets
 from contextlib import suppress
 from difflib import get_close_matches
+from email.utils import formataddr, parseaddr
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -66,6 +67,16 @@ def _header_name(value: str) -> str:
     return value
 
 
+def _email_from(value: str) -> str:
+    """Accept `desk@example.com` and `Pressroom <desk@example.com>`."""
+    name, address = parseaddr(value)
+    user, _, host = address.rpartition("@")
+    is_header = value.isprintable() and value.isascii()
+    if not user or not host or not is_header or formataddr((name, address)) != value:
+        raise ValueError("must be an address, such as Pressroom <pressroom@example.com>")
+    return value
+
+
 def _token(value: str) -> str:
     if not re.fullmatch(r"[!-~]{16,}", value):
         raise ValueError("must be 16 or more letters, digits and symbols, without spaces")
@@ -88,6 +99,8 @@ ServiceUrl = Annotated[HttpUrl, AfterValidator(url_validators.service_url)]
 SecretKey = Annotated[str, AfterValidator(_random_key)]
 IssuerUrl = Annotated[HttpUrl, AfterValidator(url_validators.issuer_url)]
 DatabaseUrl = Annotated[str, AfterValidator(url_validators.database_url)]
+EmailUrl = Annotated[str, AfterValidator(url_validators.email_url)]
+EmailFrom = Annotated[str, AfterValidator(_email_from)]
 CacheUrl = Annotated[str, AfterValidator(url_validators.cache_url)]
 HeaderValue = Annotated[str, AfterValidator(_header_value)]
 Label = Annotated[str, AfterValidator(_label)]
@@ -114,6 +127,13 @@ class Environment(BaseSettings):
     database_url: DatabaseUrl = f"sqlite:///{VAR_DIR / 'pressroom.sqlite3'}"
     cache_url: CacheUrl | None = None
     """`redis://host:port/n`; without it each process has its own cache."""
+    public_url: HttpUrl | None = None
+    """Where users open Pressroom, for the links in notifications."""
+    email_url: EmailUrl | None = Field(default=None, repr=False)
+    """The mail server; without it there are no e-mails."""
+    email_from: EmailFrom | None = None
+    webhooks_to_loopback: bool = False
+    """Let notifications also go to http and to this machine. On in the demo."""
     debug: bool = False
     secure_cookies: bool = True
     """Send cookies over https only, and redirect http to https. Off in the demo."""
@@ -137,6 +157,8 @@ class Environment(BaseSettings):
     otel_sdk_disabled: bool = False
     api_calls_per_minute: int = Field(default=6_000, ge=1)
     """Rate limit of a key of the embedded API."""
+    events_to_private_addresses: bool = False
+    """Subscriptions of the embedded API may have receivers in private networks, by https."""
     service_url: ServiceUrl | None = None
     service_api_key: HeaderValue | None = Field(default=None, repr=False)
     service_timeout_s: float = Field(default=30.0, gt=0, le=300)
@@ -160,6 +182,22 @@ class Environment(BaseSettings):
         is_off = self.otel_sdk_disabled or self.otel_traces_exporter == "none"
         endpoint = self.otel_exporter_otlp_traces_endpoint or self.otel_exporter_otlp_endpoint
         return endpoint is not None and not is_off
+
+    @property
+    def default_public_url(self) -> str:
+        """The first of the allowed hosts that is one host, or "" if there is none."""
+        hosts = [host for host in self.allowed_hosts if host[0] not in "*."]
+        scheme = "https" if self.secure_cookies or self.behind_proxy else "http"
+        return f"{scheme}://{hosts[0]}" if hosts else ""
+
+    @model_validator(mode="after")
+    def _check_email(self) -> Self:
+        if (self.email_url is None) != (self.email_from is None):
+            missing = "EMAIL_URL" if self.email_url is None else "EMAIL_FROM"
+            raise ValueError(f"{missing} is missing: set both to send e-mails, or neither for none")
+        if self.email_url and not (self.public_url or self.default_public_url):
+            raise ValueError("PUBLIC_URL is missing: e-mails have links to this dashboard")
+        return self
 
     @model_validator(mode="after")
     def _check_service(self) -> Self:
@@ -257,5 +295,6 @@ def use_demo_environment() -> None:
     os.environ.setdefault("ALLOWED_HOSTS", "127.0.0.1,localhost")
     os.environ.setdefault("DATABASE_URL", f"sqlite:///{VAR_DIR / 'demo.sqlite3'}")
     os.environ.setdefault("SECURE_COOKIES", "false")
+    os.environ.setdefault("WEBHOOKS_TO_LOOPBACK", "true")
     os.environ.setdefault("ENVIRONMENT_NAME", "Demo")
     os.environ.setdefault("ENVIRONMENT_COLOUR", "blue")

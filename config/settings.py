@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import dj_database_url
+import dj_email_url
 from csp.constants import NONE, SELF
 
 from config.environment import (
@@ -36,11 +37,17 @@ SERVICE_TRANSPORT = "dashboard.embedded_api.transport.EmbeddedTransport" if EMBE
 EMBEDDED_API_QUEUE_S = 3.0
 EMBEDDED_API_PROCESSING_S = 4.0
 EMBEDDED_API_CALLS_PER_MINUTE = env.api_calls_per_minute
+EVENTS_TO_PRIVATE_ADDRESSES = env.events_to_private_addresses
+# What is in a saved view that users follow: its list reads its query string.
+ROWS_OF_FOLLOWED_VIEW = "dashboard.web.saved_views.rows.rows_of_followed_view"
+# What else the worker does, each in a thread of its own.
+WORKER_TASKS = ["dashboard.embedded_api.event_worker.deliver_events"] if EMBEDDED_API else []
 
 INSTALLED_APPS = [
     "dashboard.web",
     "dashboard.demo",
     "dashboard.server",
+    "dashboard.notifications",
     "dashboard.accounts",
     "dashboard.releases",
     "dashboard.operations",
@@ -199,6 +206,21 @@ OIDC_SCOPES = env.oidc_scopes
 OIDC_GROUPS_CLAIM = env.oidc_groups_claim
 OIDC_GROUPS = env.oidc_groups
 OIDC_ASSURES_SECOND_FACTOR = env.oidc_assures_second_factor
+
+# Notifications. Without EMAIL_URL there are no e-mails, whoever would send one.
+PUBLIC_URL = env.public_url or env.default_public_url
+EMAIL_IS_ON = env.email_url is not None
+_email = dj_email_url.parse(env.email_url or "dummy:")
+EMAIL_BACKEND = _email["EMAIL_BACKEND"]
+EMAIL_HOST, EMAIL_PORT = _email["EMAIL_HOST"], _email["EMAIL_PORT"]
+EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _email["EMAIL_HOST_USER"], _email["EMAIL_HOST_PASSWORD"]
+EMAIL_USE_TLS, EMAIL_USE_SSL = _email["EMAIL_USE_TLS"], _email["EMAIL_USE_SSL"]
+EMAIL_TIMEOUT = 10  # seconds, of each step of a conversation with the mail server
+if env.email_from:
+    DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.email_from
+# Seconds that events wait for further ones to be in the same message: after the last, at most.
+NOTIFICATION_WINDOW_S = (20.0, 60.0)
+WEBHOOKS_TO_LOOPBACK = env.webhooks_to_loopback
 
 # Languages and times. Texts are English. Middleware sets the user's time zone, and the language of
 # numbers and dates, for each request.

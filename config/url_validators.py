@@ -5,7 +5,7 @@ Each function returns the normalised value, or raises ValueError with a message 
 
 import re
 from ipaddress import IPv6Address
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, parse_qs, urlsplit
 
 import dj_database_url
 
@@ -85,6 +85,19 @@ def cache_url(value: str) -> str:
         raise ValueError("must end in the number of a database, such as redis://host:6379/0")
     if parts.query and not _is_valid_for_redis(value):
         raise ValueError("must not contain options unknown to the Redis client")
+    return value
+
+
+def email_url(value: str) -> str:
+    """Return the URL of a mail server; `console:` writes e-mails to standard output."""
+    parts = _split(value)
+    if parts.scheme not in {"smtp", "submission", "console"}:
+        raise ValueError("must start with smtp:// or submission://")
+    if parts.scheme == "console":
+        return value
+    _require_hostname(parts)
+    if parts.path.strip("/") or not set(parse_qs(parts.query)) <= {"ssl", "tls"}:
+        raise ValueError("must be a URL such as submission://user:password@mail.example.com:587")
     return value
 
 

@@ -1,14 +1,15 @@
-"""The API: nine operations under /v0, and their OpenAPI document."""
+"""The API: nine operations under /v0, one beside them for trying, and their OpenAPI document."""
 
 from typing import Any
 
 from django.conf import settings
 from ninja import NinjaAPI
 
+from dashboard.embedded_api import event_payloads
 from dashboard.embedded_api.keys import ServiceKey
 from dashboard.embedded_api.parser import JsonParser
 from dashboard.embedded_api.problems import Problem, add_exception_handlers
-from dashboard.embedded_api.routers import audiences, pages, people, webhooks
+from dashboard.embedded_api.routers import audiences, events, pages, people, webhooks
 
 DESCRIPTION = f"""\
 Pages, audiences and their versions, the conversations in which audiences were written, people,
@@ -25,31 +26,49 @@ and webhook subscriptions. What the interface specification leaves open, this se
   opaque and identify the last item, so items added or removed meanwhile shift nothing.
 - A key belongs to one tenant and allows {settings.EMBEDDED_API_CALLS_PER_MINUTE:,} calls per
   calendar minute. Further calls return 429, with the seconds to wait in `Retry-After`.
+- Webhook events: `page.version.created`, `.processed` and `.published` are sent once each, when
+  they have become true. The interface has no forms, so the `form.*` events are only sent by
+  `POST /service/events/form`. A subscription whose `events` are null gets none.
 - An ID in a path is percent-encoded and may contain any character except NUL.
 """
 
-api = NinjaAPI(
-    title="Page and Audience Publishing Service",
-    version="v0",
-    description=DESCRIPTION,
-    auth=ServiceKey(),
-    parser=JsonParser(),
-    docs_url=None,
-    openapi_url=None,
-)
-add_exception_handlers(api)
+
+def _new_api(namespace: str) -> NinjaAPI:
+    made = NinjaAPI(
+        title="Page and Audience Publishing Service",
+        version="v0",
+        description=DESCRIPTION,
+        urls_namespace=namespace,
+        auth=ServiceKey(),
+        parser=JsonParser(),
+        docs_url=None,
+        openapi_url=None,
+    )
+    add_exception_handlers(made)
+    return made
+
+
+api = _new_api("v0")
 api.add_router("/pages", audiences.router)
 api.add_router("/pages", pages.router)
 api.add_router("/persons", people.router)
 api.add_router("/webhook_subscriptions", webhooks.router)
 
+extras = _new_api("extras")
+"""Outside /v0, which is the interface specification's."""
+extras.add_router("/events", events.router)
+
 
 def openapi_document(script_prefix: str = "/") -> dict[str, Any]:
     """Return the OpenAPI document, with `script_prefix` as the server's URL."""
     document = dict(api.get_openapi_schema(path_prefix="/v0/"))
+    beside = extras.get_openapi_schema(path_prefix="/service/")
     # Sorted by path: the routers are in the order of matching.
-    document["paths"] = dict(sorted(document["paths"].items()))
+    document["paths"] = dict(sorted(document["paths"].items())) | beside["paths"]
+    document["webhooks"] = event_payloads.webhooks()
     problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+    document["components"]["schemas"] |= beside["components"]["schemas"]
+    document["components"]["schemas"] |= event_payloads.payload_schemas()
     document["components"]["schemas"] |= problem.pop("$defs") | {"Problem": problem}
     document["servers"] = [{"url": script_prefix.rstrip("/") or "/"}]
     return document

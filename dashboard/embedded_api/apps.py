@@ -1,10 +1,19 @@
 """The embedded API as a Django application."""
 
 from django.apps import AppConfig
+from django.db.models.signals import post_save
 
 
 class EmbeddedApiConfig(AppConfig):
     """The nine operations on the ORM. Its tables exist even if another service is in use."""
 
     name = "dashboard.embedded_api"
-    verbose_name = "Embedded API"
+    verbose_name = "Built-in API"
+
+    def ready(self) -> None:
+        """Record what is created, through the API, the admin or otherwise."""
+        from dashboard.embedded_api.events import record_created
+        from dashboard.embedded_api.signing import create_secret
+
+        post_save.connect(record_created, sender="embedded_api.Version")
+        post_save.connect(create_secret, sender="embedded_api.Subscription")

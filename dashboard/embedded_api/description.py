@@ -25,7 +25,7 @@ class FieldRow:
 
 @dataclass(frozen=True)
 class OperationRow:
-    """One of the nine operations."""
+    """One operation."""
 
     id: str
     method: str
@@ -37,6 +37,15 @@ class OperationRow:
     answer: str
     refusals: str
     """The statuses with their names; the body of each is a Problem."""
+
+
+@dataclass(frozen=True)
+class EventRow:
+    """One of the six events."""
+
+    name: str
+    summary: str
+    body: str
 
 
 @dataclass(frozen=True)
@@ -76,6 +85,13 @@ def operations(document: dict[str, Any]) -> Iterator[OperationRow]:
                     if int(code) >= 400
                 ),
             )
+
+
+def events(document: dict[str, Any]) -> Iterator[EventRow]:
+    """Yield the events of an OpenAPI document."""
+    for name, methods in document["webhooks"].items():
+        event = methods["post"]
+        yield EventRow(name, event["summary"], _content(event["requestBody"]))
 
 
 def schemas(document: dict[str, Any]) -> Iterator[SchemaRow]:

@@ -37,5 +37,9 @@ def new_id(kind: str) -> str:
 def id_column(kind: str) -> "models.CharField[Any, str]":
     """Return a primary key with a default such as `page_…`; other texts are allowed."""
     return models.CharField(
-        primary_key=True, max_length=ID_LENGTH, default=partial(new_id, kind), editable=False
+        verbose_name="ID",
+        primary_key=True,
+        max_length=ID_LENGTH,
+        default=partial(new_id, kind),
+        editable=False,
     )

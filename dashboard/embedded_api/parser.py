@@ -38,16 +38,23 @@ class JsonParser(Parser):
         if request.content_type != "application/json":
             detail = "Send the body as Content-Type: application/json."
             raise ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, detail)
-        try:
-            # pydantic's parser is strict, but drops repeated fields; Python's reports them.
-            from_json(request.body, allow_inf_nan=False)
-            value = json.loads(request.body, object_pairs_hook=_mark_repeated)
-        except ValueError as error:
-            detail = f"The body is not JSON: {error}."
-            raise ProblemError(HTTPStatus.BAD_REQUEST, detail) from None
-        if errors := list(islice(_errors(value), MAX_ERRORS)):
-            raise invalid_fields_problem(errors)
-        return value
+        return parse_json(request.body, name="The body")
+
+
+def parse_json(text: bytes, *, name: str) -> Any:
+    """Return the JSON value, of any size. Raises ProblemError: 400 or 422.
+
+    `name` begins the sentence of an error: "The body".
+    """
+    try:
+        # pydantic's parser is strict, but drops repeated fields; Python's reports them.
+        from_json(text, allow_inf_nan=False)
+        value = json.loads(text, object_pairs_hook=_mark_repeated)
+    except ValueError as error:
+        raise ProblemError(HTTPStatus.BAD_REQUEST, f"{name} is not JSON: {error}.") from None
+    if errors := list(islice(_errors(value), MAX_ERRORS)):
+        raise invalid_fields_problem(errors)
+    return value
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 The index preselects, and LIKE decides. Up to `_MAX_INDEX_MATCHES` matches are read by the index,
 counted and sorted. Common words are counted by LIKE, and people read in order until enough match.
 Words of one or two letters have no trigram. SQLite counts and reads them in its index by name,
-which includes the search text. PostgreSQL first reads a few thousand people in order. If these
+which includes the search text. PostgreSQL first reads two thousand people in order. If these
 do not fill a page, it collects all matches in one scan, as the first may come late in the order.
 Measured by tests/benchmarks/people_search.py.
 """
@@ -27,7 +27,7 @@ def _select(people: "QuerySet[Person]") -> "QuerySet[Person, Any]":
 _ALL = Listing(Person, BY_NAME, _select)
 _MAX_INDEX_MATCHES = 20_000
 """Above this, counting by LIKE is faster than reading each match."""
-_FIRST_PEOPLE = 5_000
+_FIRST_PEOPLE = 2_000
 """Reading these in order takes a hundredth of a scan of a million people."""
 _PREFIX_LENGTH = 12
 """Characters of a word used with the index: more (`.example`) take time and rarely help."""

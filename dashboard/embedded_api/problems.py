@@ -103,7 +103,7 @@ def _problem_of(request: HttpRequest, error: Any) -> ProblemError:
         case ProblemError():
             return error
         case ValidationError():
-            return invalid_fields_problem(map(_field_error, error.errors))
+            return invalid_fields_problem(field_error(each, _prefix(each)) for each in error.errors)
         case AuthenticationError():
             detail = "The x-api-key header is missing, or its key is unknown or revoked."
             headers = {"WWW-Authenticate": "ApiKey"}
@@ -119,9 +119,13 @@ def _problem_of(request: HttpRequest, error: Any) -> ProblemError:
     return ProblemError(HTTPStatus.INTERNAL_SERVER_ERROR, detail)
 
 
-def _field_error(error: Mapping[str, Any]) -> FieldError:
-    """Drop ninja's prefix from the path: `query`, or `body` and the argument's name."""
-    prefix_length = 1 if error["loc"][0] == "query" else 2
+def _prefix(error: Mapping[str, Any]) -> int:
+    """Return how much of the path is ninja's: `query`, or `body` and the argument's name."""
+    return 1 if error["loc"][0] == "query" else 2
+
+
+def field_error(error: Mapping[str, Any], prefix_length: int = 0) -> FieldError:
+    """Return one of pydantic's errors, without the first parts of its path."""
     path = ".".join(str(part) for part in error["loc"][prefix_length:])
     message = error["msg"].removeprefix("Value error, ")
     return FieldError(path=path, message=_MESSAGES.get(error["type"], message))

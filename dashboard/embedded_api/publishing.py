@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from dashboard.contract.pages import PageStatus
 from dashboard.embedded_api import lifecycle
+from dashboard.embedded_api.events import plan_events
 from dashboard.embedded_api.ids import last_uuid7_of
 from dashboard.embedded_api.models import OperationKey, Page, Version
 from dashboard.embedded_api.models.pages import status_of_page
@@ -63,10 +64,12 @@ def _apply(page: Page, versions: dict[str, Version], version_id: str) -> None:
     except lifecycle.CancelledVersionError:
         detail = "This version was canceled, so it can't be published."
         raise ProblemError(HTTPStatus.CONFLICT, detail) from None
-    for key, changed in changes.items():
-        for name, mark in asdict(changed).items():
+    for key, new_dates in changes.items():
+        for name, mark in asdict(new_dates).items():
             setattr(versions[key], name, mark)
-    Version.objects.bulk_update([versions[key] for key in changes], lifecycle.DATE_NAMES)
+    changed = [versions[key] for key in changes]
+    Version.objects.bulk_update(changed, lifecycle.DATE_NAMES)
+    plan_events(page, changed, before=dates, now=now)
     if changes and status_of_page(page, last_uuid7_of(now)) is PageStatus.DRAFT:
         # A draft page is published when its first version goes live.
         of_page = Version.objects.filter(audience__page=page)

@@ -5,9 +5,9 @@ from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from ninja import Query
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
-from dashboard.contract import audiences, metadata, pages, webhooks
+from dashboard.contract import audiences, metadata, pages, people, webhooks
 from dashboard.contract.wire import WireModel
 
 # RFC 3986: a percent sign precedes two hexadecimal digits, and there is at most one fragment.
@@ -28,6 +28,24 @@ def _http_url(text: str) -> str:
         is_valid = False
     if not is_valid:
         raise ValueError("must be an absolute http or https URL with a host")
+    return text
+
+
+def _person_id(text: str) -> str:
+    if not re.fullmatch(r"prospect_[a-z0-9]{26}", text):
+        raise ValueError("must be prospect_ and 26 lowercase letters or digits")
+    return text
+
+
+def _email(text: str) -> str:
+    if not re.fullmatch(r"[^@\s]+@[^@\s]+", text):
+        raise ValueError("must be an email address")
+    return text
+
+
+def _domain(text: str) -> str:
+    if re.search(r"[\s/@]", text):
+        raise ValueError("must be a domain, such as example.com")
     return text
 
 
@@ -126,6 +144,23 @@ class NewPage(pages.PageRequest, Strict):
     metadata: NewMetadata | None = None
 
 
+class StoredMetadata(metadata.Metadata, Strict):
+    """Metadata as the service returns it, with the addresses and files of images."""
+
+
+class EditedPage(NewPage):
+    """A page as changed in the admin: unlike a new one, it has a title and may have images."""
+
+    title: str = Field(min_length=1)
+    metadata: StoredMetadata | None = None  # type: ignore[assignment]
+
+
+class EditedAudience(Strict):
+    """An audience as changed in the admin. The spec has no request that makes one."""
+
+    metadata_override: StoredMetadata | None = None
+
+
 class Publication(audiences.PublishRequest, Strict):
     """The body of operation 5, which may be left out as a whole."""
 
@@ -138,3 +173,21 @@ class SubscriptionChange(webhooks.SubscriptionPatch, Strict):
     url: HttpUrl = Field(default_factory=_omitted)
     events: Events = Field(default_factory=_omitted)  # type: ignore[assignment]  # as above
     active: bool = Field(default_factory=_omitted)
+
+
+class NewPerson(people.Person, Strict):
+    """A person of an import or of the admin. The spec has no request that makes one: our choice.
+
+    The pattern of `personId` is the spec's (Person).
+    """
+
+    person_id: Annotated[str, AfterValidator(_person_id)] | None = None
+    email: Annotated[str, AfterValidator(_email)] | None = None
+    domain: Annotated[str, AfterValidator(_domain)] | None = None
+    linkedin_profile_url: HttpUrl | None = None
+
+    @model_validator(mode="after")
+    def _is_somebody(self) -> "NewPerson":
+        if not self.model_fields_set:
+            raise ValueError("has no value")
+        return self

@@ -1,17 +1,18 @@
 """URLs of the embedded API: the nine operations and their documentation."""
 
 from django.urls import URLPattern, include, path, re_path
+from ninja import NinjaAPI
 
 from dashboard.embedded_api import views
-from dashboard.embedded_api.api import api
+from dashboard.embedded_api.api import api, extras
 from dashboard.embedded_api.http import not_found_view, service_endpoint
 
 
-def _operations() -> list[URLPattern]:
+def _operations(of: NinjaAPI) -> list[URLPattern]:
     """Return ninja's URL patterns as service endpoints, without its root view."""
     patterns = [
         pattern
-        for pattern in api.urls[0]
+        for pattern in of.urls[0]
         if isinstance(pattern, URLPattern) and pattern.name != "api-root"
     ]
     for pattern in patterns:
@@ -20,10 +21,11 @@ def _operations() -> list[URLPattern]:
 
 
 urlpatterns = [
-    # /service/: documentation
+    # /service/: documentation, and what is beside the interface
     path("service/openapi.json", views.openapi, name="service-openapi"),
     path("service/docs", views.docs, name="service-docs"),
+    path("service/", include((_operations(extras), "embedded_api_extras"))),
     # /v0/: the operations
-    path("v0/", include((_operations(), "embedded_api"))),
+    path("v0/", include((_operations(api), "embedded_api"))),
     re_path(r"^v0(?:/|$)", not_found_view),
 ]

@@ -7,7 +7,8 @@ from django.urls import get_script_prefix
 from django.views.decorators.http import require_safe
 
 from dashboard.embedded_api.api import openapi_document
-from dashboard.embedded_api.description import operations, render_markdown, schemas
+from dashboard.embedded_api.description import events, operations, render_markdown, schemas
+from dashboard.embedded_api.event_payloads import DELIVERY
 
 
 @login_not_required
@@ -26,6 +27,8 @@ def docs(request: HttpRequest) -> HttpResponse:
         "title": document["info"]["title"],
         "description": render_markdown(document["info"]["description"]),
         "operations": list(operations(document)),
+        "events": list(events(document)),
+        "delivery": render_markdown(DELIVERY),
         "schemas": list(schemas(document)),
     }
     return render(request, "service/docs.html", context)

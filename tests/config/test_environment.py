@@ -86,6 +86,22 @@ def test_a_whole_environment_passes_djangos_deploy_check() -> None:
         ({"DATABASE_URL": "spatialite:///name"}, "DATABASE_URL"),
         ({"CACHE_URL": "memcached://x"}, "CACHE_URL"),
         ({"CSRF_TRUSTED_ORIGINS": "desk.example"}, "CSRF_TRUSTED_ORIGINS"),
+        ({"EMAIL_URL": "smtp://mail.example"}, "EMAIL_FROM"),
+        ({"EMAIL_FROM": "desk@mail.example"}, "EMAIL_URL"),
+        *[
+            ({"EMAIL_URL": url, "EMAIL_FROM": "desk@mail.example"}, "EMAIL_URL")
+            for url in ("mail.example", "http://mail.example", "smtp://", "smtp://a:b", "memory:")
+        ],
+        *[
+            ({"EMAIL_URL": "smtp://mail.example", "EMAIL_FROM": address}, "EMAIL_FROM")
+            for address in ("desk", "@mail.example", "a@b\nBcc: c@d", "Desk <>", "x <a@b>, c@d")
+        ],
+        (
+            {"EMAIL_URL": "smtp://a.b", "EMAIL_FROM": "a@b.c", "ALLOWED_HOSTS": ".example"},
+            "PUBLIC_URL",
+        ),
+        ({"PUBLIC_URL": "desk.example"}, "PUBLIC_URL"),
+        ({"WEBHOOKS_TO_LOOPBACK": "perhaps"}, "WEBHOOKS_TO_LOOPBACK"),
         ({"LOG_FORMAT": "xml"}, "LOG_FORMAT"),
         ({"ENVIRONMENT_NAME": "   "}, "ENVIRONMENT_NAME"),
         (PROVIDER | {"OIDC_NAME": "   "}, "OIDC_NAME"),
@@ -313,3 +329,29 @@ def test_a_database_that_all_may_read_is_warned_of(
     said = [each.msg for each in checks.run_checks(include_deployment_checks=True)]
     read = [each for each in said if f"Every account on this machine can read {database}" in each]
     assert bool(read) == is_warned_of
+
+
+@pytest.mark.parametrize(
+    "url", ["smtp://mail.example", "submission://me:p%40ss@mail.example:587", "smtp://m.e?ssl=true"]
+)
+@pytest.mark.parametrize("sender", ["desk@mail.example", "Pressroom <desk@mail.example>"])
+def test_a_mail_server_and_a_sender_are_read(url: str, sender: str) -> None:
+    with patch.dict(os.environ, GOOD | {"EMAIL_URL": url, "EMAIL_FROM": sender}, clear=True):
+        read = read_environment()
+    assert (read.email_url, read.email_from) == (url, sender)
+
+
+@pytest.mark.parametrize(
+    ("variables", "url"),
+    [
+        ({}, "https://desk.example"),
+        ({"SECURE_COOKIES": "false"}, "http://desk.example"),
+        ({"ALLOWED_HOSTS": ".example,desk.other"}, "https://desk.other"),
+        ({"ALLOWED_HOSTS": "*"}, ""),
+    ],
+)
+def test_without_a_public_url_links_go_to_the_first_host(
+    variables: dict[str, str], url: str
+) -> None:
+    with patch.dict(os.environ, GOOD | variables, clear=True):
+        assert read_environment().default_public_url == url

@@ -2,10 +2,12 @@
 
 import json
 import re
+from typing import Any
 
 import pytest
 from django.test import Client
 
+from dashboard.contract.webhooks import EventName
 from tests.support.embedded_api_factories import PAGE_BODY
 
 OPERATIONS = {
@@ -21,6 +23,8 @@ OPERATIONS = {
     "searchPeople": "GET /v0/persons/search",
     "updateWebhookSubscription": "PATCH /v0/webhook_subscriptions/{subscription_id}",
 }
+BESIDE = {"sendFormEvent": "POST /service/events/form"}
+"""For trying; not of the spec."""
 
 
 @pytest.fixture
@@ -29,7 +33,7 @@ def document(db: None) -> dict[str, object]:
     return dict(Client().get("/service/openapi.json").json())
 
 
-def test_the_document_has_the_specs_nine_operations_and_no_other(
+def test_the_document_has_the_specs_nine_operations_and_one_for_trying(
     document: dict[str, dict[str, dict[str, dict[str, str]]]],
 ) -> None:
     found = {
@@ -37,7 +41,7 @@ def test_the_document_has_the_specs_nine_operations_and_no_other(
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
     }
-    assert found == OPERATIONS
+    assert found == OPERATIONS | BESIDE
 
 
 def test_every_reference_of_the_document_leads_somewhere(document: dict[str, object]) -> None:
@@ -45,6 +49,16 @@ def test_every_reference_of_the_document_leads_somewhere(document: dict[str, obj
     named = set(re.findall(r'"#/components/schemas/([^"]+)"', text))
     assert named <= document["components"]["schemas"].keys()  # type: ignore[index]
     assert "Problem" in named
+
+
+def test_each_event_of_the_spec_is_described_as_a_webhook(
+    document: dict[str, dict[str, Any]],
+) -> None:
+    assert document["webhooks"].keys() == set(EventName)
+    for methods in document["webhooks"].values():
+        content = methods["post"]["requestBody"]["content"]["application/json"]
+        schema = content["schema"]["$ref"].rpartition("/")[2]
+        assert document["components"]["schemas"][schema]["required"]
 
 
 def test_fields_are_named_as_on_the_wire(document: dict[str, object]) -> None:
@@ -73,7 +87,7 @@ def test_the_page_shows_each_operation_without_scripts_or_other_hosts() -> None:
     answer = Client().get("/service/docs")
     page = answer.content.decode()
     assert answer.status_code == 200
-    for name, where in OPERATIONS.items():
+    for name, where in (OPERATIONS | BESIDE).items():
         assert f'id="{name}"' in page
         assert where.split()[1] in page
     assert not re.search(r"<script|style=|\son\w+=|https?://", page)
@@ -85,6 +99,7 @@ def test_the_page_shows_each_operation_without_scripts_or_other_hosts() -> None:
     [
         "RFC 9457", "Keys are stored permanently", "above 200", "Every word must occur in",
         "Case and accents are ignored",
+        "null gets none", "retried for a day",
         "6,000 calls per calendar minute", "429, with the seconds to wait", "308 digits",
     ],
 )  # fmt: skip

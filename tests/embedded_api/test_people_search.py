@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
+from dashboard.embedded_api.bulk_people import bulk_insert
 from dashboard.embedded_api.keys import default_tenant
 from dashboard.embedded_api.models import Person
 from dashboard.embedded_api.people_search import find_people
-from dashboard.embedded_api.sample.people import bulk_insert
 from tests.support.embedded_api_factories import make_person, other_tenant
 
 FIELDS = ("name", "email", "domain", "slug", "phone_number")

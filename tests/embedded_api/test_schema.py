@@ -34,6 +34,7 @@ OPERATIONS = [
     "GET /v0/persons",
     "GET /v0/persons/search",
     "PATCH /v0/webhook_subscriptions/{subscription_id}",
+    "POST /service/events/form",
 ]
 REAL_IDS: dict[str, str] = {}
 REAL_CURSORS: dict[str, str] = {}

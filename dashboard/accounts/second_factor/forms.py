@@ -14,8 +14,8 @@ from allauth.mfa.webauthn.forms import AddWebAuthnForm, AuthenticateWebAuthnForm
 from django import forms
 from django.core.exceptions import ValidationError
 
-from dashboard.accounts.second_factor.encryption import DecryptionError, decrypt, encrypt
 from dashboard.accounts.second_factor.policy import spend_code
+from dashboard.encryption import DecryptionError, decrypt, encrypt
 
 CODE_LABEL = "Code from your app or a recovery code"
 NO_MATCH = "Incorrect code. Codes change every 30 seconds; enter the current one."

@@ -5,6 +5,13 @@ Dates are marks (see `marks`). JSON columns contain camelCase keys, as in the AP
 """
 
 from dashboard.embedded_api.models.audiences import Audience, Conversation, OperationKey, Version
+from dashboard.embedded_api.models.events import (
+    DeliveryAttempt,
+    DeliveryState,
+    SigningSecret,
+    WebhookDelivery,
+    WebhookEvent,
+)
 from dashboard.embedded_api.models.pages import Page
 from dashboard.embedded_api.models.people import Person, fold_for_search
 from dashboard.embedded_api.models.tenants import DEFAULT_TENANT_ID, ApiKey, Tenant
@@ -15,11 +22,16 @@ __all__ = [
     "ApiKey",
     "Audience",
     "Conversation",
+    "DeliveryAttempt",
+    "DeliveryState",
     "OperationKey",
     "Page",
     "Person",
+    "SigningSecret",
     "Subscription",
     "Tenant",
     "Version",
+    "WebhookDelivery",
+    "WebhookEvent",
     "fold_for_search",
 ]

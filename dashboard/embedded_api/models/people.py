@@ -57,14 +57,18 @@ class Person(models.Model):
     One of the first columns: PostgreSQL reads a row up to the last column that it needs.
     """
     person_id = models.CharField(
-        unique=True, max_length=ID_LENGTH, default=partial(new_id, "prospect"), editable=False
+        "ID",
+        unique=True,
+        max_length=ID_LENGTH,
+        default=partial(new_id, "prospect"),
+        editable=False,
     )
-    name = models.TextField(default="")
-    email = models.TextField(null=True)
-    domain = models.TextField(null=True)
-    slug = models.TextField(null=True)
-    phone_number = models.TextField(null=True)
-    linkedin_profile_url = models.TextField(null=True)
+    name = models.TextField(default="", blank=True)
+    email = models.TextField(null=True, blank=True)
+    domain = models.TextField(null=True, blank=True)
+    slug = models.TextField(null=True, blank=True)
+    phone_number = models.TextField(null=True, blank=True)
+    linkedin_profile_url = models.TextField("LinkedIn profile URL", null=True, blank=True)
     created_at = models.CharField(max_length=MARK_LENGTH, default=uuid7_now)
     updated_at = models.CharField(max_length=MARK_LENGTH, default=uuid7_now)
 

@@ -13,7 +13,9 @@ class Tenant(models.Model):
 
     id = id_column("ten")
     name = models.CharField(max_length=200, default="Default tenant")
-    brand_id = models.CharField(max_length=255, default="brand_01jd6kqe00750a8r2mmd0dvx3s")
+    brand_id = models.CharField(
+        "brand ID", max_length=255, default="brand_01jd6kqe00750a8r2mmd0dvx3s"
+    )
     """The brand of a page that is created without one."""
 
     def __str__(self) -> str:

@@ -11,12 +11,15 @@ class Subscription(models.Model):
 
     id = id_column("whs")
     tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="subscriptions")
-    url = models.TextField()
-    events = models.JSONField(null=True)
+    url = models.TextField("URL")
+    events = models.JSONField(null=True, blank=True)
     """A list of event names, or null (the spec does not say what that selects)."""
     active = models.BooleanField(default=True)
     created_at = models.CharField(max_length=MARK_LENGTH, default=uuid7_now)
     updated_at = models.CharField(max_length=MARK_LENGTH, default=uuid7_now)
+
+    class Meta:
+        verbose_name = "webhook subscription"
 
     def __str__(self) -> str:
         return self.url

@@ -11,16 +11,14 @@ from ninja import Router
 from dashboard.compiled_query import CompiledQuery
 from dashboard.contract import pages as contract
 from dashboard.contract.envelope import ListEnvelope
-from dashboard.contract.wire import WireModel
 from dashboard.embedded_api.cursors import NEWEST_FIRST, Listing
 from dashboard.embedded_api.http import ServiceRequest, error_responses
-from dashboard.embedded_api.ids import new_id, uuid7_now
 from dashboard.embedded_api.models import Audience, Page, Tenant
+from dashboard.embedded_api.page_creation import new_page
 from dashboard.embedded_api.problems import not_found
-from dashboard.embedded_api.requests import Cursor, Limit, NewFooterLinkGroup, NewPage
+from dashboard.embedded_api.requests import Cursor, Limit, NewPage
 from dashboard.embedded_api.serializers import (
     PAGE_JSON,
-    JsonObject,
     json_response,
     list_response,
     page_json,
@@ -78,30 +76,10 @@ def create(request: ServiceRequest, page: NewPage) -> HttpResponse:
     footer group or link is generated. Null for an optional field is the same as omitting it.
     Unknown fields are rejected.
     """
-    # Source of the defaults: DESIGN.md, Create. The default tenant may not exist yet.
+    # The default tenant may not exist yet.
     tenant, _ = Tenant.objects.get_or_create(id=request.auth)
-    mark = uuid7_now()
-    metadata = _dump(page.metadata) if page.metadata else None
-    actions = [
-        {**_dump(action), "actionId": action.action_id or new_id("act"), "actionIndex": index}
-        for index, action in enumerate(page.actions)
-    ]
-    row = Page.objects.create(
-        tenant=tenant,
-        brand_id=page.brand_id or tenant.brand_id,
-        name=page.name,
-        title=(metadata or {}).get("title") or page.name,
-        page_context=page.page_context,
-        page_type=page.page_type,
-        actions=actions,
-        action_card_widgets=[_dump(widget) for widget in page.action_card_widgets],
-        footer_links=[_footer_links(group) for group in page.footer_links or []],
-        scripts=[_dump(script) for script in page.scripts],
-        header_action_id=page.header_action_id,
-        metadata=metadata,
-        created_at=mark,
-        updated_at=mark,
-    )
+    row = new_page(tenant, page)
+    row.save(force_insert=True)
     return json_response(page_json(row, timezone.now()), status=201)
 
 
@@ -117,13 +95,3 @@ def get_page(request: ServiceRequest, page_id: str) -> HttpResponse:
     if not (page := _PAGE.first(request.auth, page_id)):
         raise not_found("Page not found.")
     return json_response(page_json(page, timezone.now()))
-
-
-def _footer_links(group: NewFooterLinkGroup) -> JsonObject:
-    links = [{**_dump(link), "id": link.id or new_id("link")} for link in group.links or []]
-    return {**_dump(group), "id": group.id or new_id("footer"), "links": links}
-
-
-def _dump(model: WireModel) -> JsonObject:
-    """Return the fields that were sent; null means the same as an omitted field."""
-    return model.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True)

@@ -1,7 +1,6 @@
 """Realistic sample data: the same on every run, with times relative to now."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -10,7 +9,9 @@ from itertools import islice
 from django.db import connection
 
 from dashboard.contract.pages import PageStatus
+from dashboard.contract.webhooks import EventName
 from dashboard.embedded_api import keys
+from dashboard.embedded_api.bulk_people import bulk_insert, gather_trigrams, write_trigrams
 from dashboard.embedded_api.models import (
     DEFAULT_TENANT_ID,
     ApiKey,
@@ -25,8 +26,9 @@ from dashboard.embedded_api.sample.audiences import AudienceStory, audience_stor
 from dashboard.embedded_api.sample.conversations import conversations
 from dashboard.embedded_api.sample.observations import SeenVersion, seen_versions
 from dashboard.embedded_api.sample.pages import pages
-from dashboard.embedded_api.sample.people import bulk_insert, people
-from dashboard.embedded_api.sample.webhooks import subscriptions
+from dashboard.embedded_api.sample.people import people
+from dashboard.embedded_api.sample.webhooks import RECEIVER_ID, subscriptions
+from dashboard.embedded_api.signing import create_secrets
 
 TENANT_NAME = "Kestrel Freight Software"
 KEY_NAME = "Shown by manage.py demo"
@@ -61,24 +63,6 @@ def make_world(now: datetime) -> World:
     )
 
 
-@contextmanager
-def _indexing_in_bulk() -> Iterator[None]:
-    """Let PostgreSQL gather the trigrams of many people before it writes them.
-
-    A million people take two thirds of the time. Afterwards they are written, and statistics made,
-    which the first searches would lack.
-    """
-    if connection.vendor != "postgresql":
-        yield
-        return
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL work_mem = '256MB'; SET LOCAL gin_pending_list_limit = '256MB'")
-        yield
-        # Without the extension there is no index, and to_regclass is null.
-        cursor.execute("SELECT gin_clean_pending_list(to_regclass('embedded_api_person_trigrams'))")
-        cursor.execute("ANALYZE embedded_api_person")
-
-
 class Sample:
     """The sample data, and the versions that a dashboard would have recorded before."""
 
@@ -103,12 +87,14 @@ class Sample:
         progress("conversations")
         Conversation.objects.bulk_create(world.conversations)
         Subscription.objects.bulk_create(world.subscriptions)
+        create_secrets(world.subscriptions)
         rows, done = people(people_count, self._now), 0
-        with _indexing_in_bulk():
-            while batch := list(islice(rows, _BATCH_SIZE)):
-                bulk_insert(batch)
-                done += len(batch)
-                progress("people", done, people_count)
+        gather_trigrams()
+        while batch := list(islice(rows, _BATCH_SIZE)):
+            bulk_insert(batch)
+            done += len(batch)
+            progress("people", done, people_count)
+        write_trigrams()
 
     def versions_seen(self) -> Iterator[SeenVersion]:
         """Yield the versions that a dashboard in use for weeks would have recorded."""
@@ -117,6 +103,25 @@ class Sample:
     def subscription_ids(self) -> list[str]:
         """Return the ids of the subscriptions, which the API can't list."""
         return [subscription.id for subscription in self._world.subscriptions]
+
+    @staticmethod
+    def subscribe_receiver(url: str) -> tuple[str, bool]:
+        """Subscribe the dashboard's own receiver to every event.
+
+        Return the id of the subscription, and whether it is new. An old one gets the URL of this
+        start, and otherwise stays as users have left it.
+        """
+        row, is_new = Subscription.objects.get_or_create(
+            id=RECEIVER_ID,
+            defaults={
+                "tenant": keys.default_tenant(),
+                "url": url,
+                "events": [event.value for event in EventName],
+            },
+        )
+        if row.url != url and "/hooks/" in row.url:
+            Subscription.objects.filter(pk=row.pk).update(url=url)
+        return row.pk, is_new
 
     @staticmethod
     def issue_key() -> str:

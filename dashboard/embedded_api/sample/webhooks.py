@@ -30,6 +30,9 @@ _BRIEFS: tuple[tuple[str, list[Event] | None, bool], ...] = (
     ("https://staging.kestrel.example/hooks", None, True),
 )
 
+RECEIVER_ID = sample_id("whs", "receiver")
+"""Of the subscription for the dashboard's own receiver, which each start of the demo adds."""
+
 
 def subscriptions(now: datetime) -> Iterator[Subscription]:
     """Yield the subscriptions."""

@@ -1,4 +1,4 @@
-"""`manage.py reseal_second_factors`: re-encrypt second factors after a change of SECRET_KEY."""
+"""`manage.py reseal_second_factors`: re-encrypt secrets after a change of SECRET_KEY."""
 
 from typing import Any
 
@@ -7,13 +7,14 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from dashboard.accounts.overview import ENCRYPTED_FIELDS
-from dashboard.accounts.second_factor.encryption import DecryptionError, decrypt, encrypt
+from dashboard.encryption import DecryptionError, decrypt, encrypt
+from dashboard.ledger.models import Receiver
 
 
 class Command(BaseCommand):
-    """Encrypt the secrets of apps and recovery codes with the current SECRET_KEY."""
+    """Encrypt the secrets of apps, recovery codes and the receiver with the current SECRET_KEY."""
 
-    help = "Re-encrypt second factors after SECRET_KEY has changed."
+    help = "Re-encrypt second factors and the receiver's secret after SECRET_KEY has changed."
 
     def handle(self, **options: Any) -> None:
         """Re-encrypt all secrets. Raises CommandError if some can't be decrypted."""
@@ -23,6 +24,11 @@ class Command(BaseCommand):
             raise CommandError(
                 "Neither SECRET_KEY nor SECRET_KEY_FALLBACKS can decrypt the second factors of "
                 f"{', '.join(lost)}. Add the key that can, or reset them."
+            )
+        if not _reencrypt_receiver():
+            raise CommandError(
+                "Neither SECRET_KEY nor SECRET_KEY_FALLBACKS can decrypt the signing secret of the "
+                "webhook receiver. Add the key that can, or enter the secret again."
             )
         self.stdout.write("Re-encrypted with the current SECRET_KEY.")
 
@@ -36,4 +42,15 @@ def _reencrypt(number: int) -> bool:
     except DecryptionError:
         return False
     held.save(update_fields=["data"])
+    return True
+
+
+@transaction.atomic
+def _reencrypt_receiver() -> bool:
+    for receiver in Receiver.objects.select_for_update().exclude(signing_secret=""):
+        try:
+            receiver.signing_secret = encrypt(decrypt(receiver.signing_secret))
+        except DecryptionError:
+            return False
+        receiver.save(update_fields=["signing_secret"])
     return True

@@ -10,12 +10,13 @@ from dashboard.embedded_api import keys
 from dashboard.embedded_api.models import ApiKey
 
 
-@admin.register(ApiKey)
 class ApiKeyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not so at run time
     """List keys by name and prefix. No page shows a key again, or its hash."""
 
     list_display = ("name", "prefix", "tenant", "created_at", "revoked_at")
-    list_filter = ("tenant",)
+    list_filter = ("tenant", ("revoked_at", admin.EmptyFieldListFilter))
+    list_select_related = ("tenant",)
+    autocomplete_fields = ("tenant",)
     search_fields = ("name", "prefix")
     actions = ("revoke_keys",)
 

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.utils.crypto import salted_hmac
 
 _SALT = "dashboard.accounts.second_factor.encryption"
+"""Never change this: the keys are derived from it."""
 
 
 class DecryptionError(Exception):

@@ -1,0 +1,123 @@
+"""Forms of the admin, which accept what the API accepts and show each error next to its field."""
+
+import json
+from typing import Any
+
+from django import forms
+from django.contrib.admin.widgets import AdminTextareaWidget
+from django.core.exceptions import ValidationError
+from django.forms.fields import InvalidJSONInput
+from pydantic import ValidationError as InvalidBody
+
+from dashboard.contract.wire import WireModel
+from dashboard.embedded_api.parser import parse_json
+from dashboard.embedded_api.problems import ProblemError, field_error
+
+
+class TextField(forms.CharField):
+    """A text as the API has it: unlike Django's, not stripped, and its lines end in one character.
+
+    Browsers send two, which would change each text that is saved.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"strip": False} | options)
+
+    def to_python(self, value: Any) -> str | None:
+        """Return the text with line feeds only."""
+        text = super().to_python(value)
+        return text and text.replace("\r\n", "\n")
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        """Compare texts as a browser sends them."""
+        return super().has_changed(self.to_python(initial), data)
+
+
+class JsonField(forms.JSONField):
+    """JSON by the rules of a request: no name twice, no NUL, no number that others can't read."""
+
+    widget = AdminTextareaWidget
+
+    def to_python(self, value: Any) -> Any:
+        """Return the value. Raises ValidationError."""
+        if not isinstance(value, str) or not value.strip():
+            return super().to_python(value)
+        try:
+            return parse_json(value.encode(), name="This")
+        except ProblemError as problem:
+            errors = [f"{error.path}: {error.message}" for error in problem.errors]
+            raise ValidationError(errors or [problem.detail]) from None
+
+    def bound_data(self, data: Any, initial: Any) -> Any:
+        """Return the text as typed, invalid or not."""
+        return initial if self.disabled else InvalidJSONInput(data or "")
+
+    def prepare_value(self, value: Any) -> Any:
+        """Return the text for the form, indented; nothing for null."""
+        if isinstance(value, InvalidJSONInput):
+            return value
+        return "" if value is None else json.dumps(value, indent=2, ensure_ascii=False)
+
+
+class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not so at run time
+    """A form of a row. An unchanged field keeps its value, to the letter."""
+
+    rules: type[WireModel] | None = None
+    """The request that names what is valid."""
+
+    request: Any = None
+    """The valid request, if there are rules."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        columns = self._meta.model._meta.concrete_fields
+        self._before = {column.name: getattr(self.instance, column.attname) for column in columns}
+
+    def changed_columns(self) -> list[str]:
+        """Return the names of the columns whose values differ, once the form is valid."""
+        columns = self._meta.model._meta.concrete_fields
+        return [
+            column.name
+            for column in columns
+            if getattr(self.instance, column.attname) != self._before[column.name]
+        ]
+
+    def clean(self) -> dict[str, Any]:
+        """Check the values by the rules."""
+        super().clean()
+        for name in self.cleaned_data:
+            self.cleaned_data[name] = self._value_to_store(name)
+        if self.rules and not self.errors:
+            try:
+                self.request = self.rules.model_validate(self.body())
+            except InvalidBody as error:
+                self._show(error)
+        return self.cleaned_data
+
+    def body(self) -> dict[str, Any]:
+        """Return the request that the form stands for; empty fields are omitted."""
+        fields = self.rules.model_fields if self.rules else {}
+        values = {str(field.alias): self.cleaned_data.get(name) for name, field in fields.items()}
+        return {alias: value for alias, value in values.items() if value not in (None, "")}
+
+    def _value_to_store(self, name: str) -> Any:
+        columns = {field.name: field for field in self._meta.model._meta.concrete_fields}
+        if name not in columns:
+            return self.cleaned_data[name]
+        if not self.instance._state.adding and name not in self.changed_data:
+            return getattr(self.instance, name)
+        value, column = self.cleaned_data[name], columns[name]
+        if value in (None, ""):
+            # What is empty is absent in the API; a column that can't be null has its own empty.
+            return None if column.null else column.get_default()
+        return value
+
+    def _show(self, error: InvalidBody) -> None:
+        fields = (self.rules or WireModel).model_fields
+        names = {str(field.alias): name for name, field in fields.items()}
+        for each in map(field_error, error.errors()):
+            alias, _, rest = each.path.partition(".")
+            name = names.get(alias)
+            # Ours continue a sentence, pydantic's are one.
+            start = f"{rest}: " if rest else "" if each.message[:1].isupper() else "This "
+            self.add_error(name if name in self.fields else None, f"{start}{each.message}.")

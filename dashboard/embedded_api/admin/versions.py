@@ -1,0 +1,126 @@
+"""Versions in the Django admin: drafts are written here, and published as by the API."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import Case, Max, QuerySet, Value, When
+from django.http import HttpRequest
+from django.utils import timezone
+
+from dashboard.contract.audiences import VersionStatus
+from dashboard.embedded_api.admin.base import PublishedStaysAdmin, moment_of
+from dashboard.embedded_api.admin.forms import ServiceForm
+from dashboard.embedded_api.ids import last_uuid7_of
+from dashboard.embedded_api.lifecycle import Dates
+from dashboard.embedded_api.models import Audience, Version
+from dashboard.embedded_api.problems import ProblemError
+from dashboard.embedded_api.publishing import publish_version
+
+_EDITABLE = (VersionStatus.DRAFT.value, VersionStatus.PENDING.value)
+
+
+def shown_status(version: Version) -> str:
+    """Return the status at this moment."""
+    return Dates.of(version).status(timezone.now()).value
+
+
+class VersionForm(ServiceForm):
+    """What a version says."""
+
+    class Meta:
+        model = Version
+        fields = ("audience", "supplementary_context", "is_new_page_agent")
+
+
+class VersionStatusFilter(admin.SimpleListFilter):
+    """Filter by the status, which is derived from dates."""
+
+    title = parameter_name = "status"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the statuses."""
+        return [(status.value, status.value) for status in VersionStatus]
+
+    def queryset(self, request: HttpRequest, queryset: "QuerySet[Version]") -> "QuerySet[Version]":
+        """Return the versions that have the status now. The order is that of `Dates.status`."""
+        if not self.value():
+            return queryset
+        until = last_uuid7_of(timezone.now())
+        status = Case(
+            When(cancelled_at__lte=until, then=Value(VersionStatus.CANCELLED.value)),
+            When(archived_at__lte=until, then=Value(VersionStatus.ARCHIVED.value)),
+            When(published_at__lte=until, then=Value(VersionStatus.PUBLISHED.value)),
+            When(processing_at__lte=until, then=Value(VersionStatus.PROCESSING.value)),
+            When(queued_at__lte=until, then=Value(VersionStatus.QUEUED.value)),
+            When(became_draft_at__lte=until, then=Value(VersionStatus.DRAFT.value)),
+            default=Value(VersionStatus.PENDING.value),
+        )
+        return queryset.alias(status_now=status).filter(status_now=self.value())
+
+
+class VersionAdmin(PublishedStaysAdmin):
+    """Versions. Only a draft can be edited: others were reviewed, or are live."""
+
+    form = VersionForm
+    list_display = ("__str__", "audience", "status", "created", "queued", "published")
+    list_filter = (VersionStatusFilter, "is_new_page_agent", "tenant")
+    list_select_related = ("audience",)
+    search_fields = ("id", "audience__custom_name", "audience__computed_name", "audience__id")
+    ordering = ("-created_at", "-id")
+    actions = ("publish",)
+    autocomplete_fields = ("audience",)
+    fixed_fields = ("audience",)
+    shown_fields = (
+        *("id", "version_number", "status", "created", "queued", "published", "archived"),
+        "canceled",
+    )
+    path_from_version = "pk"
+
+    queued = moment_of("queued_at", "Queued")
+    published = moment_of("published_at", "Published")
+    canceled = moment_of("cancelled_at", "Canceled")
+
+    @admin.display(description="Status")
+    def status(self, row: Version) -> str:
+        """Return the status at this moment."""
+        return shown_status(row)
+
+    def has_change_permission(self, request: HttpRequest, obj: Version | None = None) -> bool:
+        """Allow changes of drafts only."""
+        is_editable = obj is None or shown_status(obj) in _EDITABLE
+        return is_editable and super().has_change_permission(request, obj)
+
+    def save_model(self, request: HttpRequest, obj: Version, form: Any, change: Any) -> None:
+        """Save the version; a new one is a draft with the next number."""
+        if not change:
+            # One at a time per audience, so that no number is given twice.
+            audience = Audience.objects.select_for_update().get(pk=obj.audience_id)
+            last = audience.versions.aggregate(last=Max("version_number"))["last"] or 0
+            obj.tenant_id, obj.version_number = audience.tenant_id, last + 1
+            obj.became_draft_at = obj.created_at
+        super().save_model(request, obj, form, change)
+
+    @admin.action(description="Publish the selected versions", permissions=["change"])
+    def publish(self, request: HttpRequest, queryset: "QuerySet[Version]") -> None:
+        """Publish as the API does, oldest number first."""
+        published = 0
+        for version in queryset.select_related("audience").order_by("version_number"):
+            try:
+                publish_version(
+                    tenant_id=version.tenant_id,
+                    page_id=version.audience.page_id,
+                    audience_id=version.audience_id,
+                    version_id=version.id,
+                    operation_key=None,
+                )
+            except ProblemError as problem:
+                messages.error(request, f"{version} of {version.audience}: {problem.detail}")
+            else:
+                published += 1
+                self.log_change(request, version, "Published.")
+        if published:
+            messages.success(
+                request,
+                f"Publishing: {published}. As this was not done in Pressroom’s pages, Activity "
+                "shows it as published outside Pressroom.",
+            )

@@ -1,0 +1,155 @@
+"""What happens to versions, as events: planned when it is decided, announced once it has occurred.
+
+A publish plans its events with its dates, in the same transaction. The life cycle doesn't depend on
+them: it is computed from the dates. A worker announces an event by making a delivery for each
+subscription that selects it, however late; whichever worker is first does. Source: our choice; the
+spec doesn't show which operation emits which event.
+"""
+
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from dashboard.compiled_query import CompiledQuery
+from dashboard.contract.dates import read_date
+from dashboard.contract.webhooks import EventName
+from dashboard.embedded_api.ids import last_uuid7_of
+from dashboard.embedded_api.lifecycle import Dates
+from dashboard.embedded_api.models import (
+    Page,
+    Subscription,
+    Version,
+    WebhookDelivery,
+    WebhookEvent,
+)
+
+RETRIED_FOR = timedelta(days=1)
+_AT_ONCE = 100
+"""Events announced before deliveries have their turn."""
+
+
+def record_created(
+    instance: Version, *, created: bool = False, raw: bool = False, **_: object
+) -> None:
+    """Record that a version was created: a receiver of the signal `post_save`.
+
+    Rows inserted in bulk or from a fixture, such as the sample data, are old data without events.
+    """
+    if created and not raw and settings.EMBEDDED_API:
+        page_id = instance.audience.page_id
+        _new_event(instance, page_id, EventName.PAGE_VERSION_CREATED, instance.created_at).save()
+
+
+def plan_events(
+    page: Page, changed: Collection[Version], *, before: Mapping[str, Dates], now: datetime
+) -> None:
+    """Plan the events of a publish. Call this in its transaction, with the page locked.
+
+    `before` are the previous dates of the changed versions. Processing ends when the version goes
+    live, so both events have that date. Those of a publish that was canceled are deleted.
+    """
+    canceled = [version for version in changed if not version.published_at]
+    if canceled:
+        planned = WebhookEvent.objects.filter(occurred_at__gt=last_uuid7_of(now))
+        planned.filter(version__in=canceled, announced_at=None).delete()
+    WebhookEvent.objects.bulk_create(
+        _new_event(version, page.id, name, version.published_at)
+        for version in changed
+        for name in (EventName.PAGE_VERSION_PROCESSED, EventName.PAGE_VERSION_PUBLISHED)
+        if version.published_at and version.published_at != before[version.id].published_at
+    )
+
+
+def announce_due(now: datetime) -> int:
+    """Announce what has occurred; return the number of events. One query if nothing has."""
+    until = last_uuid7_of(now)
+    earliest = _EARLIEST.first()
+    if earliest is None or earliest.occurred_at > until:
+        return 0
+    due = WebhookEvent.objects.filter(announced_at=None, occurred_at__lte=until)
+    rows = due.order_by("occurred_at", "id").values_list("id", "page_id")[:_AT_ONCE]
+    return sum(_announce(*row, now=now) for row in list(rows))
+
+
+@transaction.atomic
+def _announce(number: int, page_id: str, *, now: datetime) -> bool:
+    """Make the deliveries of an event, unless another worker has, or a publish canceled it."""
+    # A publish locks the page, too.
+    locked = Page.objects.select_for_update(no_key=True).filter(pk=page_id)
+    if not locked.values_list("pk").first():
+        return False
+    event = WebhookEvent.objects.filter(pk=number, announced_at=None).first()
+    if not event:
+        return False
+    add_deliveries(event, now)
+    event.announced_at = now
+    event.save(update_fields=["announced_at"])
+    return True
+
+
+def add_deliveries(event: WebhookEvent, now: datetime) -> int:
+    """Make a delivery for each active subscription that lists the event; return how many.
+
+    Null selects nothing: it has no list. A subscription with a failing delivery gets the new ones
+    when that is tried again, so that one that doesn't respond delays no other.
+    """
+    active = Subscription.objects.filter(tenant=event.tenant_id, active=True).order_by("created_at")
+    selected = [each for each in active if event.name in (each.events or ())]
+    failing = WebhookDelivery.objects.filter(
+        subscription__in=selected, next_attempt_at__gt=now, attempt_count__gt=0
+    )
+    blocked_until = dict(
+        failing.order_by("-next_attempt_at").values_list("subscription", "next_attempt_at")
+    )
+    WebhookDelivery.objects.bulk_create(
+        WebhookDelivery(
+            event=event,
+            subscription=subscription,
+            url=subscription.url,
+            created_at=now,
+            next_attempt_at=blocked_until.get(subscription.pk, now),
+            retry_until=now + RETRIED_FOR,
+        )
+        for subscription in selected
+    )
+    return len(selected)
+
+
+def payload_of(event: WebhookEvent) -> dict[str, Any]:
+    """Return the body of an event's deliveries, in the form that Standard Webhooks recommends."""
+    occurred_at = read_date(event.occurred_at) or datetime.fromtimestamp(0, UTC)
+    return {
+        "type": event.name,
+        "timestamp": occurred_at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "id": event.event_id,
+        "data": event.data,
+    }
+
+
+def _new_event(version: Version, page_id: str, name: EventName, mark: str) -> WebhookEvent:
+    return WebhookEvent(
+        tenant_id=version.tenant_id,
+        page_id=page_id,
+        version=version,
+        name=name.value,
+        occurred_at=mark,
+        data={
+            "tenantId": version.tenant_id,
+            "pageId": page_id,
+            "audienceId": version.audience_id,
+            "versionId": version.id,
+            "versionNumber": version.version_number,
+        },
+    )
+
+
+_EARLIEST = CompiledQuery(
+    lambda: (
+        WebhookEvent.objects.filter(announced_at__isnull=True)
+        .order_by("occurred_at", "id")
+        .values_list("occurred_at", named=True)[:1]
+    )
+)

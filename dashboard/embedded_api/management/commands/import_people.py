@@ -1,0 +1,121 @@
+"""`manage.py import_people`: add people from a CSV file, or update them."""
+
+import csv
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from dashboard.embedded_api.management.common import (
+    add_source_arguments,
+    find_tenant,
+    opened,
+    progress_bar,
+    require_embedded_api,
+)
+from dashboard.embedded_api.people_import import HeaderError, PeopleImport, RejectedLine
+
+MAX_SHOWN = 20
+"""Rejected lines on standard error; `--report` has all."""
+
+
+class Command(BaseCommand):
+    """Import people in batches. Importing a file again changes nothing."""
+
+    help = (
+        "Add people from a CSV file whose first line has the API's names: personId, name, email, "
+        "domain, slug, phoneNumber, linkedinProfileUrl, in any order; none but one is required. "
+        "A person whose ID exists is updated: an empty cell clears the value. Without personId, "
+        "the ID is derived from the email, or from the whole line if it has none."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Add the file, the tenant, the dry run and the report."""
+        add_source_arguments(parser, ".csv")
+        parser.add_argument(
+            "--report", metavar="REPORT.csv", help="write rejected lines, with reasons, to a file"
+        )
+
+    def handle(
+        self, *, file: str, tenant: str, dry_run: bool, report: str | None, **options: Any
+    ) -> None:
+        """Import; raises CommandError, so that the exit code is 1, if a line was rejected."""
+        require_embedded_api()
+        tenant_id = find_tenant(tenant, is_dry_run=dry_run).pk
+        is_quiet = options["verbosity"] == 0
+        with opened(file) as source, self._rejects(report) as on_reject:
+            work = PeopleImport(tenant_id, on_reject, is_dry_run=dry_run)
+            try:
+                _run(work, source, is_quiet=is_quiet)
+            except HeaderError as error:
+                raise CommandError(f"{error} Nothing was imported.") from None
+            except KeyboardInterrupt:
+                raise CommandError(_stopped(work), returncode=130) from None
+        summary = _summary(work)
+        if rejected := work.result.rejected:
+            where = f"in {report}" if report else "listed above"
+            if not report and rejected > MAX_SHOWN:
+                where = f"the first {MAX_SHOWN} are listed above; --report FILE writes all"
+            raise CommandError(f"{summary} Rejected: {rejected:,} ({where}).")
+        if not is_quiet:
+            self.stdout.write(summary)
+
+    @contextmanager
+    def _rejects(self, report: str | None) -> Iterator[Callable[[RejectedLine], None]]:
+        """Return what receives rejected lines: a CSV file, or the first ones on standard error."""
+        if report is None:
+            shown: list[int] = []
+
+            def show(line: RejectedLine) -> None:
+                if len(shown) < MAX_SHOWN:
+                    shown.append(line.number)
+                    self.stderr.write(f"Line {line.number:,}: {line.reason}.")
+
+            yield show
+            return
+        try:
+            target = Path(report).open("w", encoding="utf-8", newline="")  # noqa: SIM115
+        except OSError as error:
+            raise CommandError(f"{report} can't be written: {error.strerror}.") from None
+        with target:
+            writer = csv.writer(target)
+            writer.writerow(("line", "reason", "text"))
+            yield lambda line: writer.writerow((line.number, line.reason, line.text))
+
+
+def _run(work: PeopleImport, source: BinaryIO, *, is_quiet: bool) -> None:
+    with progress_bar(is_quiet=is_quiet) as bar:
+        task = bar.add_task("People", total=_size(source), done=0)
+        work.run(
+            source,
+            on_batch=lambda read: bar.update(task, completed=read, done=work.result.lines),
+        )
+
+
+def _size(source: BinaryIO) -> int | None:
+    """Return the size of a file in bytes, or None for a pipe."""
+    status = os.fstat(source.fileno())
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def _summary(work: PeopleImport) -> str:
+    done = work.result
+    counts = f"added {done.added:,}, updated {done.updated:,}, unchanged {done.unchanged:,}."
+    return (
+        f"Dry run, nothing was saved. Would be: {counts}"
+        if work.is_dry_run
+        else f"People: {counts}"
+    )
+
+
+def _stopped(work: PeopleImport) -> str:
+    if work.is_dry_run:
+        return "Stopped. Nothing was saved."
+    return (
+        f"Stopped. The first {work.result.lines:,} lines are done. Run the command again to "
+        "continue: what is saved stays unchanged."
+    )

@@ -1,0 +1,145 @@
+"""Events, and their deliveries to webhook subscriptions."""
+
+from functools import partial
+from urllib.parse import urlsplit
+
+from django.db import models
+
+from dashboard.contract.webhooks import EventName
+from dashboard.embedded_api.ids import ID_LENGTH, MARK_LENGTH, new_id
+from dashboard.embedded_api.models.audiences import Version
+from dashboard.embedded_api.models.pages import Page
+from dashboard.embedded_api.models.tenants import Tenant
+from dashboard.embedded_api.models.webhooks import Subscription
+
+
+class WebhookEvent(models.Model):
+    """An event that has occurred, or that a publish has planned.
+
+    Planned with the dates of the version, so that the worker has one index to read; what a canceled
+    publish had planned is deleted. Data from before this table has no events.
+    """
+
+    event_id = models.CharField(
+        "ID", max_length=ID_LENGTH, unique=True, default=partial(new_id, "evt"), editable=False
+    )
+    """The same in every delivery, so that a receiver can tell a repeated one."""
+    tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="+")
+    page = models.ForeignKey(Page, models.CASCADE, related_name="+")
+    version = models.ForeignKey(Version, models.CASCADE, related_name="+", null=True)
+    """Null for an event of a form."""
+    name = models.CharField(max_length=40, choices=[(name.value, name.value) for name in EventName])
+    occurred_at = models.CharField(max_length=MARK_LENGTH)
+    """When it occurs or occurred: the version's own date, so each publish has its own events."""
+    data = models.JSONField()
+    """The payload's `data`: ids and numbers."""
+    announced_at = models.DateTimeField(null=True)
+    """When its deliveries were made; null until it has occurred and a worker has seen it."""
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["version", "name", "occurred_at"], name="event_once")
+        ]
+        indexes = [
+            models.Index(
+                name="events_to_announce",
+                fields=["occurred_at", "id"],
+                condition=models.Q(announced_at__isnull=True),
+            ),
+            models.Index(name="events_by_age", fields=["announced_at"]),
+        ]
+
+    def __str__(self) -> str:
+        return self.event_id
+
+
+class DeliveryState(models.TextChoices):
+    """The state of a delivery."""
+
+    WAITING = "waiting", "Waiting"
+    """For its first attempt, or the next one."""
+    DELIVERED = "delivered", "Delivered"
+    GIVEN_UP = "given_up", "Given up"
+    """No attempt succeeded in a day, or the receiver responded 410."""
+    NOT_SENT = "not_sent", "Not sent"
+    """The subscription was turned off, changed or deleted meanwhile."""
+
+
+class WebhookDelivery(models.Model):
+    """One event on its way to one subscription."""
+
+    event = models.ForeignKey(WebhookEvent, models.CASCADE, related_name="deliveries")
+    subscription = models.ForeignKey(
+        Subscription, models.SET_NULL, null=True, related_name="deliveries"
+    )
+    """Null once it is deleted."""
+    url = models.TextField("URL")
+    """Where the last attempt went, or the first one will."""
+    state = models.CharField(max_length=10, choices=DeliveryState, default=DeliveryState.WAITING)
+    attempt_count = models.PositiveIntegerField("attempts", default=0)
+    status_code = models.PositiveIntegerField("response", null=True)
+    """Of the last attempt; null if there was no response."""
+    problem = models.TextField(blank=True)
+    """Why the last attempt failed, in a sentence; empty once it is delivered."""
+    created_at = models.DateTimeField("created")
+    next_attempt_at = models.DateTimeField("next attempt", null=True)
+    """While a worker sends it, when its claim ends; null unless it is waiting."""
+    retry_until = models.DateTimeField()
+    """Then it is given up."""
+    worker_id = models.CharField(max_length=64, blank=True)
+    """The worker that sends it now; empty between attempts."""
+
+    class Meta:
+        verbose_name_plural = "webhook deliveries"
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["event", "subscription"], name="delivery_once")
+        ]
+        indexes = [
+            models.Index(
+                name="webhook_deliveries_to_attempt",
+                fields=["next_attempt_at", "id"],
+                condition=models.Q(next_attempt_at__isnull=False),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.event.name} to {self.host}"
+
+    @property
+    def host(self) -> str:
+        """The host of the URL; the rest may be a secret."""
+        return urlsplit(self.url).netloc.rpartition("@")[2]
+
+
+class DeliveryAttempt(models.Model):
+    """One attempt of a delivery, whose result is known."""
+
+    delivery = models.ForeignKey(WebhookDelivery, models.CASCADE, related_name="attempts")
+    at = models.DateTimeField("sent")
+    duration = models.DurationField()
+    status_code = models.PositiveIntegerField("response", null=True)
+    problem = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return f"{self.at:%Y-%m-%d %H:%M:%S}"
+
+
+class SigningSecret(models.Model):
+    """The secret that signs the deliveries of a subscription, encrypted.
+
+    For a day after a rotation the previous one signs too. Source: standardwebhooks.com.
+    """
+
+    subscription = models.OneToOneField(
+        Subscription, models.CASCADE, primary_key=True, related_name="signing_secret"
+    )
+    encrypted = models.TextField()
+    previous_encrypted = models.TextField(blank=True)
+    rotated_at = models.DateTimeField("rotated", null=True)
+
+    def __str__(self) -> str:
+        return self.subscription.url

@@ -1,0 +1,315 @@
+"""Send a webhook to a URL that a user has typed: nowhere but to the public internet, by https.
+
+The host is resolved here, each of its addresses is checked, and the connection is made to one that
+was: a name that resolves to another address a moment later gains nothing. Redirects aren't
+followed, a proxy isn't used, and the whole takes at most 10 s, whatever the other side does.
+Source: our choice; signatures: standardwebhooks.com.
+"""
+
+import ssl
+import threading
+import time
+from base64 import b64encode
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import cache
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from queue import Empty, SimpleQueue
+from secrets import token_bytes
+from socket import SOCK_STREAM, getaddrinfo
+from typing import Any, NamedTuple
+
+import httpcore
+import httpx
+from standardwebhooks import Webhook
+
+TIME_LIMIT_S = 10.0
+MAX_RESPONSE_BYTES = 64 * 1024
+"""With its head. The body isn't needed, and isn't read."""
+MAX_URL_CHARACTERS = 2_000
+EXAMPLE = "Enter a URL, such as https://hooks.example.com/1."
+SECRET_PREFIX = "whsec_"  # noqa: S105  # a prefix, no secret
+MIN_SECRET_BYTES, MAX_SECRET_BYTES = 24, 64
+"""Source: standardwebhooks.com."""
+
+_NOT_PUBLIC = [
+    ip_network(network)
+    for network in (
+        *("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15"),
+        # Addresses that have an IPv4 address in them, of this machine or this network perhaps.
+        *("::/32", "64:ff9b:1::/48", "2001::/23", "2002::/16", "fec0::/10"),
+    )
+]
+"""Beyond what Python calls private, reserved, link-local or multicast in every version."""
+_NAT64 = ip_network("64:ff9b::/96")
+_PRIVATE = [
+    ip_network(network)
+    for network in (
+        *("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "127.0.0.0/8"),
+        *("fc00::/7", "::1/128"),
+    )
+]
+"""Of an organization's network and this machine; not those of a cloud's own services."""
+
+
+class WebhookError(Exception):
+    """It was not delivered, as far as we know. `str(error)` is a sentence for the user."""
+
+
+class ForbiddenURLError(WebhookError):
+    """Nothing was sent: the URL is not one to send to."""
+
+
+class WebhookResponse(NamedTuple):
+    """The response to a webhook."""
+
+    status_code: int
+    retry_after_s: float | None
+    """Of its Retry-After header; None without one that can be read."""
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether the webhook arrived."""
+        return 200 <= self.status_code < 300
+
+
+def check_url(
+    url: str, *, allows_loopback: bool = False, allows_private: bool = False
+) -> httpx.URL:
+    """Return a URL that may be sent to as far as it shows. Raises ForbiddenURLError.
+
+    With `allows_loopback`, for tests and the demo, also http and addresses of this machine. With
+    `allows_private`, also private networks, by https.
+    """
+    try:
+        parsed = httpx.URL(url.strip())
+    except httpx.InvalidURL:
+        raise ForbiddenURLError(EXAMPLE) from None
+    if parsed.scheme != "https" and not (allows_loopback and parsed.scheme == "http"):
+        raise ForbiddenURLError("The URL must start with https://.")
+    if not parsed.host or parsed.port == 0 or any(map(str.isspace, url.strip())):
+        raise ForbiddenURLError(EXAMPLE)
+    if parsed.userinfo:
+        raise ForbiddenURLError("The URL can’t have a user name or a password.")
+    if len(str(parsed)) > MAX_URL_CHARACTERS:
+        raise ForbiddenURLError(f"The URL is longer than {MAX_URL_CHARACTERS:,} characters.")
+    try:
+        literal = ip_address(parsed.host)
+    except ValueError:
+        return parsed
+    _require_allowed(
+        [str(literal)],
+        parsed.host,
+        allows_loopback=allows_loopback,
+        allows_private=allows_private,
+    )
+    return parsed
+
+
+def send_webhook(
+    url: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    *,
+    allows_loopback: bool = False,
+    allows_private: bool = False,
+) -> WebhookResponse:
+    """Send a body by POST, and return the response. Raises WebhookError."""
+    allowed = {"allows_loopback": allows_loopback, "allows_private": allows_private}
+    target = check_url(url, **allowed)
+    deadline = time.monotonic() + TIME_LIMIT_S
+    host = target.raw_host.decode()
+    port = target.port or {"http": 80, "https": 443}[target.scheme]
+    addresses = _resolve(host, port, deadline)
+    _require_allowed(addresses, host, **allowed)
+    core_url = httpcore.URL(
+        scheme=target.raw_scheme, host=target.raw_host, port=port, target=target.raw_path
+    )
+    sent = {
+        "Host": target.netloc.decode(),
+        "User-Agent": "Pressroom",
+        "Content-Length": str(len(body)),
+        "Connection": "close",
+        **headers,
+    }
+    try:
+        with httpcore.HTTPConnection(
+            core_url.origin,
+            ssl_context=_ssl_context(),
+            network_backend=_PinnedBackend(addresses, deadline),
+        ) as connection:
+            request = httpcore.Request("POST", core_url, headers=[*sent.items()], content=body)
+            response = connection.handle_request(request)
+            return WebhookResponse(response.status, _retry_after(response.headers))
+    except httpcore.TimeoutException:
+        raise WebhookError(f"{host} didn’t respond within {TIME_LIMIT_S:.0f} s.") from None
+    except httpcore.ConnectError as error:
+        raise WebhookError(_connect_problem(host, error)) from None
+    except (httpcore.NetworkError, httpcore.ProtocolError):
+        raise WebhookError(f"The connection to {host} ended without a response.") from None
+
+
+def new_secret() -> str:
+    """Return a random secret, as receivers expect it."""
+    return SECRET_PREFIX + b64encode(token_bytes(32)).decode()
+
+
+def signed_headers(secret: str, message_id: str, at: datetime, body: bytes) -> dict[str, str]:
+    """Return the headers that sign a body. Raises ValueError if the secret is none."""
+    signature = Webhook(secret).sign(message_id, at.astimezone(UTC), body.decode())
+    return {
+        "webhook-id": message_id,
+        "webhook-timestamp": str(int(at.timestamp())),
+        "webhook-signature": signature,
+    }
+
+
+def is_public(address: str) -> bool:
+    """Return whether an IP address is one of the public internet."""
+    found = ip_address(address.partition("%")[0])
+    if isinstance(found, IPv6Address):
+        if found.ipv4_mapped:
+            return is_public(str(found.ipv4_mapped))
+        if found in _NAT64:
+            return is_public(str(IPv4Address(int(found) & 0xFFFF_FFFF)))
+    is_special = found.is_multicast or found.is_reserved or found.is_link_local
+    return found.is_global and not is_special and not any(found in each for each in _NOT_PUBLIC)
+
+
+def _is_private(address: str) -> bool:
+    """Return whether an IP address is one of an organization's network, or of this machine."""
+    found = ip_address(address.partition("%")[0])
+    if isinstance(found, IPv6Address) and found.ipv4_mapped:
+        found = found.ipv4_mapped
+    return any(found in each for each in _PRIVATE)
+
+
+def _require_allowed(
+    addresses: Iterable[str], host: str, *, allows_loopback: bool, allows_private: bool
+) -> None:
+    """Raise ForbiddenURLError unless all are: one that isn't makes a name suspect."""
+    for address in addresses:
+        is_loopback = ip_address(address.partition("%")[0]).is_loopback
+        is_allowed = (allows_loopback and is_loopback) or (allows_private and _is_private(address))
+        if not is_allowed and not is_public(address):
+            raise ForbiddenURLError(f"{host} isn’t on the public internet. Nothing was sent.")
+
+
+def _resolve(host: str, port: int, deadline: float) -> list[str]:
+    """Return the addresses of a host, one or more. Raises WebhookError.
+
+    In a thread, as a look-up can't be cut short otherwise.
+    """
+    results = SimpleQueue[list[Any] | Exception]()
+
+    def look_up() -> None:
+        try:
+            results.put(getaddrinfo(host, port, type=SOCK_STREAM))
+        except (OSError, UnicodeError) as error:
+            results.put(error)
+
+    threading.Thread(target=look_up, name="resolver", daemon=True).start()
+    try:
+        found = results.get(timeout=max(0.0, deadline - time.monotonic()))
+    except Empty:
+        raise WebhookError(f"The address of {host} wasn’t found in time.") from None
+    if isinstance(found, Exception) or not found:
+        raise WebhookError(f"The address of {host} wasn’t found.")
+    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+
+
+class _PinnedBackend(httpcore.NetworkBackend):
+    """Connects to addresses that were checked, whatever the name of the host is."""
+
+    def __init__(self, addresses: list[str], deadline: float) -> None:
+        self._addresses, self._deadline = addresses, deadline
+        self._network = httpcore.SyncBackend()
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.NetworkStream:
+        """Try the addresses in turn; one that is silent leaves the others their share."""
+        for left in range(len(self._addresses), 0, -1):
+            share = _remaining(self._deadline, httpcore.ConnectTimeout) / left
+            try:
+                stream = self._network.connect_tcp(
+                    self._addresses[-left], port, share, local_address, socket_options
+                )
+                return _LimitedStream(stream, self._deadline)
+            except (httpcore.ConnectError, httpcore.ConnectTimeout):
+                if left == 1:
+                    raise
+        raise httpcore.ConnectError("no address")
+
+
+class _LimitedStream(httpcore.NetworkStream):
+    """A connection that ends by the deadline, and after so many bytes received."""
+
+    def __init__(self, stream: httpcore.NetworkStream, deadline: float) -> None:
+        self._stream, self._deadline = stream, deadline
+        self._left = MAX_RESPONSE_BYTES
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        if self._left <= 0:
+            raise httpcore.RemoteProtocolError("too long")
+        limit = _remaining(self._deadline, httpcore.ReadTimeout)
+        data = self._stream.read(min(max_bytes, self._left), limit)
+        self._left -= len(data)
+        return data
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._stream.write(buffer, _remaining(self._deadline, httpcore.WriteTimeout))
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> httpcore.NetworkStream:
+        limit = _remaining(self._deadline, httpcore.ConnectTimeout)
+        stream = self._stream.start_tls(ssl_context, server_hostname, limit)
+        return _LimitedStream(stream, self._deadline)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+
+def _remaining(deadline: float, error: type[httpcore.TimeoutException]) -> float:
+    """Return the seconds until the deadline. Raises `error` after it."""
+    remaining = deadline - time.monotonic()
+    if remaining <= 0:
+        raise error
+    return remaining
+
+
+def _connect_problem(host: str, error: httpcore.ConnectError) -> str:
+    if isinstance(error.__cause__ or error.__context__, ssl.SSLError):
+        return f"The certificate of {host} isn’t valid, or TLS failed."
+    return f"Couldn’t connect to {host}."
+
+
+def _retry_after(headers: Iterable[tuple[bytes, bytes]]) -> float | None:
+    """Return the seconds of a Retry-After header, which has a number or a date."""
+    value = next((each for name, each in headers if name.lower() == b"retry-after"), b"")
+    text = value.decode("ascii", "replace").strip()
+    if text.isdecimal():
+        return float(text)
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
+    except (ValueError, OverflowError):
+        return None
+
+
+@cache
+def _ssl_context() -> ssl.SSLContext:
+    """Read the trusted certificates once."""
+    return httpx.create_ssl_context()

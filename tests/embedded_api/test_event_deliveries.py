@@ -1,0 +1,288 @@
+"""Deliveries: signed, retried for a day, and to nobody who no longer wants them."""
+
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from standardwebhooks import Webhook, WebhookVerificationError
+
+from dashboard.embedded_api import signing
+from dashboard.embedded_api.deliveries import BACK_OFF, claim_next, delete_old
+from dashboard.embedded_api.event_worker import POLL_S, deliver_pending
+from dashboard.embedded_api.events import announce_due
+from dashboard.embedded_api.models import (
+    DeliveryState,
+    SigningSecret,
+    Subscription,
+    WebhookDelivery,
+    WebhookEvent,
+)
+from tests.conftest import logged_in
+from tests.support.clock import Clock, stopped
+from tests.support.embedded_api_factories import make_subscription, make_version
+from tests.support.hook_receiver import HookReceiver
+
+CREATED = "page.version.created"
+WAITING, DELIVERED = DeliveryState.WAITING, DeliveryState.DELIVERED
+GIVEN_UP, NOT_SENT = DeliveryState.GIVEN_UP, DeliveryState.NOT_SENT
+IDLE_MINUTE_S = 0.02
+"""Processor time."""
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The time of day, which the test advances."""
+    return stopped(monkeypatch)
+
+
+@pytest.fixture
+def receiver(settings: Any) -> Iterator[HookReceiver]:
+    """A real receiver of webhooks, running."""
+    settings.WEBHOOKS_TO_LOOPBACK = True
+    receiver = HookReceiver()
+    receiver.start()
+    yield receiver
+    receiver.stop()
+
+
+@pytest.fixture
+def subscription(receiver: HookReceiver, db: None) -> Subscription:
+    """A subscription of the receiver to new versions, one of which was just created."""
+    subscription = make_subscription(url=receiver.url, events=[CREATED])
+    make_version()
+    return subscription
+
+
+def delivery() -> WebhookDelivery:
+    return WebhookDelivery.objects.get()
+
+
+def work(clock: Clock, *, hours: float) -> None:
+    """Let a worker deliver for so long, looking when something is due."""
+    end = timezone.now() + timedelta(hours=hours)
+    while timezone.now() < end:
+        deliver_pending("worker-1")
+        due_at = WebhookDelivery.objects.get().next_attempt_at or end
+        clock.advance((min(due_at, end) - timezone.now()).total_seconds())
+
+
+def test_a_delivery_is_signed_with_the_secret_of_its_subscription(
+    receiver: HookReceiver, subscription: Subscription
+) -> None:
+    deliver_pending("worker-1")
+    (got,) = receiver.received
+    secret = signing.reveal(subscription.signing_secret)
+    assert secret.startswith("whsec_")
+    assert Webhook(secret).verify(got.body, got.headers)["type"] == CREATED
+    assert got.headers["webhook-id"] == got.json["id"] == WebhookEvent.objects.get().event_id
+    with pytest.raises(WebhookVerificationError):
+        Webhook("whsec_" + "A" * 44).verify(got.body, got.headers)
+    assert (delivery().state, delivery().status_code) == (DELIVERED, 204)
+
+
+def test_the_secret_is_stored_encrypted(subscription: Subscription) -> None:
+    row = SigningSecret.objects.get()
+    assert signing.reveal(row) not in row.encrypted
+
+
+def test_for_a_day_after_a_rotation_the_previous_secret_verifies_too(
+    receiver: HookReceiver, subscription: Subscription
+) -> None:
+    old = signing.reveal(subscription.signing_secret)
+    signing.rotate(subscription.signing_secret, timezone.now())
+    deliver_pending("worker-1")
+    got = receiver.received[0]
+    for secret in (old, signing.reveal(SigningSecret.objects.get())):
+        assert Webhook(secret).verify(got.body, got.headers)
+    SigningSecret.objects.update(rotated_at=timezone.now() - timedelta(days=1))
+    make_version()
+    deliver_pending("worker-1")
+    with pytest.raises(WebhookVerificationError):
+        Webhook(old).verify(receiver.received[1].body, receiver.received[1].headers)
+
+
+def test_a_failed_delivery_is_retried_with_the_same_id_until_it_arrives(
+    receiver: HookReceiver, subscription: Subscription, clock: Clock
+) -> None:
+    receiver.responses = [(503, {}), (302, {"Location": "/elsewhere"}), (200, {})]
+    work(clock, hours=1)
+    assert [each.headers["webhook-id"] for each in receiver.received] == [
+        WebhookEvent.objects.get().event_id
+    ] * 3
+    assert {each.body for each in receiver.received} == {receiver.received[0].body}
+    attempts = delivery().attempts
+    assert [*attempts.values_list("status_code", flat=True)] == [503, 302, 200]
+    assert delivery().state == DELIVERED
+
+
+def test_it_is_given_up_after_a_day(
+    receiver: HookReceiver, subscription: Subscription, clock: Clock
+) -> None:
+    receiver.stop()
+    work(clock, hours=30)
+    times = [*delivery().attempts.values_list("at", flat=True)]
+    waits = [after - before for before, after in pairwise(times)]
+    assert tuple(waits[: len(BACK_OFF)]) == BACK_OFF
+    assert timedelta(hours=23) < times[-1] - times[0] <= timedelta(days=1)
+    assert delivery().state == GIVEN_UP
+    assert "connect" in delivery().problem
+
+
+def test_a_receiver_that_is_gone_gets_no_other_attempt(
+    receiver: HookReceiver, subscription: Subscription
+) -> None:
+    receiver.responses = [(410, {})]
+    deliver_pending("worker-1")
+    assert (delivery().state, delivery().status_code) == (GIVEN_UP, 410)
+
+
+def test_retry_after_is_respected(
+    receiver: HookReceiver, subscription: Subscription, clock: Clock
+) -> None:
+    receiver.responses = [(429, {"Retry-After": "900"})]
+    deliver_pending("worker-1")
+    assert delivery().next_attempt_at == timezone.now() + timedelta(seconds=900)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"active": False}, "The subscription is turned off."),
+        ({"events": []}, "The subscription no longer selects this event."),
+        (None, "The subscription was deleted."),
+    ],
+)
+def test_what_a_subscription_no_longer_wants_is_not_sent(
+    receiver: HookReceiver,
+    subscription: Subscription,
+    change: dict[str, Any] | None,
+    problem: str,
+) -> None:
+    announce_due(timezone.now())
+    rows = Subscription.objects.filter(pk=subscription.pk)
+    if change:
+        rows.update(**change)
+    else:
+        rows.delete()
+    deliver_pending("worker-1")
+    assert (delivery().state, delivery().problem) == (NOT_SENT, problem)
+    assert (receiver.received, delivery().attempt_count) == ([], 0)
+
+
+@pytest.mark.parametrize(
+    ("url", "problem"),
+    [
+        ("http://hooks.example.com/", "https"),
+        ("https://10.0.0.7/", "public internet"),
+        ("https://localhost/", "public internet"),
+    ],
+)
+def test_outside_the_demo_it_goes_to_the_public_internet_alone(
+    db: None, url: str, problem: str
+) -> None:
+    make_subscription(url=url, events=[CREATED])
+    make_version()
+    deliver_pending("worker-1")
+    assert delivery().state == WAITING
+    assert problem in delivery().problem
+
+
+def test_one_that_does_not_respond_delays_no_other(
+    receiver: HookReceiver, subscription: Subscription, clock: Clock
+) -> None:
+    dead = make_subscription(url="http://127.0.0.1:1/", events=[CREATED])
+    make_version()
+    deliver_pending("worker-1")
+    make_version()
+    deliver_pending("worker-1")
+    to_dead = WebhookDelivery.objects.filter(subscription=dead)
+    assert sorted(to_dead.values_list("attempt_count", flat=True)) == [0, 0, 1]
+    assert len(receiver.received) == 3
+
+
+def test_a_claim_is_one_workers_until_it_ends(subscription: Subscription, clock: Clock) -> None:
+    announce_due(timezone.now())
+    assert claim_next("worker-1", timezone.now())
+    assert claim_next("worker-2", timezone.now()) is None
+    clock.advance(61)
+    assert claim_next("worker-2", timezone.now())
+
+
+def test_old_events_are_deleted_but_those_that_wait(
+    receiver: HookReceiver, subscription: Subscription, clock: Clock
+) -> None:
+    deliver_pending("worker-1")
+    clock.advance(31 * 86_400)
+    make_version()
+    announce_due(timezone.now())
+    delete_old(timezone.now())
+    assert delivery().state == WAITING
+    clock.advance(31 * 86_400)
+    delete_old(timezone.now())
+    assert delivery().state == WAITING
+
+
+def test_an_idle_minute_costs_next_to_nothing(
+    db: None, django_assert_num_queries: Callable[[int], Any]
+) -> None:
+    with django_assert_num_queries(2):
+        deliver_pending("idle")
+    begun = time.process_time()
+    for _ in range(round(60 / POLL_S)):
+        deliver_pending("idle")
+    assert time.process_time() - begun < IDLE_MINUTE_S
+
+
+def staff(*codenames: str) -> Client:
+    """Return a browser of a staff user with these rights."""
+    user = User.objects.create_user("sam", is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename__in=codenames))
+    return logged_in(user)
+
+
+def run_action(browser: Client, model: str, action: str, number: Any) -> str:
+    form = {"action": action, "_selected_action": [str(number)]}
+    path = reverse(f"admin:embedded_api_{model}_changelist")
+    return str(browser.post(path, form, follow=True).content.decode())
+
+
+def test_the_admin_shows_attempts_and_sends_again(
+    receiver: HookReceiver, subscription: Subscription
+) -> None:
+    receiver.responses = [(410, {})]
+    deliver_pending("worker-1")
+    browser = staff("view_webhookdelivery", "change_webhookdelivery", "view_deliveryattempt")
+    path = reverse("admin:embedded_api_webhookdelivery_change", args=[delivery().pk])
+    assert "The receiver responded 410." in browser.get(path).content.decode()
+    page = run_action(browser, "webhookdelivery", "send_again", delivery().pk)
+    assert "Deliveries queued: 1." in page
+    deliver_pending("worker-1")
+    assert delivery().state == DELIVERED
+    assert len({each.headers["webhook-id"] for each in receiver.received}) == 1
+
+
+def test_users_who_may_only_view_can_not_send_again(
+    receiver: HookReceiver, subscription: Subscription
+) -> None:
+    deliver_pending("worker-1")
+    run_action(staff("view_webhookdelivery"), "webhookdelivery", "send_again", delivery().pk)
+    assert delivery().state == DELIVERED
+
+
+def test_a_secret_is_shown_to_those_who_may_change_it(subscription: Subscription) -> None:
+    secret = signing.reveal(subscription.signing_secret)
+    path = reverse("admin:embedded_api_signingsecret_change", args=[subscription.pk])
+    browser = staff("view_signingsecret")
+    assert secret not in browser.get(path).content.decode()
+    sam = User.objects.get(username="sam")
+    sam.user_permissions.add(Permission.objects.get(codename="change_signingsecret"))
+    assert secret in browser.get(path).content.decode()
+    assert "Secrets rotated: 1." in run_action(browser, "signingsecret", "rotate", subscription.pk)
+    assert signing.reveal(SigningSecret.objects.get()) != secret

@@ -1,0 +1,261 @@
+"""`manage.py import_people`: what is added, updated, rejected, and how it is reported."""
+
+import csv
+import os
+import subprocess
+import sys
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test import Client
+
+from config.environment import BASE_DIR
+from dashboard.embedded_api.management.common import find_tenant
+from dashboard.embedded_api.models import DEFAULT_TENANT_ID, Person, Tenant
+from dashboard.embedded_api.people_import import PeopleImport, RejectedLine
+from tests.support.embedded_api_factories import make_person, other_tenant
+
+HEADER = "personId,name,email,domain,slug,phoneNumber,linkedinProfileUrl\n"
+ADA = "prospect_" + "a" * 26
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def imported(tmp_path: Path) -> Any:
+    """Return a function that imports a text or bytes, and returns the command's output."""
+
+    def run(content: str | bytes, *arguments: str) -> str:
+        file, output = tmp_path / "people.csv", StringIO()
+        file.write_bytes(content.encode() if isinstance(content, str) else content)
+        call_command("import_people", str(file), *arguments, stdout=output)
+        return output.getvalue().strip()
+
+    return run
+
+
+def rejected_of(imported: Any, tmp_path: Path, content: str | bytes) -> list[list[str]]:
+    """Import a file with invalid lines, and return the lines of the report."""
+    report = tmp_path / "rejected.csv"
+    with pytest.raises(CommandError, match="Rejected:"):
+        imported(content, "--report", str(report))
+    with report.open(newline="", encoding="utf-8") as file:
+        return list(csv.reader(file))[1:]
+
+
+def test_each_field_arrives_and_people_are_found_by_the_search(
+    imported: Any, service: Client
+) -> None:
+    said = imported(
+        f"{HEADER}{ADA},Zoë Müller,zoe@acme.example,acme.example,zoe,+49 30 1,https://in.example/z\n"
+    )
+    assert said == "People: added 1, updated 0, unchanged 0."
+    found = service.get("/v0/persons/search?query=muller").json()["items"]
+    times = {"createdAt": found[0]["createdAt"], "updatedAt": found[0]["updatedAt"]}
+    assert found == [
+        {
+            "personId": ADA,
+            "tenantId": DEFAULT_TENANT_ID,
+            "name": "Zoë Müller",
+            "email": "zoe@acme.example",
+            "domain": "acme.example",
+            "slug": "zoe",
+            "phoneNumber": "+49 30 1",
+            "linkedinProfileUrl": "https://in.example/z",
+            **times,
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "name,email\nAda,ada@acme.example\nBob,\n",
+        "\ufeffname,email\r\nAda,ada@acme.example\r\n\r\nBob,\r\n",
+        'email,name\nada@acme.example,"Ada"\n,Bob',
+    ],
+)
+def test_importing_a_file_twice_changes_nothing(imported: Any, content: str) -> None:
+    assert imported(content) == "People: added 2, updated 0, unchanged 0."
+    before = list(Person.objects.values().order_by("number"))
+    assert imported(content) == "People: added 0, updated 0, unchanged 2."
+    assert list(Person.objects.values().order_by("number")) == before
+
+
+def test_a_person_with_a_known_id_or_email_is_updated(imported: Any, service: Client) -> None:
+    imported("name,email,slug\nAda,ada@acme.example,ada\n")
+    before = Person.objects.get()
+    assert imported("name,email\nZoë,ADA@acme.example\n") == (
+        "People: added 0, updated 1, unchanged 0."
+    )
+    after = Person.objects.get()
+    assert (after.name, after.slug, after.person_id) == ("Zoë", "ada", before.person_id)
+    assert after.updated_at > before.updated_at
+    assert after.created_at == before.created_at
+    assert service.get("/v0/persons/search?query=zoe").json()["totalCount"] == 1
+    assert imported(f"personId,slug\n{after.person_id},\n").endswith("updated 1, unchanged 0.")
+    assert Person.objects.get().slug is None
+
+
+def test_of_two_lines_of_a_person_the_last_one_counts(imported: Any) -> None:
+    said = imported(f"personId,name\n{ADA},Ada\n{ADA},Zoë\n")
+    assert said == "People: added 1, updated 1, unchanged 0."
+    assert Person.objects.get().name == "Zoë"
+
+
+def test_a_rejected_line_is_reported_with_number_reason_and_text(
+    imported: Any, tmp_path: Path
+) -> None:
+    content = b'name,email\nAda,ada@acme.example\nBob,bob\n"Two\nlines",two@@x\nA,b,c\n,\n"x"y,\n'
+    rejected = rejected_of(imported, tmp_path, content + b"M\xfcller,\nNul\0,\nEva,\n")
+    assert rejected == [
+        ["3", "email: must be an email address", "Bob,bob"],
+        ["4", "email: must be an email address", '"Two\nlines",two@@x'],
+        ["6", "has 3 values for 2 columns", "A,b,c"],
+        ["7", "has no value", ","],
+        ["8", "is not CSV: ',' expected after '\"'", '"x"y,'],
+        ["9", "is not UTF-8", "M\\xfcller,"],
+        ["10", "must not contain a NUL character", "Nul\0,"],
+    ]
+    assert {person.name for person in Person.objects.all()} == {"Ada", "Eva"}
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("ada,Ada,,,,,", "personId: must be prospect_ and 26 lowercase letters or digits"),
+        (f"{ADA},,,,,,", "has no value but its ID"),
+        (",Ada,,a b,,,", "domain: must be a domain, such as example.com"),
+        (",Ada,,,,,linkedin", "linkedinProfileUrl: must be an absolute http or https URL"),
+    ],
+)
+def test_a_line_with_an_invalid_value_is_rejected(
+    imported: Any, tmp_path: Path, line: str, reason: str
+) -> None:
+    assert rejected_of(imported, tmp_path, f"{HEADER}{line}\n")[0][1].startswith(reason)
+    assert not Person.objects.exists()
+
+
+def test_another_tenants_person_is_neither_changed_nor_shown(imported: Any, tmp_path: Path) -> None:
+    make_person("Theirs", tenant=other_tenant(), person_id=ADA)
+    rejected = rejected_of(imported, tmp_path, f"personId,name\n{ADA},Ours\n")
+    assert rejected == [["2", "personId: belongs to another tenant", f"{ADA},Ours"]]
+    assert Person.objects.get().name == "Theirs"
+
+
+def test_without_a_report_the_first_rejected_lines_are_listed(
+    imported: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = "".join(f"Ada,{number}\n" for number in range(30))
+    with pytest.raises(CommandError, match=r"Rejected: 30 \(the first 20 are listed above"):
+        imported(f"name,email\n{lines}")
+    shown = capsys.readouterr().err.splitlines()
+    assert len(shown) == 20
+    assert shown[0] == "Line 2: email: must be an email address."
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("", "The file is empty"),
+        ("name,mail\n", "unknown column 'mail'. Known columns: personId, name, email"),
+        ("name;email\n", "unknown column 'name;email'"),
+        ("name,name\n", "more than once"),
+        ("personId\n", "no column besides personId"),
+        ("name,email\n".encode("utf-16"), "unknown column"),
+    ],
+)
+def test_a_file_without_a_usable_header_is_refused(
+    imported: Any, content: str | bytes, reason: str
+) -> None:
+    with pytest.raises(CommandError, match=reason.replace("(", r"\(")):
+        imported(content)
+
+
+def test_a_dry_run_reports_the_same_and_saves_nothing(imported: Any) -> None:
+    make_person("Ada", person_id=ADA)
+    Tenant.objects.filter(people=None).delete()
+    before = list(Person.objects.values())
+    said = imported(f"personId,name\n{ADA},Zoë\n,Bob\n", "--dry-run")
+    assert said == "Dry run, nothing was saved. Would be: added 1, updated 1, unchanged 0."
+    assert list(Person.objects.values()) == before
+
+
+def test_a_dry_run_does_not_even_make_the_tenant() -> None:
+    assert find_tenant(DEFAULT_TENANT_ID, is_dry_run=True).pk == DEFAULT_TENANT_ID
+    assert not Tenant.objects.exists()
+
+
+def test_people_of_another_tenant_are_imported_there(imported: Any) -> None:
+    tenant = other_tenant()
+    imported("name\nAda\n", "--tenant", tenant.pk)
+    assert Person.objects.get().tenant_id == tenant.pk
+    with pytest.raises(CommandError, match="No tenant has the ID ten_missing"):
+        imported("name\nAda\n", "--tenant", "ten_missing")
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_an_interruption_leaves_whole_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dashboard.embedded_api.people_import.BATCH_SIZE", 10)
+    tenant = find_tenant(DEFAULT_TENANT_ID, is_dry_run=False)
+    lines = [b"name\n", *(b"Person %d\n" % number for number in range(35))]
+
+    def stop(read: int) -> None:
+        if read > len(b"".join(lines[:15])):
+            raise KeyboardInterrupt
+
+    work = PeopleImport(tenant.pk, on_reject=print)
+    with pytest.raises(KeyboardInterrupt):
+        work.run(BytesIO(b"".join(lines)), on_batch=stop)
+    assert Person.objects.count() == work.result.added == 20
+
+
+def test_a_long_line_is_rejected_in_parts_and_the_next_ones_are_imported() -> None:
+    rejected: list[RejectedLine] = []
+    tenant = find_tenant(DEFAULT_TENANT_ID, is_dry_run=False)
+    content = b"name\nAda\n" + b"x" * 3_000_000 + b"\nBob\n"
+    PeopleImport(tenant.pk, rejected.append).run(BytesIO(content), on_batch=lambda read: None)
+    assert {line.reason for line in rejected} == {
+        "is not CSV: field larger than field limit (131072)"
+    }
+    assert {person.name for person in Person.objects.all()} == {"Ada", "Bob"}
+
+
+def test_many_updates_keep_the_search_right(imported: Any, service: Client) -> None:
+    imported("name,email\n" + "".join(f"Old {n},{n}@a.example\n" for n in range(300)))
+    imported("name,email\n" + "".join(f"Näw {n},{n}@a.example\n" for n in range(300)))
+    counts = {
+        word: service.get(f"/v0/persons/search?query={word}").json()["totalCount"]
+        for word in ("old", "naw", "299@a.example")
+    }
+    assert counts == {"old": 0, "naw": 300, "299@a.example": 1}
+
+
+def test_the_service_must_be_the_embedded_one(imported: Any, settings: Any) -> None:
+    settings.EMBEDDED_API = False
+    with pytest.raises(CommandError, match="SERVICE_URL is set"):
+        imported("name\nAda\n")
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="a database of its own is a file here")
+def test_the_command_reads_standard_input_and_exits_with_1_if_a_line_was_rejected(
+    tmp_path: Path,
+) -> None:
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings"}
+    environment["DATABASE_URL"] = f"sqlite:///{tmp_path}/people.sqlite3"
+
+    def manage(*arguments: str, content: str = "") -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "manage.py", *arguments]
+        return subprocess.run(
+            command, cwd=BASE_DIR, env=environment, input=content,
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+
+    manage("migrate", "-v0")
+    done = manage("import_people", "-", content="name,email\nAda,\nBob,bob\n")
+    assert done.returncode == 1
+    assert "Line 3: email: must be an email address." in done.stderr
+    assert "added 1, updated 0, unchanged 0. Rejected: 1 (listed above)." in done.stderr
