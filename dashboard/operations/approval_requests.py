@@ -20,6 +20,7 @@ from dashboard.operations.approvals import (
     person_problem,
     subject_digest,
 )
+from dashboard.operations.signals import approval_decided, approval_ended, approval_requested
 
 
 class ApprovalError(Exception):
@@ -38,17 +39,20 @@ def create_request(
 ) -> ApprovalRequest:
     """Record a request. Raises ApprovalError if the note is too long."""
     now = timezone.now()
-    return ApprovalRequest.objects.create(
-        kind=kind,
-        title=title,
-        note=valid_note(note),
-        subject=subject,
-        digest=subject_digest(subject),
-        requested_by=user,
-        requested_by_name=actor_name(user),
-        requested_at=now,
-        expires_at=expiry(now, current_rule().days),
-    )
+    with transaction.atomic():
+        request = ApprovalRequest.objects.create(
+            kind=kind,
+            title=title,
+            note=valid_note(note),
+            subject=subject,
+            digest=subject_digest(subject),
+            requested_by=user,
+            requested_by_name=actor_name(user),
+            requested_at=now,
+            expires_at=expiry(now, current_rule().days),
+        )
+        approval_requested.send_robust(sender=ApprovalRequest, request=request)
+    return request
 
 
 def valid_note(note: str) -> str:
@@ -108,6 +112,7 @@ def record_decision(
     request.decided_by, request.decided_by_name = user, actor_name(user)
     request.decided_at, request.decision_note = timezone.now(), note
     request.save()
+    approval_decided.send_robust(sender=ApprovalRequest, request=request)
 
 
 def end_request(
@@ -127,6 +132,7 @@ def end_request(
         request.state, request.ended_at, request.end_reason = state, timezone.now(), reason
         request.differences = [dict(each) for each in differences]
         request.save(update_fields=["state", "ended_at", "end_reason", "differences"])
+        approval_ended.send_robust(sender=ApprovalRequest, request=request)
 
 
 def ended_sentence(request: ApprovalRequest) -> str:

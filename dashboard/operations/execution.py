@@ -3,8 +3,11 @@
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
+
+from django.utils import timezone
 
 from dashboard.client import APIError, ConnectError, InvalidResponseError, StatusError
 from dashboard.client.errors import Executed
@@ -28,6 +31,11 @@ from dashboard.observability.request_context import (
 from dashboard.operations.approvals import refusal
 from dashboard.service.client import capture_call_reports, publishing_client
 from dashboard.service.subscriptions import record_if_listed, update_subscription
+
+MAX_DELAY = timedelta(seconds=30)
+"""From the record of an attempt to its call. If the process was suspended for longer, what was
+checked before is too old. Source: our choice."""
+TOO_LATE = "Pressroom was suspended before the call, so nothing was sent. Try again."
 
 _logger = logging.getLogger("dashboard.operations")
 
@@ -68,6 +76,9 @@ def send(operation: Operation, attempt: Attempt) -> ExecutionResult:
     if reason := refusal(operation, attempt):
         result = AttemptResult(Outcome.NOT_SENT, reason)
         return ExecutionResult(_record_result(attempt, result), None, None, reason)
+    if timezone.now() - attempt.sent_at > MAX_DELAY:
+        result = AttemptResult(Outcome.NOT_SENT, TOO_LATE)
+        return ExecutionResult(_record_result(attempt, result), None, None)
     set_unsettled_operation(operation)
     with capture_call_reports() as reports:
         try:

@@ -1,7 +1,8 @@
 """Claims: which worker may act on a release.
 
 A claim is the pair of the row's `worker_id` and `wake_at`, the time when it ends. Changing either
-takes it away: so do another worker once it has ended, and a person who decides something.
+takes it away: so do another worker once it has ended, and a person who decides something. Without
+a `worker_id`, nobody acts on the release, and `wake_at` is the time of its next step.
 """
 
 from collections.abc import Iterator
@@ -62,7 +63,8 @@ class Claim:
 
     def let_go(self, wake_at: datetime | None) -> bool:
         """Give the claim back, with the time of the next step; return whether it still held."""
-        return bool(Release.objects.filter(**self._row()).update(wake_at=wake_at))
+        row = Release.objects.filter(**self._row())
+        return bool(row.update(wake_at=wake_at, worker_id=""))
 
     def _row(self) -> dict[str, object]:
         return {"pk": self.release_id, "worker_id": self.worker_id, "wake_at": self.until}

@@ -43,6 +43,10 @@ from dashboard.releases.schedules import ScheduledMoment
 MAX_UNTYPED = 25
 """Above this number of versions it has to be typed, as with any risk. Source: our choice."""
 
+SCHEDULE_CHANGED = (
+    "The schedule was changed since you opened this page. Review it, then save again."
+)
+
 IN_PROGRESS = (ItemState.SENDING, ItemState.IN_PROGRESS)
 """States of items that were sent and are not settled."""
 
@@ -117,8 +121,14 @@ def schedule(
 
 
 def reschedule(release: Release, user: User, moment: ScheduledMoment) -> None:
-    """Change the moment of a scheduled release. Whoever changes it is its owner from then on."""
+    """Change the moment of a scheduled release. Whoever changes it is its owner from then on.
+
+    Raises ReleaseError if somebody else changed it after `release` was read.
+    """
+    shown = release.due_at
     with decide(release, ReleaseState.SCHEDULED):
+        if release.due_at != shown:
+            raise ReleaseError(SCHEDULE_CHANGED)
         columns = decided_by(user) | scheduled_for(moment)
         save(release, **columns, state=ReleaseState.SCHEDULED)
 

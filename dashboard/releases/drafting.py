@@ -75,8 +75,12 @@ def create_draft(
     planned: Sequence[PlannedVersion],
     user: User,
     rolls_back: Release | None = None,
+    retries: Release | None = None,
 ) -> Release:
-    """Create a draft with these versions. `rolls_back` is the release that it takes back."""
+    """Create a draft with these versions.
+
+    `rolls_back` is the release that it takes back, `retries` that whose failed versions it has.
+    """
     now = timezone.now()
     with transaction.atomic():
         release = Release.objects.create(
@@ -87,6 +91,7 @@ def create_draft(
             owner=user,
             owner_name=actor_name(user),
             rolls_back=rolls_back,
+            retries=retries,
         )
         _insert_items(release, planned, first_position=1)
         request_check(release)

@@ -35,6 +35,9 @@ from dashboard.service.reading import ReadResult, find_audience, read_audiences
 MAX_READ_AGE = timedelta(seconds=5)
 """Of the list that has an item, when that is sent; items in progress are read as often."""
 
+FOLLOWED = (ItemState.IN_PROGRESS, ItemState.UNKNOWN)
+"""States of items that may still change at the service."""
+
 Listing: TypeAlias = ReadResult[ListEnvelope[Audience]]
 
 
@@ -57,16 +60,31 @@ def given_up() -> tuple[ItemState, str]:
 
 
 def pages_to_read(items: Iterable[ReleaseItem], *, first: ReleaseItem | None = None) -> list[str]:
-    """Return the pages to read now: that of the item to send next, then those read longest ago."""
-    now = timezone.now()
+    """Return the pages to read now: that of the item to send next, then those read longest ago.
+
+    After an unknown outcome, that of the next item is read before it is sent, however recently it
+    was: a service that is silent shows by one list.
+    """
+    items, now = list(items), timezone.now()
     due = [item for item in items if is_followed(item, now)]
     due.sort(key=lambda item: item.checked_at.timestamp() if item.checked_at else 0)
-    stale = [item for item in [*([first] if first else []), *due] if _is_stale(item, now)]
+    stale = [item for item in due if _is_stale(item, now)]
+    if first and (_is_stale(first, now) or _was_read_before_unknown(first, items)):
+        stale.insert(0, first)
     return list(dict.fromkeys(item.page_id for item in stale))[:MAX_PARALLEL_CALLS]
 
 
+def _was_read_before_unknown(first: ReleaseItem, items: Iterable[ReleaseItem]) -> bool:
+    """Return whether an outcome has become unknown since an item was read."""
+    unknown = [item.settled_at for item in items if item.state == ItemState.UNKNOWN]
+    return any(at and first.checked_at and at >= first.checked_at for at in unknown)
+
+
 def _is_stale(item: ReleaseItem, now: datetime) -> bool:
-    return item.checked_at is None or now - item.checked_at >= MAX_READ_AGE
+    if item.checked_at is None or now - item.checked_at >= MAX_READ_AGE:
+        return True
+    # Another read found that it changed: that is no verdict, but a reason to read now.
+    return item.changed_at is not None and item.changed_at >= item.checked_at
 
 
 def read_lists(page_ids: Sequence[str]) -> dict[str, Listing | None]:

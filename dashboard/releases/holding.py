@@ -11,6 +11,7 @@ from dashboard.operations.approval_requests import end_request
 from dashboard.operations.approved_changes import RESTORED
 from dashboard.releases.approvals import release_refusal
 from dashboard.releases.models import HoldKind, ItemState, Release, ReleaseState
+from dashboard.releases.signals import release_held
 
 TOLERANCE = timedelta(minutes=15)
 """How late a release may still be sent. Source: DESIGN.md, Releases."""
@@ -84,6 +85,7 @@ def hold(release: Release, kind: HoldKind, reason: str) -> datetime:
             *("stop_requested_at", "pause_reason", "needs_check"),
         ]
     )
+    release_held.send_robust(sender=Release, release=release)
     return now
 
 

@@ -9,6 +9,7 @@ from django.db import models
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.ledger.models import ApprovalRequest, Operation
 from dashboard.ledger.models.operations import MAX_ACTOR_NAME
+from dashboard.releases.schedules import ScheduledMoment
 
 MAX_ITEMS = 500
 MAX_NAME = 200
@@ -113,10 +114,15 @@ class Release(models.Model):
     wake_at = models.DateTimeField(null=True)
     """When a worker has to look at it next; while one does, when its claim ends. Null: never."""
     worker_id = models.CharField(max_length=64, blank=True)
-    """The worker whose claim it is, or was."""
+    """The worker that acts on it, or was killed while it did; empty between two steps."""
     rolls_back = models.ForeignKey(
         "self", null=True, on_delete=models.SET_NULL, related_name="rollbacks"
     )
+    """The release that it takes back, also if it retries what failed of a rollback."""
+    retries = models.ForeignKey(
+        "self", null=True, on_delete=models.SET_NULL, related_name="retried_by"
+    )
+    """The release whose failed versions it has."""
 
     class Meta:
         ordering = ["-created_at", "-pk"]
@@ -129,6 +135,13 @@ class Release(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def scheduled_moment(self) -> ScheduledMoment | None:
+        """When it is scheduled for, and what was typed; None for now."""
+        if self.due_at is None:
+            return None
+        return ScheduledMoment(self.due_at, self.time_zone, self.due_as_typed)
 
     @property
     def is_editable(self) -> bool:
@@ -169,6 +182,8 @@ class ReleaseItem(models.Model):
     """Of all that was reviewed; empty until the first check."""
     checked_at = models.DateTimeField(null=True)
     """When the service was read for this review; null until the first check."""
+    changed_at = models.DateTimeField(null=True)
+    """When an event led to a read that found its audience changed since `checked_at`."""
     reviewed_at = models.DateTimeField(null=True)
     reviewed_by_name = models.CharField(max_length=MAX_ACTOR_NAME, blank=True)
 

@@ -32,7 +32,8 @@ def roll_back(release: Release, user: User) -> tuple[Release, LeftOut]:
     """Create a draft of what was live before each item, and return it with the items left out.
 
     Each of those comes with the reason why it can't be taken back, or was not changed. For a
-    finished or a held release; raises ReleaseError also if nothing can be taken back.
+    finished or a held release; raises ReleaseError also if nothing can be taken back. Whoever
+    presses second gets the release of the first, until that has ended.
     """
     with decide(release, *ReleaseState):
         if release.state == ReleaseState.RUNNING:
@@ -41,6 +42,8 @@ def roll_back(release: Release, user: User) -> tuple[Release, LeftOut]:
             raise ReleaseError("Nothing of this release was sent, so nothing can be rolled back.")
         items = list(release.items.all())
         reasons = rollback_problems(items)
+        if draft := open_rollback(release):
+            return draft, _left_out(items, reasons)
         earlier = [
             PlannedVersion(item.page_id, item.audience_id, item.audience_name, live, item.version)
             for item in items
@@ -51,6 +54,19 @@ def roll_back(release: Release, user: User) -> tuple[Release, LeftOut]:
         name = f"Roll back: {release.name}"[:MAX_NAME]
         draft = create_draft(name=name, note="", planned=earlier, user=user, rolls_back=release)
     return draft, _left_out(items, reasons)
+
+
+def open_rollback(release: Release) -> Release | None:
+    """Return the release that takes back this one, if there is one that has not ended."""
+    return release.rollbacks.filter(retries=None).exclude(state__in=_ENDED).first()
+
+
+def open_retry(release: Release) -> Release | None:
+    """Return the release with the failed versions of this one, if one has not ended."""
+    return release.retried_by.exclude(state__in=_ENDED).first()
+
+
+_ENDED = (ReleaseState.FINISHED, ReleaseState.CANCELED)
 
 
 def rollback_problems(items: Sequence[ReleaseItem]) -> dict[int, str]:
@@ -73,21 +89,29 @@ def _rollback_problem(item: ReleaseItem, record: AudienceRecord | None) -> str:
         return "The same version was live before."
     is_replaced = record and record.live_version_id not in ("", item.version_id)
     if record and is_replaced and record.live_version_id == item.live_version_id:
-        return f"Version {item.live_version_number} is live again."
+        return restored_sentence(item)
     if record and is_replaced:
         return f"Version {record.live_version_number} has gone live since."
     return ""
+
+
+def restored_sentence(item: ReleaseItem) -> str:
+    """Return that the version before an item is live again, so that nothing is left to do."""
+    return f"Version {item.live_version_number} is live again."
 
 
 def retry_failed(release: Release, user: User) -> tuple[Release, LeftOut]:
     """Create a draft of the failed items of a finished release; return it with those left out.
 
     Left out are those of `retry_problems`, each with the reason. Raises ReleaseError also if
-    nothing can be retried.
+    nothing can be retried. Whoever presses second gets the release of the first, until that has
+    ended.
     """
     with decide(release, ReleaseState.FINISHED):
         items = list(release.items.filter(state__in=NOT_KNOWN_LIVE))
         reasons = retry_problems(items)
+        if draft := open_retry(release):
+            return draft, _left_out(items, reasons)
         failed = [
             PlannedVersion(
                 item.page_id, item.audience_id, item.audience_name, item.version, item.live_version
@@ -99,7 +123,9 @@ def retry_failed(release: Release, user: User) -> tuple[Release, LeftOut]:
             raise ReleaseError("No version of this release can be retried.")
         name, former = f"Retry: {release.name}"[:MAX_NAME], release.rolls_back
         # What is left of a rollback still rolls back the same release.
-        draft = create_draft(name=name, note="", planned=failed, user=user, rolls_back=former)
+        draft = create_draft(
+            name=name, note="", planned=failed, user=user, rolls_back=former, retries=release
+        )
     return draft, _left_out(items, reasons)
 
 

@@ -39,6 +39,7 @@ from dashboard.releases.approving import (
 from dashboard.releases.checking import MAX_PARALLEL_CALLS, check_release, read_items
 from dashboard.releases.claims import CLAIM, Claim, ClaimLostError
 from dashboard.releases.following import (
+    FOLLOWED,
     MAX_READ_AGE,
     given_up,
     is_followed,
@@ -63,6 +64,7 @@ from dashboard.releases.holding import (
 )
 from dashboard.releases.models import HoldKind, ItemState, Release, ReleaseItem, ReleaseState
 from dashboard.releases.reviewing import changes_since, light_items
+from dashboard.releases.signals import item_ended_badly, release_finished
 
 SENDING_POLL = timedelta(seconds=2)
 """Between looks at a call that another worker may still be making."""
@@ -82,7 +84,7 @@ def advance(claim: Claim) -> datetime | None:
     items = list(light_items(release))
     for item in items:
         if item.state == ItemState.SENDING:
-            return _take_outcome(claim, item)
+            return _take_outcome(claim, item, is_resumed=True)
     match release.state:
         case ReleaseState.DRAFT | ReleaseState.HELD if release.needs_check:
             return _check(claim, release)
@@ -156,6 +158,9 @@ def _run(claim: Claim, items: Sequence[ReleaseItem]) -> datetime:
             return next_step
     except APIError as error:
         with claim.locked() as release:
+            # Much may change in a silence: after it everything is read once more.
+            release.needs_check = True
+            release.save(update_fields=["needs_check"])
             return pause_for_silence(release, str(error))
     return _send(claim, waiting[0].pk)
 
@@ -278,8 +283,13 @@ def _may_not_be_listed(last: Operation, item: ReleaseItem) -> bool:
     )
 
 
-def _take_outcome(claim: Claim, item: ReleaseItem, error: APIError | None = None) -> datetime:
-    """Give an item that was sent the state that follows from its operation on record."""
+def _take_outcome(
+    claim: Claim, item: ReleaseItem, error: APIError | None = None, *, is_resumed: bool = False
+) -> datetime:
+    """Give an item that was sent the state that follows from its operation on record.
+
+    `is_resumed`: it was sent in an earlier step, whose worker may have been killed long ago.
+    """
     mark_interrupted_unknown()
     operation = operation_by_key(item.operation_key)
     if operation and operation.outcome == Outcome.SENDING:
@@ -294,8 +304,7 @@ def _take_outcome(claim: Claim, item: ReleaseItem, error: APIError | None = None
             _set_state(item, ItemState.IN_PROGRESS)
         elif operation is None or operation.outcome == Outcome.UNKNOWN:
             _set_state(item, ItemState.UNKNOWN, message_of(operation))
-            # A service that is silent shows when it is read, before the next call.
-            release.needs_check = True
+            release.needs_check = release.needs_check or is_resumed
             release.save(update_fields=["needs_check"])
         elif _is_sent_again(operation):
             return _put_back(release, item, message_of(operation), error)
@@ -338,6 +347,8 @@ def _set_state(item: ReleaseItem, state: ItemState, reason: str = "") -> None:
     if state == ItemState.WAITING:
         item.sent_at = None
     item.save(update_fields=["state", "reason", "operation", "settled_at", "sent_at"])
+    if state in (ItemState.FAILED, ItemState.UNKNOWN):
+        item_ended_badly.send_robust(sender=ReleaseItem, item=item)
 
 
 def _follow(claim: Claim, items: Sequence[ReleaseItem]) -> datetime | None:
@@ -358,8 +369,16 @@ def _follow(claim: Claim, items: Sequence[ReleaseItem]) -> datetime | None:
                 if is_given_up(item, now):
                     _set_state(item, *given_up())
         return timezone.now() + MAX_PAUSE
-    # With so many there may be more.
-    return timezone.now() if len(pages) == MAX_PARALLEL_CALLS else timezone.now() + MAX_READ_AGE
+    # With so many pages there may be more to read; with nothing left it is finished at once.
+    is_more = len(pages) == MAX_PARALLEL_CALLS or not _is_followed_further(claim, now)
+    return timezone.now() if is_more else timezone.now() + MAX_READ_AGE
+
+
+def _is_followed_further(claim: Claim, now: datetime) -> bool:
+    """Return whether any item of a release is still followed, as recorded by the last read."""
+    sent = ReleaseItem.objects.filter(release_id=claim.release_id, state__in=FOLLOWED)
+    columns = ("state", "checked_at", "settled_at", "sent_at")
+    return any(is_followed(item, now) for item in sent.only(*columns))
 
 
 def _finish(claim: Claim) -> None:
@@ -370,3 +389,4 @@ def _finish(claim: Claim) -> None:
             release.stop_requested_at, release.pause_reason = None, ""
             columns = ["state", "finished_at", "stop_requested_at", "pause_reason"]
             release.save(update_fields=columns)
+            release_finished.send_robust(sender=Release, release=release)

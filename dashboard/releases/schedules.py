@@ -32,19 +32,27 @@ class ScheduledMoment:
     """By its name in the IANA database."""
     as_typed: str
     """Date and time, such as `2027-03-28 02:30`; with the choice if the time occurs twice."""
-    note: str = ""
-    """Why it is another time than typed, in a sentence."""
 
     @property
     def local(self) -> datetime:
         """The same moment in its zone."""
         return self.instant.astimezone(ZoneInfo(self.zone))
 
+    @property
+    def skipped(self) -> datetime | None:
+        """The date and time as typed, without a zone, if clocks skip it; else None."""
+        if not self.as_typed:
+            return None
+        typed = datetime.fromisoformat(self.as_typed[: len("2027-03-28 02:30")])
+        first, second = _instants(typed, ZoneInfo(self.zone))
+        return typed if first > second else None
+
 
 class AmbiguousTimeError(ReleaseError):
     """The time occurs twice that day: `first` and `second` are the moments to choose from."""
 
-    def __init__(self, sentence: str, *, first: ScheduledMoment, second: ScheduledMoment) -> None:
+    def __init__(self, *, first: ScheduledMoment, second: ScheduledMoment) -> None:
+        sentence = "This time occurs twice that day. Choose the first or the second."
         super().__init__(sentence, field="fold")
         self.first = first
         self.second = second
@@ -111,27 +119,31 @@ def _resolve(local: datetime, name: str, as_typed: str, fold: str) -> ScheduledM
     if name not in zone_names():
         raise ReleaseError("Choose a time zone from the list.", field="zone")
     zone = ZoneInfo(name)
-    # For a time that occurs twice: the earlier instant and the later one. For one that is
-    # skipped, Python returns the instants by the offsets before and after, in the other order.
-    first = local.replace(tzinfo=zone, fold=0).astimezone(UTC)
-    second = local.replace(tzinfo=zone, fold=1).astimezone(UTC)
+    first, second = _instants(local, zone)
     if first == second:
         return ScheduledMoment(first, name, as_typed)
     if first > second:
-        return _after_gap(local, zone, as_typed, between=(second, first))
+        return ScheduledMoment(_after_gap(zone, between=(second, first)), name, as_typed)
     moments = {
         value: ScheduledMoment(instant, name, f"{as_typed} ({value})")
         for value, instant in ((FIRST, first), (SECOND, second))
     }
     if fold in moments:
         return moments[fold]
-    sentence = f"{_clock(local)} occurs twice on {_day(local)}. Choose the first or the second."
-    raise AmbiguousTimeError(sentence, first=moments[FIRST], second=moments[SECOND])
+    raise AmbiguousTimeError(first=moments[FIRST], second=moments[SECOND])
 
 
-def _after_gap(
-    local: datetime, zone: ZoneInfo, as_typed: str, *, between: tuple[datetime, datetime]
-) -> ScheduledMoment:
+def _instants(local: datetime, zone: ZoneInfo) -> tuple[datetime, datetime]:
+    """Return the instants of a local time: the same one twice, unless clocks change around it.
+
+    For a time that occurs twice they are the earlier and the later one. For one that is skipped,
+    Python returns them by the offsets before and after, in the other order.
+    """
+    first = local.replace(tzinfo=zone, fold=0).astimezone(UTC)
+    return first, local.replace(tzinfo=zone, fold=1).astimezone(UTC)
+
+
+def _after_gap(zone: ZoneInfo, *, between: tuple[datetime, datetime]) -> datetime:
     """Return the first minute after a skipped time; the clocks change between these instants."""
     before, after = between
     old = before.astimezone(zone).utcoffset()
@@ -142,23 +154,6 @@ def _after_gap(
             before = middle
         else:
             after = middle
-    moved = after.astimezone(zone)
     # Some old changes were not at a full minute.
-    instant = after + (_MINUTE - timedelta(seconds=moved.second) if moved.second else timedelta())
-    moved = instant.astimezone(zone)
-    day = "" if moved.date() == local.date() else f" on {_day(moved)}"
-    note = (
-        f"{_clock(local)} doesn’t exist on {_day(local)}, as clocks go forward. "
-        f"The next valid time is {_clock(moved)}{day}."
-    )
-    return ScheduledMoment(instant, zone.key, as_typed, note)
-
-
-def _clock(moment: datetime) -> str:
-    """Return a time such as 2:30 AM."""
-    return f"{moment:%I:%M %p}".lstrip("0")
-
-
-def _day(moment: datetime) -> str:
-    """Return a date such as Mar 28, 2027."""
-    return f"{moment:%b} {moment.day}, {moment.year}"
+    seconds = after.astimezone(zone).second
+    return after + (_MINUTE - timedelta(seconds=seconds) if seconds else timedelta())

@@ -15,7 +15,7 @@ document.addEventListener("htmx:afterSettle", () => {
   const entries = document.querySelector(".entries");
   const item = detail?.dataset.item;
   const marked = entries?.querySelector("[aria-current]");
-  const wanted = entries?.querySelector(`#item-${item} > .entry`);
+  const wanted = entries?.querySelector(`#item-${item} > a`);
   if (!wanted || marked === wanted) return;
   marked?.removeAttribute("aria-current");
   wanted.setAttribute("aria-current", "true");

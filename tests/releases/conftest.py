@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 
 from dashboard.releases.checking import check_release
 from dashboard.releases.drafting import create_release
-from dashboard.releases.models import Release
+from dashboard.releases.models import HoldKind, ItemState, Release, ReleaseState
 from tests.support.clock import Clock, stopped
 from tests.support.fake_service import FakeService
 from tests.support.many_audiences import ManyAudiences
@@ -57,3 +57,14 @@ def publish(service: PublishingAudiences, paula: User) -> Publish:
         return release
 
     return make
+
+
+def held(release: Release, **states: ItemState) -> Release:
+    """Make a release held, with items in these states by audience."""
+    for audience_id, state in states.items():
+        release.items.filter(audience_id=audience_id).update(state=state)
+    Release.objects.filter(pk=release.pk).update(
+        state=ReleaseState.HELD, hold_kind=HoldKind.STOPPED, hold_reason="Stopped by Ada."
+    )
+    release.refresh_from_db()
+    return release

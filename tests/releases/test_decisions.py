@@ -9,26 +9,14 @@ from django.contrib.auth.models import User
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from dashboard.releases import decisions, drafting, next_drafts
-from dashboard.releases.checking import check_release
+from dashboard.releases import decisions, drafting
 from dashboard.releases.drafting import create_release
 from dashboard.releases.errors import ReleaseError
-from dashboard.releases.models import HoldKind, ItemState, Release, ReleaseItem, ReleaseState
+from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState
 from dashboard.releases.reviewing import board_digest
 from dashboard.releases.schedules import ScheduledMoment, parse_moment
-from tests.releases.conftest import Draft
+from tests.releases.conftest import Draft, held
 from tests.support.many_audiences import ManyAudiences
-
-
-def held(release: Release, **states: ItemState) -> Release:
-    """Make a release held, with items in these states by audience."""
-    for audience_id, state in states.items():
-        release.items.filter(audience_id=audience_id).update(state=state)
-    Release.objects.filter(pk=release.pk).update(
-        state=ReleaseState.HELD, hold_kind=HoldKind.STOPPED, hold_reason="Stopped by Ada."
-    )
-    release.refresh_from_db()
-    return release
 
 
 def states_of(release: Release) -> list[str]:
@@ -258,6 +246,18 @@ def test_a_schedule_is_changed_by_its_next_owner(draft: Draft, paula: User, ada:
     assert (release.wake_at, release.owner) == (later, ada)
 
 
+def test_of_two_changes_of_a_schedule_one_is_refused(draft: Draft, paula: User, ada: User) -> None:
+    release = draft(1)
+    decisions.schedule(release, paula, in_an_hour(), "", board_digest(release))
+    stale = Release.objects.get()
+    later = (timezone.now() + timedelta(days=2)).date()
+    moments = [parse_moment(f"{later}", at, "UTC", now=timezone.now()) for at in ("08:00", "09:00")]
+    decisions.reschedule(release, ada, moments[0])
+    with pytest.raises(ReleaseError, match="changed since you opened this page"):
+        decisions.reschedule(stale, paula, moments[1])
+    assert Release.objects.get().due_at == moments[0].instant
+
+
 def test_a_canceled_schedule_leaves_a_draft_to_be_checked(
     draft: Draft, service: ManyAudiences, paula: User
 ) -> None:
@@ -289,116 +289,3 @@ def test_a_held_release_of_which_something_was_sent_is_not_scheduled(
     release = held(draft(2), aud_1=ItemState.LIVE)
     with pytest.raises(ReleaseError, match="already sent"):
         decisions.schedule(release, paula, in_an_hour(), "", board_digest(release))
-
-
-def finished(release: Release) -> Release:
-    Release.objects.filter(pk=release.pk).update(state=ReleaseState.FINISHED)
-    release.items.filter(state=ItemState.WAITING).update(state=ItemState.LIVE)
-    release.refresh_from_db()
-    return release
-
-
-def test_rolling_back_names_what_it_leaves_out(
-    draft: Draft, service: ManyAudiences, paula: User
-) -> None:
-    keys = service.add(6)
-    service.change(keys[1], publishedVersion=None)
-    release = draft(keys=keys)
-    for key, state in zip(keys[2:4], (ItemState.FAILED, ItemState.UNKNOWN), strict=True):
-        release.items.filter(audience_id=key[1]).update(state=state)
-    finished(release)
-    for key in keys[:2]:
-        service.change(key, publishedVersion=service.live(key, 2))
-    service.change(keys[4], publishedVersion=service.live(keys[4], 9))
-    service.record()
-    rollback, left_out = next_drafts.roll_back(release, paula)
-    found = rollback.items.values_list("audience_id", "version_number", "live_version_number")
-    assert list(found) == [("aud_1", 1, 2)]
-    assert rollback.rolls_back == release
-    assert rollback.name == f"Roll back: {release.name}"
-    assert [(item.audience_id, reason) for item, reason in left_out] == [
-        ("aud_2", "First publish. The API can’t unpublish."),
-        ("aud_3", "It failed, so nothing changed."),
-        ("aud_4", "Left out until its outcome is known."),
-        ("aud_5", "Version 9 has gone live since."),
-        ("aud_6", "Version 1 is live again."),
-    ]
-
-
-def test_a_rollback_is_checked_like_any_release(
-    draft: Draft, service: ManyAudiences, paula: User
-) -> None:
-    (key,) = service.add(1)
-    release = finished(draft(keys=[key]))
-    live = service.live(key, 2)
-    service.change(key, publishedVersion=live, latestVersion=live)
-    service.record()
-    rollback, left_out = next_drafts.roll_back(release, paula)
-    assert left_out == []
-    check_release(rollback)
-    item = rollback.items.get()
-    assert item.findings[0]["headline"] == "Version 2 is newer."
-    assert (item.version_number, item.live_version_number) == (1, 2)
-
-
-def test_a_release_that_runs_is_not_rolled_back(draft: Draft, paula: User) -> None:
-    release = draft(1)
-    decisions.publish(release, paula, "", board_digest(release))
-    stale = held(Release.objects.get(pk=release.pk))
-    Release.objects.update(state=ReleaseState.RUNNING)
-    with pytest.raises(ReleaseError, match="still being published"):
-        next_drafts.roll_back(stale, paula)
-    assert Release.objects.count() == 1
-
-
-def test_a_release_without_anything_to_take_back_is_not_rolled_back(
-    draft: Draft, paula: User
-) -> None:
-    release = held(draft(1), aud_1=ItemState.FAILED)
-    with pytest.raises(ReleaseError, match="No version of this release can be rolled back"):
-        next_drafts.roll_back(release, paula)
-    with pytest.raises(ReleaseError, match="nothing can be rolled back"):
-        next_drafts.roll_back(draft(1), paula)
-
-
-def test_a_retry_has_what_failed_and_names_what_it_leaves_out(
-    draft: Draft, service: ManyAudiences, paula: User
-) -> None:
-    keys = service.add(5)
-    release = draft(keys=keys)
-    release.items.exclude(audience_id="aud_1").update(state=ItemState.FAILED)
-    release.items.filter(audience_id="aud_3").update(state=ItemState.UNKNOWN)
-    finished(release)
-    service.change(keys[3], publishedVersion=service.live(keys[3], 2))
-    service.change(keys[4], publishedVersion=service.live(keys[4], 9))
-    service.record()
-    retry, left_out = next_drafts.retry_failed(release, paula)
-    found = retry.items.values_list("audience_id", "version_number", "live_version_number")
-    assert list(found) == [("aud_2", 2, 1)]
-    assert (retry.name, retry.rolls_back) == (f"Retry: {release.name}", None)
-    assert [(item.audience_id, reason) for item, reason in left_out] == [
-        ("aud_3", "Its outcome is unknown. Check it first."),
-        ("aud_4", "Version 2 is live."),
-        ("aud_5", "Version 9 has gone live since."),
-    ]
-
-
-def test_a_retry_of_a_rollback_rolls_back_the_same_release(
-    draft: Draft, service: ManyAudiences, paula: User
-) -> None:
-    (key,) = service.add(1)
-    release = finished(draft(keys=[key]))
-    service.change(key, publishedVersion=service.live(key, 2))
-    service.record()
-    rollback, _ = next_drafts.roll_back(release, paula)
-    rollback.items.update(state=ItemState.FAILED)
-    retry, _ = next_drafts.retry_failed(finished(rollback), paula)
-    assert retry.rolls_back == release
-
-
-def test_what_has_not_finished_or_not_failed_is_not_retried(draft: Draft, paula: User) -> None:
-    release = held(draft(1), aud_1=ItemState.FAILED)
-    with pytest.raises(ReleaseError, match="This release is held"):
-        next_drafts.retry_failed(release, paula)
-    with pytest.raises(ReleaseError, match="No version of this release can be retried"):
-        next_drafts.retry_failed(finished(draft(1)), paula)

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from copy import deepcopy
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import count
 from random import Random
 from typing import Any
@@ -93,20 +93,20 @@ class StrictService(PublishingAudiences):
         return response
 
     def choose(self, service: PublishingAudiences, key: Key, version_id: str) -> httpx.Response:
-        # Another worker's publish may arrive while this one is looked at.
-        operation_key = self.operation_keys[-1]
+        # Another worker's publish may arrive while this one is looked at, and time may pass.
+        operation_key, arrived_at = self.operation_keys[-1], timezone.now()
         is_rare = self.history.random.random() < self.history.fault_rate
         way = self.history.random.choice(sorted(WAYS)) if is_rare else "accepted"
         item = ReleaseItem.objects.select_related("release").get(operation_key=operation_key)
-        self.check_arrival(item, key)
+        self.check_arrival(item, key, arrived_at)
         if way not in SURELY_NOT_DONE:
             self.maybe_done.append(item.pk)
         self.history.log(f"publish {key[1]}: {way}")
         return WAYS[way](service, key, version_id)
 
-    def check_arrival(self, item: ReleaseItem, key: Key) -> None:
+    def check_arrival(self, item: ReleaseItem, key: Key, now: datetime) -> None:
         """Fail unless this publish may arrive now."""
-        release, now = item.release, timezone.now()
+        release = item.release
         assert self.operation_keys.count(item.operation_key) == 1, "a key arrived twice"
         assert item.pk not in self.maybe_done, "it was sent before"
         assert release.state == ReleaseState.RUNNING
@@ -116,16 +116,16 @@ class StrictService(PublishingAudiences):
         assert now - release.active_at <= TOLERANCE + CLAIM, "it is late"
         if release.due_at and release.started_at:
             assert release.started_at - release.due_at <= TOLERANCE, "it was started late"
-        self.check_review(item, key)
+        self.check_review(item, key, now)
 
-    def check_review(self, item: ReleaseItem, key: Key) -> None:
+    def check_review(self, item: ReleaseItem, key: Key, now: datetime) -> None:
         """Fail unless the audience was listed just before, as it was reviewed."""
         read_at, pending = self.conversations[key]
         assert item.release.decided_at
         assert read_at >= item.release.decided_at, "nothing was checked after the decision"
         assert item.pending_change_ids == pending
         listed_at, audience = self.listed[key]
-        assert timezone.now() - listed_at <= MAX_READ_AGE + CLAIM, "it was not read again"
+        assert now - listed_at <= MAX_READ_AGE + CLAIM, "it was not read again"
         latest, live = audience["latestVersion"], audience["publishedVersion"]
         assert live["versionId"] == item.live_version_id
         headlines = [each["headline"] for each in item.findings]
@@ -148,7 +148,9 @@ class History:
         self.outside: set[tuple[str, str, str]] = set()
         """The ids of page, audience and version that were published outside."""
         self.fault_rate = self.random.choice([0.0, 0.3, 0.6])
-        self.statements_left = 10**9
+        self.statements_left = self.others_statements_left = 10**9
+        self.worker = ""
+        """The worker that runs."""
         self.service = StrictService(self)
         self.service.is_fast = self.random.random() < 0.5
         self.grant(True)
@@ -246,7 +248,7 @@ class History:
         cache.clear()
 
     def change_right(self) -> None:
-        self.grant(self.random.random() < 0.7)
+        self.grant(self.random.random() < 0.6)
 
     def grant(self, has_right: bool) -> None:
         self.has_right = has_right
@@ -261,7 +263,7 @@ class History:
         self.statements_left = self.random.choice([10**9, self.random.randint(1, 80)])
         with suppress(KilledError), self.disturbed():
             for _ in range(self.random.randint(1, 6)):
-                run_pending(self.random.choice(WORKERS))
+                self.run_worker(self.random.choice(WORKERS))
                 self.clock.advance(self.random.choice([1, 6]))
 
     def work_undisturbed(self) -> None:
@@ -272,32 +274,55 @@ class History:
     def disturbed(self) -> Iterator[None]:
         """Kill the worker at a random write, or suspend it between two transactions."""
 
-        def execute(run: Callable[..., Any], sql: str, *args: Any) -> Any:
-            if self.is_interleaved:
-                return run(sql, *args)
+        def execute(run: Callable[..., Any], sql: str, params: Any, *args: Any) -> Any:
+            if "releases_releaseitem" in sql and ItemState.SENDING in (params or ()):
+                self.check_claim(sql)
             is_write = sql.startswith(("INSERT", "UPDATE", "DELETE"))
+            if self.is_interleaved:
+                self.others_statements_left -= is_write
+                if self.others_statements_left == 0:
+                    raise KilledError
+                return run(sql, params, *args)
             self.statements_left -= is_write
             if is_write and self.statements_left == 0:
                 if self.random.random() < 0.5:
-                    run(sql, *args)
+                    run(sql, params, *args)
                 self.log("killed")
                 raise KilledError
             if not connection.in_atomic_block and self.random.random() < 0.02:
                 self.go_on_with_another_worker()
-            return run(sql, *args)
+            return run(sql, params, *args)
 
         with connection.execute_wrapper(execute):
             yield
 
     def go_on_with_another_worker(self) -> None:
+        """Suspend a worker for a time, in which another one runs or none does."""
         self.is_interleaved = True
+        self.others_statements_left = self.random.choice([10**9, self.random.randint(1, 40)])
         try:
             self.clock.advance(self.random.choice([0, 3, 61, 120]))
             self.log("suspended")
-            with suppress(KilledError):
-                run_pending(self.random.choice(WORKERS))
+            if self.random.random() < 0.7:
+                with suppress(KilledError):
+                    self.run_worker(self.random.choice(WORKERS))
         finally:
             self.is_interleaved = False
+
+    def run_worker(self, worker: str) -> None:
+        """Let a worker do what is due, perhaps while another one is suspended."""
+        suspended, self.worker = self.worker, worker
+        try:
+            run_pending(worker)
+        finally:
+            self.worker = suspended
+
+    def check_claim(self, sql: str) -> None:
+        """Fail if a worker begins to send an item of a release that it has not claimed."""
+        if not sql.startswith("UPDATE"):
+            return
+        claimed = Release.objects.filter(worker_id=self.worker, wake_at__gte=timezone.now())
+        assert claimed.filter(state=ReleaseState.RUNNING).exists(), "the claim was lost"
 
     def end(self) -> None:
         """Let everything come to its end, and check that it has."""
@@ -334,6 +359,7 @@ EVENTS = (
     *(History.cancel, History.check_held, History.edit, History.edit_text, History.go_live),
     *(History.publish_outside, History.fall_silent, History.change_right, History.let_time_pass),
     *(History.roll_back, History.retry_failed, History.propose_change, History.oversleep),
+    History.change_right,
     *(History.work,) * 10,
 )
 

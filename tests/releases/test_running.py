@@ -181,6 +181,29 @@ def test_a_lost_response_is_checked_and_never_sent_again(
     assert service.audiences_sent == ["aud_1", "aud_2", "aud_3"]
 
 
+def test_an_unknown_outcome_costs_a_list_and_no_conversation(
+    publish: Publish, service: PublishingAudiences, clock: Clock
+) -> None:
+    release = publish(4)
+    service.ways["aud_2"] = fails(httpx.ReadError, is_carried_out=False)
+    service.paths.clear()
+    work(release, clock, minutes=1 / 60)
+    assert service.audiences_sent == ["aud_1", "aud_2", "aud_3", "aud_4"]
+    conversations = [path for path in service.paths if path.endswith("/messages")]
+    lists = service.paths.count("/v0/pages/page_0/audiences")
+    # With a stopped clock, the list before the last one seems as old as the outcome.
+    assert (len(conversations), lists) == (4, 3)
+
+
+def test_a_release_is_finished_as_soon_as_everything_is_live(
+    publish: Publish, service: PublishingAudiences, clock: Clock
+) -> None:
+    release = publish(2)
+    work(release, clock)
+    settled = release.items.values_list("settled_at", flat=True)
+    assert release.finished_at == max(at for at in settled if at)
+
+
 def test_three_unknown_outcomes_in_a_row_hold_the_release(
     publish: Publish, service: PublishingAudiences, clock: Clock
 ) -> None:

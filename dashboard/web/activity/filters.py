@@ -1,6 +1,6 @@
 """The filters of Activity, read from the query string."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, time
@@ -11,8 +11,11 @@ from django.utils.dateparse import parse_date
 from django.utils.http import urlencode
 
 from dashboard.ledger.models import Operation
+from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.queries.operations import find_operations
+from dashboard.releases.models import Release
 from dashboard.web.activity.releases import of_release
+from dashboard.web.ui.ignored_values import KnownValues
 from dashboard.web.ui.query_params import int_param
 
 WITHOUT_APPROVAL = "none"
@@ -33,11 +36,18 @@ class ActivityFilters:
     """The id of a release that sent them."""
     approval: str = ""
     """`none`: those that were sent without the approval they needed."""
+    view: str = ""
+    """The hint of the saved view that is shown: see `web/ui/saved_views.py`."""
 
     @property
     def query(self) -> str:
         """The filters as a query string; empty if nothing is filtered."""
         return urlencode({name: value for name, value in asdict(self).items() if value})
+
+    @property
+    def are_set(self) -> bool:
+        """Whether anything is filtered."""
+        return replace(self, view="") != ActivityFilters()
 
     @property
     def since_day(self) -> date | None:
@@ -62,12 +72,12 @@ class ActivityFilters:
     @property
     def match_outside(self) -> bool:
         """Whether they have no filter that only operations have."""
-        return self == self.of_outside
+        return replace(self, view="") == self.of_outside
 
     @property
     def are_grouped(self) -> bool:
         """Whether a release is one entry: a filter may match some of its operations only."""
-        return not replace(self, since="").query
+        return not replace(self, since="").are_set
 
     def _find(self) -> QuerySet[Operation]:
         return find_operations(
@@ -86,12 +96,28 @@ class ActivityFilters:
         return of_release(found, int_param(self.release)) if self.release else found
 
 
+def known_values(actors: Collection[str]) -> dict[str, KnownValues]:
+    """Return the values of the filters; `actors` are all who requested or resent an operation."""
+    return {
+        "kind": KnownValues("Type", {*OperationKind}),
+        "outcome": KnownValues("Outcome", {*Outcome}),
+        "actor": KnownValues("User", actors),
+        "approval": KnownValues("Approval", {WITHOUT_APPROVAL}),
+        "release": KnownValues("Release", find=_existing_releases),
+    }
+
+
+def _existing_releases(ids: list[str]) -> set[str]:
+    return {one for one in ids if Release.objects.filter(pk=int_param(one)).exists()}
+
+
 def read_filters(query: Mapping[str, str]) -> ActivityFilters:
     """Read the filters from a query string; an invalid day selects all days."""
     # PostgreSQL rejects NUL even in queries.
     values = {
         name: query.get(name, "").replace("\0", "").strip() for name in asdict(ActivityFilters())
     }
+    values.pop("view")
     since = values.pop("since")
     return ActivityFilters(**values, since=since if _day(since) else "")
 

@@ -1,9 +1,13 @@
 """Operations that releases sent: a release is one entry of Activity, placed at its newest one."""
 
+from collections.abc import Iterable
+
 from django.db.models import Exists, OuterRef, Prefetch, QuerySet
 
 from dashboard.ledger.models import Operation
-from dashboard.releases.models import ReleaseItem
+from dashboard.releases.models import Release, ReleaseItem
+from dashboard.web.releases.summary import ReleaseSummary, summarize_all
+from dashboard.web.ui.query_params import int_param
 
 ITEMS = Prefetch(
     "release_items",
@@ -26,3 +30,23 @@ def newest_of_releases(operations: QuerySet[Operation]) -> QuerySet[Operation]:
         operation=OuterRef("pk"), release__items__operation__gt=OuterRef("pk")
     )
     return operations.filter(~Exists(later))
+
+
+def summaries_by_pk(pks: Iterable[int]) -> dict[int, ReleaseSummary]:
+    """Return releases by primary key, with their items counted; two queries, none without any."""
+    pks = set(pks)
+    found = summarize_all(Release.objects.filter(pk__in=pks)) if pks else []
+    return {each.release.pk: each for each in found}
+
+
+def moving_marks(summaries: Iterable[ReleaseSummary]) -> str:
+    """Return the releases that are being published as text, for the URL of a poll: `7-1f.9-a0`."""
+    return ".".join(f"{each.release.pk}-{each.mark}" for each in summaries if each.is_moving)
+
+
+def changed_releases(marks: str) -> tuple[list[ReleaseSummary], list[ReleaseSummary]]:
+    """Return the releases of `moving_marks` as they are now, and those that have changed since."""
+    shown = dict(mark.split("-", 1) for mark in marks.split(".") if "-" in mark)
+    by_pk = {int_param(pk): mark for pk, mark in shown.items()}
+    found = list(summaries_by_pk(by_pk).values())
+    return found, [each for each in found if each.mark != by_pk[each.release.pk]]

@@ -1,5 +1,7 @@
 """Activity: list, export and detail of operations; check and retry of unknown outcomes."""
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
@@ -15,23 +17,31 @@ from django_htmx.http import replace_url
 from dashboard.accounts.permissions import CREATE_PAGE, PUBLISH, UPDATE_SUBSCRIPTION, demand, may
 from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.models.saved_views import ListName
 from dashboard.ledger.operations import mark_interrupted_unknown
 from dashboard.ledger.queries.operations import list_actor_names, operation_by_key, operations_after
 from dashboard.operations.checking import check_outcome
 from dashboard.operations.publish import has_changed, submit_problem
 from dashboard.operations.resending import resend, resend_page, resend_update, review_again
 from dashboard.releases.models import Release
-from dashboard.web.activity.filters import ActivityFilters, read_filters
+from dashboard.web.activity.filters import ActivityFilters, known_values, read_filters
 from dashboard.web.activity.outside import newest_outside
 from dashboard.web.activity.records import RELATED, Record, record_of
-from dashboard.web.activity.releases import newest_of_releases, of_release
+from dashboard.web.activity.releases import (
+    changed_releases,
+    moving_marks,
+    newest_of_releases,
+    of_release,
+    summaries_by_pk,
+)
 from dashboard.web.publishing.views import confirm_resend, publish_url, show_publish
-from dashboard.web.releases.summary import ReleaseSummary, summarize_all
+from dashboard.web.releases.summary import ReleaseSummary
 from dashboard.web.ui.csv import csv_response
 from dashboard.web.ui.htmx import Request, render_partial, wants_partial
 from dashboard.web.ui.load_more import PAGE_SIZE, params_for_all_rows, size_param
 from dashboard.web.ui.polling import wait_s
 from dashboard.web.ui.query_params import int_param
+from dashboard.web.ui.saved_views import opens_saved_views, views_of_list
 
 RIGHTS = {
     OperationKind.PUBLISH_VERSION: PUBLISH,
@@ -41,16 +51,19 @@ RIGHTS = {
 
 
 @require_GET
+@opens_saved_views(ListName.ACTIVITY)
 def operation_list(request: Request) -> HttpResponse:
     """List operations, newest first, filtered by `?kind= outcome= actor= since= target=`.
 
     `?after=` is the key of the last operation before the list, `show=` the number of rows. While
-    an operation is being sent, the page polls its partial "operation-poll"; `?sending=` are the
-    ids of those operations.
+    an operation is being sent or a release published, the page polls its partial "operation-poll";
+    `?sending=` are the ids of those operations, `releases=` those releases as shown.
     """
     if wants_partial(request, ("operation-poll",)):
         return _poll_sending(request)
-    filters = read_filters(request.GET)
+    actors = list_actor_names()
+    saved = views_of_list(request, ListName.ACTIVITY, known_values(actors))
+    filters = replace(read_filters(saved.params), view=saved.hint)
     found = filters.find()
     matches = newest_of_releases(found) if filters.are_grouped else found
     last = operation_by_key(request.GET.get("after", ""))
@@ -60,13 +73,14 @@ def operation_list(request: Request) -> HttpResponse:
     is_more, rows = len(rows) > size, rows[:size]
     records = [record_of(operation) for operation in rows]
     in_releases = [one for one in records if one.release and filters.are_grouped]
+    releases = summaries_by_pk(one.release.pk for one in in_releases if one.release)
     context = {
         "here": "activity",
         "filters": filters,
         "total": matches.count(),
         "operations_total": found.count(),
         "records": records,
-        "releases": _summaries(in_releases),
+        "releases": releases,
         "release": _release_of(filters),
         "next_key": rows[-1].operation_key if is_more else "",
         "remaining": rest.count() - size if is_more else 0,
@@ -74,9 +88,12 @@ def operation_list(request: Request) -> HttpResponse:
         "outside_publishes": [] if last else newest_outside(filters),
         "kinds": OperationKind.choices,
         "outcomes": Outcome.choices,
-        "actors": list_actor_names(),
+        "actors": actors,
+        "saved": saved,
         **_poll_context(
-            [one.operation for one in records if _is_sending(one, in_releases)], polls=0
+            [one.operation for one in records if _is_sending(one, in_releases)],
+            releases.values(),
+            polls=0,
         ),
     }
     response = render_partial(request, "activity/list.html", context, parts=("more",))
@@ -94,50 +111,68 @@ def _release_of(filters: ActivityFilters) -> Release | None:
     return Release.objects.filter(pk=int_param(filters.release)).first()
 
 
-def _summaries(records: list[Record]) -> dict[int, ReleaseSummary]:
-    """Return the releases of these operations by primary key, with their items counted."""
-    pks = {record.release.pk for record in records if record.release}
-    releases = Release.objects.filter(pk__in=pks)
-    return {each.release.pk: each for each in summarize_all(releases)} if pks else {}
-
-
 def _is_sending(record: Record, in_releases: list[Record]) -> bool:
-    """Return whether the row of an operation has to be polled; the page of a release polls."""
+    """Return whether the row of an operation has to be polled; that of a release is by itself."""
     return record.operation.outcome == Outcome.SENDING and record not in in_releases
 
 
 @require_GET
 def release_operations(request: Request, release_id: int) -> HttpResponse:
-    """Show the operations that a release sent, for its row in the list; else the filtered list."""
+    """Show the operations that a release sent, for its row in the list; else the filtered list.
+
+    While the release is published, the row polls its partial; `?was=` is what it shows.
+    """
     release = get_object_or_404(Release, pk=release_id)
     target = request.htmx.target or ""
     if not target.startswith("release-") or request.htmx.history_restore_request:
         return redirect(f"{reverse('operation-list')}?{urlencode({'release': release_id})}")
     operations = of_release(Operation.objects.all(), release_id).order_by("requested_at", "pk")
-    records = [record_of(one) for one in operations.prefetch_related(*RELATED)]
-    context = {"release": release, "records": records}
-    response = render(request, "activity/list.html#release_operations", context)
+    is_poll = target.startswith("release-poll-")
+    summary = summaries_by_pk([release_id])[release_id]
+    is_changed = summary.mark != request.GET.get("was", "")
+    polls = int_param(request.GET.get("polls", "")) + 1 if is_poll and not is_changed else 0
+    context = {
+        "release": release,
+        "records": [record_of(one) for one in operations.prefetch_related(*RELATED)],
+        "mark": summary.mark,
+        "is_changed": is_changed,
+        "polls": polls,
+        "wait_s": wait_s(polls) if summary.is_moving else None,
+    }
+    block = "release_poll" if is_poll else "release_operations"
+    response = render(request, f"activity/list.html#{block}", context)
     patch_vary_headers(response, ["HX-Target", "HX-History-Restore-Request"])
     return response
 
 
 def _poll_sending(request: Request) -> HttpResponse:
-    """Render the operations that are no longer being sent, and the next poll."""
+    """Render the operations no longer being sent, the releases that changed, and the next poll."""
     pks = [int_param(pk) for pk in request.GET.get("sending", "").split(".")][:PAGE_SIZE]
     operations = Operation.objects.filter(pk__in=pks).prefetch_related(*RELATED)
     records = [record_of(one) for one in operations]
     settled = [one for one in records if one.operation.outcome != Outcome.SENDING]
     sending = [one.operation for one in records if one.operation.outcome == Outcome.SENDING]
-    polls = 0 if settled else int_param(request.GET.get("polls", "")) + 1
-    context = {"settled": settled} | _poll_context(sending, polls=polls)
+    releases, changed = changed_releases(request.GET.get("releases", ""))
+    polls = 0 if settled or changed else int_param(request.GET.get("polls", "")) + 1
+    context = {
+        "settled": settled,
+        "changed_releases": changed,
+        **_poll_context(sending, releases, polls=polls),
+    }
     return render_partial(request, "activity/list.html", context, parts=("operation-poll",))
 
 
-def _poll_context(sending: list[Operation], *, polls: int) -> dict[str, Any]:
-    return {
+def _poll_context(
+    sending: list[Operation], releases: Iterable[ReleaseSummary], *, polls: int
+) -> dict[str, Any]:
+    shown = {
         "sending": ".".join(str(one.pk) for one in sending),
-        "polls": polls,
-        "wait_s": wait_s(polls),
+        "releases": moving_marks(releases),
+    }
+    is_moving = any(shown.values())
+    return {
+        "poll_query": urlencode(shown | {"polls": polls}),
+        "wait_s": wait_s(polls) if is_moving else None,
     }
 
 

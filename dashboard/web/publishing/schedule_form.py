@@ -7,9 +7,9 @@ from functools import cached_property
 from django.utils import timezone
 
 from dashboard.releases.errors import ReleaseError
-from dashboard.releases.models import Release
 from dashboard.releases.schedules import AmbiguousTimeError, ScheduledMoment, parse_moment
-from dashboard.web.publishing.markup import clock_text, utc_text
+from dashboard.web.publishing.markup import utc_text
+from dashboard.web.releases.markup import clock_time
 from dashboard.web.ui.time_zones import BROWSER_CHOICE, Choices, zone_choices
 
 NOW, SCHEDULE, APPROVAL = "now", "schedule", "approval"
@@ -113,7 +113,7 @@ class ScheduleForm:
         return [
             FoldChoice(
                 value,
-                f"{words[value][0]} {clock_text(moment.local)}",
+                f"{words[value][0]} {clock_time(moment.local)}",
                 f"{words[value][1]} clocks go back, {utc_text(moment)}",
             )
             for value, moment in self.ambiguous.choices
@@ -130,15 +130,3 @@ class ScheduleForm:
             return ""
         has_field = self.error.field in (*MOMENT_FIELDS, "note")
         return str(self.error) if field == (self.error.field if has_field else "") else ""
-
-
-def scheduled_moment(release: Release) -> ScheduledMoment:
-    """Return the moment that a release was scheduled for, with its note if it is not as typed."""
-    due_at, zone, as_typed = release.due_at, release.time_zone, release.due_as_typed
-    if due_at is None:
-        raise ValueError("This release has no schedule.")
-    moment = ScheduledMoment(due_at, zone, as_typed)
-    if f"{moment.local:%Y-%m-%d %H:%M}" in as_typed:
-        return moment
-    date, time, *_ = as_typed.split()
-    return parse_moment(date, time, zone, now=release.decided_at or release.created_at)

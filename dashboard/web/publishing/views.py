@@ -60,7 +60,6 @@ from dashboard.web.publishing.schedule_form import (
     NOW,
     SCHEDULE,
     ScheduleForm,
-    scheduled_moment,
 )
 from dashboard.web.releases.summary import worker_status
 from dashboard.web.releases.unsent_forms import forget_unsent_form, resumed_form, ticket_of
@@ -263,7 +262,7 @@ def _show_scheduled(request: Request, target: PublishTarget, release: Release) -
         "kind": "scheduled",
         "release": release,
         "item": release.items.get(**_ids(target)),
-        "due": scheduled_moment(release),
+        "due": release.scheduled_moment,
         "worker": worker_status(),
         "scheduled_url": _scheduled_url(target, release),
     }
@@ -358,6 +357,7 @@ def _render(
         "here": "pages",
         "target": target,
         "progress": None,
+        "loads_counts": False,
         "head": SimpleLazyObject(lambda: head_last_known(target.page_id, target.audience_id)),
     }
     context = defaults | context

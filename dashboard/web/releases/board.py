@@ -131,6 +131,11 @@ class Board:
         return [each for each in self.entries if each.item.state == ItemState.HELD]
 
     @cached_property
+    def has_several_pages(self) -> bool:
+        """Whether the audiences are of more than one page."""
+        return len({each.item.page_id for each in self.entries}) > 1
+
+    @cached_property
     def with_risks(self) -> int:
         """The number of items to be sent in spite of a warning."""
         return sum(bool(each.risks) for each in self.sendable)

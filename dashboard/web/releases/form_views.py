@@ -13,7 +13,7 @@ from dashboard.ledger.models import ApprovalRequest
 from dashboard.releases import approving, decisions, drafting
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import MAX_NAME, MAX_NOTE, Release, ReleaseItem, ReleaseState
-from dashboard.releases.schedules import AmbiguousTimeError, ScheduledMoment, parse_moment
+from dashboard.releases.schedules import AmbiguousTimeError, parse_moment
 from dashboard.web.releases.approval import approval_of
 from dashboard.web.releases.board import read_board
 from dashboard.web.releases.selection import (
@@ -138,21 +138,19 @@ def release_schedule(request: Request, release_id: int) -> HttpResponse:
             decisions.cancel_schedule(release, request.user)
             messages.success(request, "The schedule was canceled. This is a draft again.")
             return redirect(release_url(release))
-        moment, approval = _schedule(request, release)
+        approval = _schedule(request, release)
     except AmbiguousTimeError as ambiguous:
         return _show_schedule(request, release, request.POST, ambiguous=ambiguous)
     except ReleaseError as error:
         return _show_schedule(request, release, request.POST, error=error)
     forget_unsent_form(request)
-    if moment.note:
-        messages.warning(request, moment.note)
     if approval:
         return redirect_to_request(request, approval)
     return redirect(release_url(release))
 
 
-def _schedule(request: Request, release: Release) -> tuple[ScheduledMoment, ApprovalRequest | None]:
-    """Schedule a release as typed, or ask for the approval of that; return moment and request.
+def _schedule(request: Request, release: Release) -> ApprovalRequest | None:
+    """Schedule a release as typed, or ask for the approval of that and return the request.
 
     Raises ReleaseError, and AmbiguousTimeError if the time occurs twice that day.
     """
@@ -164,13 +162,14 @@ def _schedule(request: Request, release: Release) -> tuple[ScheduledMoment, Appr
         fold=typed.get("fold", ""),
         now=timezone.now(),
     )
+    if typed.get("due", "") != _due_mark(release):
+        raise ReleaseError(decisions.SCHEDULE_CHANGED)
     if release.state == ReleaseState.SCHEDULED:
         decisions.reschedule(release, request.user, moment)
-        return moment, None
+        return None
     confirmed = (typed.get("typed", ""), typed.get("shown", ""))
     if "approval" in typed:
-        request_approval = approving.request_approval
-        return moment, request_approval(release, request.user, *confirmed, moment=moment)
+        return approving.request_approval(release, request.user, *confirmed, moment=moment)
     decisions.schedule(
         release,
         request.user,
@@ -178,7 +177,13 @@ def _schedule(request: Request, release: Release) -> tuple[ScheduledMoment, Appr
         *confirmed,
         publishes_others="publishes_others" in typed,
     )
-    return moment, None
+    return None
+
+
+def _due_mark(release: Release) -> str:
+    """Return when a release is due, for a hidden field; "" unless it is scheduled."""
+    is_scheduled = release.state == ReleaseState.SCHEDULED
+    return release.due_at.isoformat() if is_scheduled and release.due_at else ""
 
 
 def _scheduled(release: Release) -> QueryDict:
@@ -213,6 +218,7 @@ def _show_schedule(
         "board": read_board(release, {}),
         "approval": approval_of(release, request.user),
         "fields": fields,
+        "due": _due_mark(release),
         "zones": [choice for choice in zone_choices() if choice != BROWSER_CHOICE],
         "ambiguous": ambiguous,
         "ticket": ticket_of(request),

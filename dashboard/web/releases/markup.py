@@ -1,11 +1,13 @@
 """Template functions for the times of releases."""
 
 from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from dashboard.releases.schedules import AmbiguousTimeError, ScheduledMoment
 from dashboard.web.ui.locale_format import active_language
 from dashboard.web.ui.markup import duration
 
@@ -27,6 +29,31 @@ def planned_moment(value: datetime | None) -> SafeString:
         local.tzname(),
         language.time(local, seconds=False),
     )
+
+
+def local_text(moment: ScheduledMoment) -> SafeString:
+    """Render a moment in its own zone: `Today, 2:00 PM`."""
+    with timezone.override(ZoneInfo(moment.zone)):
+        return planned_moment(moment.instant)
+
+
+def skipped_time_note(moment: ScheduledMoment) -> str:
+    """Return why a moment is another time than typed; "" if it is not."""
+    typed, local, language = moment.skipped, moment.local, active_language()
+    if typed is None:
+        return ""
+    day = "" if local.date() == typed.date() else f" on {language.day(local, 'dated')}"
+    return (
+        f"{clock_time(typed)} doesn’t exist on {language.day(typed, 'dated')}, "
+        f"as clocks go forward. The next valid time is {clock_time(local)}{day}."
+    )
+
+
+def repeated_time_problem(error: AmbiguousTimeError) -> str:
+    """Return that a time occurs twice that day, and what to do."""
+    local = error.first.local
+    day = active_language().day(local, "dated")
+    return f"{clock_time(local)} occurs twice on {day}. Choose the first or the second."
 
 
 def clock_time(value: datetime) -> str:

@@ -11,7 +11,14 @@ from django.db.models import QuerySet
 from dashboard.ledger.models import AudienceRecord, VersionRecord
 from dashboard.ledger.queries.audiences import IN_FLIGHT
 from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState
-from dashboard.releases.next_drafts import NOT_KNOWN_LIVE, retry_problems, rollback_problems
+from dashboard.releases.next_drafts import (
+    NOT_KNOWN_LIVE,
+    open_retry,
+    open_rollback,
+    restored_sentence,
+    retry_problems,
+    rollback_problems,
+)
 from dashboard.web.releases.summary import ITEM_BADGES, Badge, ReleaseSummary
 
 FEW = 3
@@ -246,7 +253,11 @@ class RollbackPreview:
     live: int
     """How many items went live."""
     possible: list[ReleaseItem]
+    restored: int
+    """Of how many the version before is live again, so that nothing is left to do."""
     impossible: list[tuple[ReleaseItem, str]]
+    open: Release | None
+    """The release that rolls it back already, until that has ended."""
 
 
 def preview_rollback(summary: ReleaseSummary) -> RollbackPreview:
@@ -254,10 +265,14 @@ def preview_rollback(summary: ReleaseSummary) -> RollbackPreview:
     live = summary.release.items.filter(state=ItemState.LIVE)
     items = list(live.defer("version_body", "live_body"))
     problems = rollback_problems(items)
+    left = [(item, problems[item.pk]) for item in items if item.pk in problems]
+    impossible = [(item, reason) for item, reason in left if reason != restored_sentence(item)]
     return RollbackPreview(
         live=len(items),
         possible=[item for item in items if item.pk not in problems],
-        impossible=[(item, problems[item.pk]) for item in items if item.pk in problems],
+        restored=len(left) - len(impossible),
+        impossible=impossible,
+        open=open_rollback(summary.release),
     )
 
 
@@ -269,6 +284,8 @@ class RetryPreview:
     """How many items have failed."""
     possible: list[ReleaseItem]
     left_out: list[tuple[ReleaseItem, str]]
+    open: Release | None
+    """The release that retries them already, until that has ended."""
 
 
 def preview_retry(summary: ReleaseSummary) -> RetryPreview | None:
@@ -282,4 +299,5 @@ def preview_retry(summary: ReleaseSummary) -> RetryPreview | None:
         failed=summary.count(ItemState.FAILED),
         possible=[item for item in found if item.pk not in problems],
         left_out=[(item, problems[item.pk]) for item in found if item.pk in problems],
+        open=open_retry(summary.release),
     )

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
+from zlib import crc32
 
 from django.db.models import Count, Q
 from django.utils import timezone
@@ -138,6 +139,16 @@ class ReleaseSummary:
             if count := self.count(state):
                 parts.append(f"{count} {label}")
         return ", ".join(parts) if self.sent else "Nothing was sent"
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether it is being published, or something that it sent is not live yet."""
+        return self.release.state == ReleaseState.RUNNING or self.in_progress > 0
+
+    @property
+    def mark(self) -> str:
+        """A short text that changes with its state and its result."""
+        return f"{crc32(repr((self.badge, self.result)).encode()):x}"
 
     @property
     def needs_worker(self) -> bool:

@@ -8,14 +8,22 @@ from typing import Any
 
 from django.core import signing
 from django.http import HttpRequest, QueryDict
-from django.urls import Resolver404, resolve
+from django.urls import Resolver404, resolve, reverse
 
 from dashboard.web.ui.htmx import Request
 
 TICKET_FIELD = "ticket"
 RESUME_FIELD = "resume"
-FORMS = ("release-new", "release-edit", "release-schedule", "version-publish")
-"""Names of the views whose fields are saved; of a publish only those of its schedule."""
+FORMS = {
+    **dict.fromkeys(("release-new", "release-edit", "release-schedule", "version-publish"), ""),
+    **dict.fromkeys(
+        ("release-publish", "release-continue", "release-request-approval"), "release-detail"
+    ),
+}
+"""Views whose fields are saved, with the view that shows their form if it is another one.
+
+Of a publish, only the fields of its schedule are.
+"""
 _SESSION_KEY = "unsent_release_form"
 _SALT = "form of a release"
 _NOT_SAVED = ("csrfmiddlewaretoken", TICKET_FIELD)
@@ -33,7 +41,8 @@ def save_unsent_form(request: HttpRequest, *, is_from_us: bool) -> str:
     ticket, such as the selection of audiences, is saved only if it passed the CSRF check
     (`is_from_us`), and then for whoever signs in: it has nothing but ids.
     """
-    if request.method != "POST" or not _is_saved_form(request):
+    path = _path_of_form(request) if request.method == "POST" else ""
+    if not path:
         return ""
     user_id = _user_of(request.POST.get(TICKET_FIELD, ""))
     if user_id is None and not is_from_us:
@@ -42,11 +51,11 @@ def save_unsent_form(request: HttpRequest, *, is_from_us: bool) -> str:
     if not fields:
         return ""
     request.session[_SESSION_KEY] = {
-        "path": request.path,
+        "path": path,
         "user_id": user_id,
         "fields": fields,
     }
-    return f"{request.path}?{RESUME_FIELD}=1"
+    return f"{path}?{RESUME_FIELD}=1"
 
 
 def resumed_form(request: Request) -> QueryDict | None:
@@ -74,9 +83,14 @@ def _user_of(ticket: str) -> int | None:
         return None
 
 
-def _is_saved_form(request: HttpRequest) -> bool:
+def _path_of_form(request: HttpRequest) -> str:
+    """Return the path of the page that shows the form that was submitted; "" if it isn't saved."""
     try:
-        name = resolve(request.path_info).url_name
+        match = resolve(request.path_info)
     except Resolver404:
-        return False
-    return name in FORMS and (name != "version-publish" or request.POST.get("when") == "schedule")
+        return ""
+    name = match.url_name or ""
+    if name not in FORMS or (name == "version-publish" and request.POST.get("when") != "schedule"):
+        return ""
+    shown_by = FORMS[name]
+    return reverse(shown_by, kwargs=match.kwargs) if shown_by else request.path

@@ -23,6 +23,7 @@ from dashboard.web.releases.export import COLUMNS, export_rows
 from dashboard.web.releases.listing import AgendaQuery, list_owners, read_agenda
 from dashboard.web.releases.progress import preview_retry, preview_rollback, read_progress
 from dashboard.web.releases.summary import finished_rollbacks, summarize, worker_status
+from dashboard.web.releases.unsent_forms import forget_unsent_form, resumed_form, ticket_of
 from dashboard.web.ui.approvals import redirect_to_request
 from dashboard.web.ui.csv import csv_response
 from dashboard.web.ui.htmx import Request, render_partial, wants_partial
@@ -82,7 +83,7 @@ def show_board(
 ) -> HttpResponse:
     """Show the review board; with the error of a decision that was refused."""
     release.refresh_from_db()
-    context = _board_context(request, release, params) | _refusal(request, error)
+    context = _board_context(request, release, params) | _typed(request, error)
     is_poll = wants_partial(request, ("check",))
     polls = int_param(request.GET.get("polls", "")) + 1 if is_poll else 0
     if context["board"].checked != int_param(request.GET.get("checking", "")):
@@ -119,6 +120,7 @@ def _board_context(request: Request, release: Release, params: Mapping[str, str]
         "typed_version": "",
         "emergency_reason": "",
         "publishes_others": release.publishes_others,
+        "ticket": ticket_of(request),
         "polls": 0,
         "wait_s": None,
     }
@@ -136,17 +138,18 @@ def _release_context(release: Release) -> dict[str, Any]:
     }
 
 
-def _refusal(request: Request, error: ReleaseError | None) -> dict[str, Any]:
-    """Return what was typed into a decision that was refused, and why it was."""
-    if error is None:
+def _typed(request: Request, error: ReleaseError | None) -> dict[str, Any]:
+    """Return what was typed into a decision that was refused, and why; or before a sign-in."""
+    fields = request.POST if error else resumed_form(request)
+    if fields is None:
         return {}
     return {
-        "problem": str(error),
-        "problem_field": error.field,
-        "typed": request.POST.get("typed", ""),
-        "typed_version": request.POST.get("version", ""),
-        "emergency_reason": request.POST.get("emergency_reason", ""),
-        "publishes_others": "publishes_others" in request.POST,
+        "problem": str(error or ""),
+        "problem_field": error.field if error else "",
+        "typed": fields.get("typed", ""),
+        "typed_version": fields.get("version", ""),
+        "emergency_reason": fields.get("emergency_reason", ""),
+        "publishes_others": "publishes_others" in fields,
     }
 
 
@@ -166,7 +169,7 @@ def _show_progress(
         "is_changed": is_changed,
         "polls": polls,
         "wait_s": wait_s(polls),
-        **_refusal(request, error),
+        **_typed(request, error),
     }
     if is_poll and release.state != ReleaseState.RUNNING:
         return _replace_release(request, context)
@@ -190,6 +193,7 @@ def _decide(request: Request, release_id: int, decide: Callable[[Release], None]
         if release.state in REVIEWABLE:
             return show_board(request, release, {}, error=error)
         return _show_progress(request, release, error=error)
+    forget_unsent_form(request)
     return redirect(release_url(release))
 
 
@@ -230,6 +234,7 @@ def release_request_approval(request: Request, release_id: int) -> HttpResponse:
         approval = approving.request_approval(release, request.user, typed, shown)
     except ReleaseError as error:
         return show_board(request, release, {}, error=error)
+    forget_unsent_form(request)
     return redirect_to_request(request, approval)
 
 

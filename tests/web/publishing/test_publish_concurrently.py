@@ -1,9 +1,11 @@
-"""One form, submitted fifty times at once to two server processes, is one publish."""
+"""One form, submitted many times at once to two server processes, is one publish or one release."""
 
+import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from threading import Barrier, Event
 from uuid import uuid4
 
@@ -17,6 +19,7 @@ from tests.support.processes import NO_TLS, Running
 from tests.support.publishing_service import PublishingService, accepts, answers
 
 SUBMISSIONS = 50
+TOMORROW = (datetime.now(UTC) + timedelta(days=1)).date().isoformat()
 IN_A_DIALOG = {"HX-Request": "true", "HX-Target": "dialogs"}
 
 
@@ -46,9 +49,11 @@ class Office:
         page = self.browser.get(address)
         return {name: hidden(page, name) for name in ("operation_key", "csrfmiddlewaretoken")}
 
-    def submits_at_once(self, address: str, form: dict[str, str]) -> list[str]:
-        """Submit it to the servers in turn, from many threads; return the text of each page."""
-        start = Barrier(SUBMISSIONS)
+    def submits_at_once(
+        self, address: str, *forms: dict[str, str], count: int = SUBMISSIONS
+    ) -> list[str]:
+        """Submit them in turn, from many threads to the servers in turn; return the texts."""
+        start = Barrier(count)
         # Cookies hold for a host, whatever its port: both servers know the session.
         cookies = "; ".join(f"{name}={value}" for name, value in self.browser.cookies.items())
 
@@ -57,15 +62,15 @@ class Office:
             headers = {"Cookie": cookies, "Referer": url} | IN_A_DIALOG
             with httpx.Client(headers=headers, timeout=120, verify=NO_TLS) as client:
                 start.wait(60)
-                answer = client.post(f"{url}{address}", data=form)
-            assert answer.status_code == 200, text(answer.text)
+                answer = client.post(f"{url}{address}", data=forms[place % len(forms)])
+            assert answer.status_code in (200, 302, 422), text(answer.text)
             return text(answer.text)
 
         texts = []
-        with ThreadPoolExecutor(SUBMISSIONS) as pool:
-            for done in as_completed(pool.submit(submit, place) for place in range(SUBMISSIONS)):
+        with ThreadPoolExecutor(count) as pool:
+            for done in as_completed(pool.submit(submit, place) for place in range(count)):
                 texts.append(done.result())
-                if len(texts) == SUBMISSIONS * 4 // 5:
+                if len(texts) == count * 4 // 5:
                     self.service.most_are_answered.set()
         return texts
 
@@ -138,3 +143,38 @@ def test_fifty_clicks_on_retry_are_one_more_request_with_the_same_key(
     assert office.service.keys == [form["operation_key"]] * 2
     assert "in 2 attempts" in record
     assert "Publish version 2 Succeeded" in record
+
+
+def schedule_form(office: Office, page_id: str, time: str = "09:00") -> dict[str, str]:
+    """Return the form at the publish URL of a page, filled in for tomorrow."""
+    shown = hidden(office.browser.get(publish(page_id)), "shown")
+    typed = {"when": "schedule", "date": TOMORROW, "time": time, "zone": "UTC"}
+    return office.opens(publish(page_id)) | {"shown": shown} | typed
+
+
+@pytest.mark.parametrize("offices", ["postgresql", "sqlite"], indirect=True)
+def test_two_times_for_one_version_at_the_same_moment_are_one_schedule(
+    office: Office, page_id: str
+) -> None:
+    form = schedule_form(office, page_id)
+    forms = [form, form | {"time": "15:00"}, form]
+    texts = office.submits_at_once(publish(page_id), *forms, count=12)
+    made = sum("Version 2 is scheduled" in page for page in texts)
+    refused = sum("of this audience is already scheduled in the release" in page for page in texts)
+    assert (made, refused) in ((8, 4), (4, 8)), texts
+    assert text(office.browser.get(publish(page_id)).text).count("is scheduled for") == 1
+
+
+@pytest.mark.parametrize("offices", ["postgresql", "sqlite"], indirect=True)
+def test_of_twelve_changes_of_one_schedule_at_the_same_moment_one_is_made(
+    office: Office, page_id: str
+) -> None:
+    made = office.browser.post(publish(page_id), data=schedule_form(office, page_id))
+    [release] = set(re.findall(r"/releases/\d+/", made.text))
+    page = office.browser.get(f"{release}schedule/")
+    names = ("csrfmiddlewaretoken", "shown", "due")
+    form = {name: hidden(page, name) for name in names} | {"date": TOMORROW, "zone": "UTC"}
+    forms = [form | {"time": f"{hour}:00"} for hour in range(10, 22)]
+    texts = office.submits_at_once(f"{release}schedule/", *forms, count=len(forms))
+    refused = sum("The schedule was changed since you opened this page." in page for page in texts)
+    assert refused == len(forms) - 1, texts

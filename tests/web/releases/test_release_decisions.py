@@ -9,6 +9,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from dashboard.ledger.models import AudienceRecord
 from dashboard.releases.checking import check_release
 from dashboard.releases.drafting import request_check
 from dashboard.releases.models import ItemState, Release, ReleaseState
@@ -110,9 +111,10 @@ def test_a_viewer_decides_nothing(draft: Draft, as_viewer: Client, step: str) ->
 def schedule(client: Client, release: Release, **fields: str) -> Any:
     """Submit the form of the schedule as its page shows it."""
     address = url(release, "schedule")
-    shown_hash = hidden(client.get(address).content.decode(), "shown")
+    html = client.get(address).content.decode()
     typed = {"date": "2030-03-12", "time": "14:30", "zone": "Europe/Oslo"}
-    return client.post(address, {"shown": shown_hash, **typed, **fields})
+    typed |= {name: hidden(html, name) for name in ("shown", "due")}
+    return client.post(address, typed | fields)
 
 
 def test_a_release_is_scheduled_in_a_zone(draft: Draft, as_publisher: Client) -> None:
@@ -121,7 +123,7 @@ def test_a_release_is_scheduled_in_a_zone(draft: Draft, as_publisher: Client) ->
     release.refresh_from_db()
     assert release.due_at == datetime(2030, 3, 12, 13, 30, tzinfo=UTC)
     assert (release.state, release.time_zone) == (ReleaseState.SCHEDULED, "Europe/Oslo")
-    assert "2030-03-12 14:30 Europe/Oslo" in shown(as_publisher, url(release))
+    assert "(12 Mar 2030, 14:30 CET, Europe/Oslo)" in shown(as_publisher, url(release))
 
 
 def test_an_hour_that_occurs_twice_is_asked_for(draft: Draft, as_publisher: Client) -> None:
@@ -130,7 +132,7 @@ def test_an_hour_that_occurs_twice_is_asked_for(draft: Draft, as_publisher: Clie
     answer = schedule(as_publisher, release, **typed)
     html = answer.content.decode()
     assert answer.status_code == 422
-    assert "occurs twice on Oct 27, 2030" in text(html)
+    assert "02:30 occurs twice on 27 Oct 2030." in text(html)
     assert "First 02:30 CEST, 00:30 UTC" in text(html)
     values = {
         each.attributes.get("name"): each.attributes.get("value")
@@ -142,10 +144,42 @@ def test_an_hour_that_occurs_twice_is_asked_for(draft: Draft, as_publisher: Clie
     assert release.due_at == datetime(2030, 10, 27, 1, 30, tzinfo=UTC)
 
 
-def test_an_hour_that_does_not_exist_moves_and_says_so(draft: Draft, as_publisher: Client) -> None:
+@pytest.mark.parametrize(
+    ("language", "sentence"),
+    [
+        (
+            "de",
+            "02:30 doesn’t exist on 31 Mar 2030, as clocks go forward. The next valid time is 03",
+        ),
+        (
+            "en-US",
+            "2:30 AM doesn’t exist on Mar 31, 2030, as clocks go forward. The next valid time is 3",
+        ),
+    ],
+)
+def test_an_hour_that_does_not_exist_moves_and_the_release_says_so_as_long_as_it_is_planned(
+    draft: Draft, as_publisher: Client, language: str, sentence: str
+) -> None:
     release = draft(1)
     schedule(as_publisher, release, date="2030-03-31", time="02:30")
-    assert "2:30 AM doesn’t exist on Mar 31, 2030" in shown(as_publisher, url(release))
+    headers = {"Accept-Language": language}
+    for _ in range(2):
+        assert sentence in text(as_publisher.get(url(release), headers=headers).content.decode())
+    schedule(as_publisher, release, date="2030-03-31", time="03:30")
+    assert "doesn’t exist" not in shown(as_publisher, url(release))
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence"),
+    [("de", "02:30 occurs twice on 27 Oct"), ("en-US", "2:30 AM occurs twice on Oct 27, 2030")],
+)
+def test_an_hour_that_occurs_twice_is_written_as_the_viewer_writes_times(
+    draft: Draft, as_publisher: Client, language: str, sentence: str
+) -> None:
+    release = draft(1)
+    as_publisher.defaults["HTTP_ACCEPT_LANGUAGE"] = language
+    answer = schedule(as_publisher, release, date="2030-10-27", time="02:30")
+    assert sentence in said(answer)
 
 
 @pytest.mark.parametrize(
@@ -174,12 +208,38 @@ def test_a_schedule_is_changed_and_canceled(draft: Draft, as_publisher: Client) 
     schedule(as_publisher, release)
     html = as_publisher.get(url(release, "schedule")).content.decode()
     assert 'value="14:30"' in html
-    as_publisher.post(
-        url(release, "schedule"), {"date": "2030-03-12", "time": "15:00", "zone": "UTC"}
-    )
+    schedule(as_publisher, release, time="15:00", zone="UTC")
     release.refresh_from_db()
     assert release.due_at == datetime(2030, 3, 12, 15, 0, tzinfo=UTC)
     as_publisher.post(url(release, "schedule"), {"action": "cancel"})
+    assert state_of(release) == ReleaseState.DRAFT
+
+
+def test_a_schedule_that_somebody_else_made_or_changed_is_not_replaced_unseen(
+    draft: Draft, as_publisher: Client
+) -> None:
+    release = draft(1)
+    of_draft = {"due": ""}
+    schedule(as_publisher, release)
+    html = as_publisher.get(url(release, "schedule")).content.decode()
+    for seen in (of_draft, {"due": hidden(html, "due")}):
+        schedule(as_publisher, release, time="15:00")
+        answer = schedule(as_publisher, release, time="16:00", **seen)
+        assert answer.status_code == 422
+        assert "The schedule was changed since you opened this page." in said(answer)
+        assert 'value="16:00"' in answer.content.decode()
+    release.refresh_from_db()
+    assert release.due_at == datetime(2030, 3, 12, 14, 0, tzinfo=UTC)
+
+
+def test_a_schedule_that_was_canceled_since_is_not_made_again(
+    draft: Draft, as_publisher: Client
+) -> None:
+    release = draft(1)
+    schedule(as_publisher, release)
+    due = hidden(as_publisher.get(url(release, "schedule")).content.decode(), "due")
+    as_publisher.post(url(release, "schedule"), {"action": "cancel"})
+    assert schedule(as_publisher, release, due=due).status_code == 422
     assert state_of(release) == ReleaseState.DRAFT
 
 
@@ -300,6 +360,15 @@ def test_a_release_of_which_nothing_can_be_rolled_back_says_so(
     assert "No version of this release can be rolled back." in said(answer)
 
 
+def test_what_is_as_before_is_counted_and_not_listed(draft: Draft, as_publisher: Client) -> None:
+    release = live_release(draft, 3, live=3)
+    AudienceRecord.objects.filter(audience_id="aud_3").update(live_version_id="ver_aud_3_2")
+    page = shown(as_publisher, url(release))
+    assert "The version before is live again for 2 of 3." in page
+    assert "Version 1 is live again." not in page
+    assert "1 of 3 live versions can be rolled back." in page
+
+
 def test_a_release_names_what_rolled_it_back_and_whether_in_part(
     draft: Draft, as_viewer: Client
 ) -> None:
@@ -326,6 +395,23 @@ def test_failed_versions_are_retried_as_a_new_draft(draft: Draft, as_publisher: 
     assert "Not included: Name of aud_4: Its outcome is unknown. Check it first." in page
     retry = Release.objects.latest("pk")
     assert list(retry.items.values_list("audience_id", flat=True)) == ["aud_2", "aud_3"]
+
+
+@pytest.mark.parametrize("step", ["retry", "roll-back"])
+def test_a_second_press_shows_the_draft_of_the_first(
+    service: ManyAudiences, draft: Draft, as_publisher: Client, step: str
+) -> None:
+    release = live_release(draft, 2, live=1)
+    key = ("page_1", "aud_1")
+    service.change(key, publishedVersion=service.live(key, 2))
+    service.record()
+    first = as_publisher.post(url(release, step))["Location"]
+    page = as_publisher.get(url(release)).content.decode()
+    assert f'<a href="{first}">' in page
+    assert url(release, step) not in page
+    again = as_publisher.post(url(release, step), follow=True)
+    assert (again.redirect_chain[0][0], Release.objects.count()) == (first, 2)
+    assert "Name of aud_" in said(again)
 
 
 def test_a_release_in_which_nothing_failed_offers_no_retry(

@@ -163,6 +163,21 @@ def test_a_schedule_is_there_after_a_sign_in(
     assert all(f'value="{value}"' in html for value in typed.values())
 
 
+@pytest.mark.parametrize("step", ["publish", "continue", "request-approval"])
+def test_what_a_decision_had_is_there_after_a_sign_in(
+    draft: Draft, as_publisher: Client, paula: User, step: str
+) -> None:
+    release = draft(30)
+    ticket = hidden(as_publisher.get(url(release)).content.decode(), "ticket")
+    as_publisher.logout()
+    typed = {"ticket": ticket, "typed": "29", "publishes_others": "on"}
+    answer = as_publisher.post(url(release, step), typed)
+    html = log_in(as_publisher, paula, answer.url).content.decode()
+    assert 'name="typed" value="29"' in html
+    assert 'name="publishes_others" value="on" checked' in html
+    assert set(release.items.values_list("state", flat=True)) == {"waiting"}
+
+
 def test_what_one_typed_is_not_shown_to_another_who_signs_in(
     draft: Draft, as_publisher: Client
 ) -> None:

@@ -30,7 +30,7 @@ def test_two_audiences_are_published_and_rolled_back(
     keys = ["/".join(key) for key in publishing.add(2)]
     as_publisher.post("/releases/new/", {"audience": keys, "then": "review"})
     release = Release.objects.get()
-    assert "Checking 0 of 2…" in shown(as_publisher, url(release))
+    assert "Checking 0 of 2… Reload to update." in shown(as_publisher, url(release))
     work(release, clock, minutes=1)
     decide(as_publisher, release, "publish")
     work(release, clock, minutes=2)

@@ -1,0 +1,39 @@
+"""A process that is suspended between the record of a change and its call sends nothing late."""
+
+import pytest
+from django.contrib.auth.models import User
+
+from dashboard.ledger.models.operations import Outcome
+from dashboard.operations.checking import PublishTarget
+from dashboard.operations.execution import MAX_DELAY, TOO_LATE, send
+from dashboard.operations.publish import begin_publish
+from tests.support.clock import stopped
+from tests.support.fake_service import FakeService
+from tests.support.release_service import PublishingAudiences
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize(("late_s", "outcome"), [(0, Outcome.ACCEPTED), (1, Outcome.NOT_SENT)])
+def test_what_was_recorded_too_long_ago_is_not_sent(
+    fake_service: FakeService,
+    paula: User,
+    monkeypatch: pytest.MonkeyPatch,
+    late_s: int,
+    outcome: Outcome,
+) -> None:
+    clock = stopped(monkeypatch)
+    fake_service.answer = service = PublishingAudiences()
+    [(page_id, audience_id)] = service.add()
+    target = PublishTarget(page_id, audience_id, f"ver_{audience_id}_2")
+    operation, attempt = begin_publish(
+        target, operation_key="key", version=None, audience_name="", actor=paula
+    )
+    assert attempt
+    clock.advance(MAX_DELAY.total_seconds() + late_s)
+    operation = send(operation, attempt).operation
+    assert operation.outcome == outcome
+    assert len(service.sent) == (not late_s)
+    last = operation.attempts.last()
+    assert last
+    assert (last.message == TOO_LATE) == bool(late_s)
