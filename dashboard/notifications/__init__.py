@@ -1,0 +1,1 @@
+"""Notifications: what happened, who is notified, by which channel, and the delivery."""

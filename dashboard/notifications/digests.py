@@ -1,0 +1,104 @@
+"""The morning's digest: what a user follows or has not read, once a day by e-mail."""
+
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
+
+from dashboard.compiled_query import CompiledQuery
+from dashboard.notifications.email import is_email_on
+from dashboard.notifications.following import visible_to_follower
+from dashboard.notifications.models import (
+    Channel,
+    DeliveryItem,
+    Event,
+    Follow,
+    Notification,
+    NotificationSettings,
+)
+from dashboard.notifications.models.preferences import DEFAULT_DIGEST_HOUR
+from dashboard.notifications.outbox import new_delivery
+from dashboard.notifications.quiet_hours import zone_of
+
+LATEST = timedelta(hours=4)
+"""After its hour, as no worker ran; later it waits for the next morning. Source: our choice."""
+FIRST_PERIOD = timedelta(days=1)
+MAX_EVENTS = 500
+
+
+def make_digests(now: datetime) -> int:
+    """Make the digests that are due; return how many. One query if none is, or e-mail is off."""
+    if not is_email_on():
+        return 0
+    rows = _USERS.rows()
+    due = [(pk, day) for pk, *row in rows if (day := due_day(now, *row))]
+    return sum(_make_digest(pk, day, now) for pk, day in due)
+
+
+def _users_query() -> "QuerySet[User, Any]":
+    """Return the users who may get a digest, with their settings, or nulls for the defaults."""
+    chosen = NotificationSettings.objects.filter(user=OuterRef("pk"))
+    users = User.objects.filter(is_active=True).exclude(email="")
+    users = users.exclude(Exists(chosen.filter(has_digest=False)))
+    names = ("time_zone", "digest_hour", "digested_on")
+    columns = {f"chosen_{name}": Subquery(chosen.values(name)[:1]) for name in names}
+    return users.annotate(**columns).values_list("pk", *columns, named=True)
+
+
+_USERS = CompiledQuery(_users_query)
+
+
+def due_day(
+    now: datetime, time_zone: str | None, hour: int | None, digested_on: date | None
+) -> date | None:
+    """Return the user's date of a digest that is due now, or None. Pure."""
+    local = now.astimezone(zone_of(time_zone or ""))
+    hour = DEFAULT_DIGEST_HOUR if hour is None else hour
+    is_hour = hour <= local.hour < hour + LATEST // timedelta(hours=1)
+    return local.date() if is_hour and digested_on != local.date() else None
+
+
+@transaction.atomic
+def _make_digest(user_id: int, day: date, now: datetime) -> bool:
+    """Make the digest of a day, unless there is one; return whether it has anything to say."""
+    NotificationSettings.objects.get_or_create(user_id=user_id)
+    chosen = NotificationSettings.objects.select_for_update().get(user_id=user_id)
+    if chosen.digested_on == day:
+        return False
+    since = chosen.digested_at or now - FIRST_PERIOD
+    events = list(events_for(user_id, since)[:MAX_EVENTS])
+    chosen.digested_on, chosen.digested_at = day, now
+    chosen.save(update_fields=["digested_on", "digested_at"])
+    if not events:
+        return False
+    delivery = new_delivery(Channel.EMAIL, user_id=user_id, now=now)
+    delivery.digest_on = day
+    delivery.save()
+    DeliveryItem.objects.bulk_create(
+        DeliveryItem(
+            event=event, channel=Channel.EMAIL, user_id=user_id, due_at=now, delivery=delivery
+        )
+        for event in events
+    )
+    return True
+
+
+def events_for(user_id: int, since: datetime) -> QuerySet[Event]:
+    """Return what a user follows, or was notified of and has not read, since a time."""
+    unread = Notification.objects.filter(user=user_id, event=OuterRef("pk"), read_at=None)
+    follows = Follow.objects.filter(visible_to_follower(), user=user_id)
+    followed = follows.filter(followed=OuterRef("followed"))
+    of_page = follows.filter(followed__page_id=OuterRef("page_id"), followed__audience_id="")
+    of_audience = follows.filter(
+        followed__page_id=OuterRef("page_id"), followed__audience_id=OuterRef("audience_id")
+    )
+    read = Notification.objects.filter(user=user_id, event=OuterRef("pk"), read_at__isnull=False)
+    found = Event.objects.filter(at__gt=since).filter(
+        Exists(unread)
+        | Exists(followed)
+        | (~Q(page_id="") & (Exists(of_page) | Exists(of_audience)))
+    )
+    own = Q(actor=user_id) & ~Exists(unread)
+    return found.exclude(Exists(read)).exclude(own).order_by(F("at").desc(), "-pk")

@@ -1,0 +1,88 @@
+"""E-mails: whether they are on, and how one is made and sent."""
+
+import smtplib
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.mail import EmailMessage
+
+from dashboard.notifications.messages import Message, link_to, link_to_page, words_of
+from dashboard.notifications.outbox import Failure
+
+MAX_SUBJECT = 150
+"""Characters."""
+SETTINGS_PAGE, HISTORY_PAGE = "notification-settings", "notification-list"
+"""Names of URLs."""
+
+
+def is_email_on() -> bool:
+    """Return whether EMAIL_URL and EMAIL_FROM are set. Without them there are no e-mails."""
+    return bool(settings.EMAIL_IS_ON)
+
+
+def send_email(user: User, message: Message) -> Failure | None:
+    """Send a message to a user; return why that failed, or None."""
+    if not is_email_on():
+        return Failure("E-mails are off: EMAIL_URL isn’t set.", is_shared=True)
+    if not user.is_active or not user.email:
+        return Failure("The user has no e-mail address, or is turned off.", is_final=True)
+    try:
+        email_of(user, message).send()
+    except (smtplib.SMTPException, OSError) as error:
+        return _failure(error)
+    except (ValueError, UnicodeError):
+        return Failure("The e-mail address isn’t valid.", is_final=True)
+    return None
+
+
+def _failure(error: smtplib.SMTPException | OSError) -> Failure:
+    """Return what an error of the mail server means for this message, and for the others."""
+    match error:
+        case smtplib.SMTPRecipientsRefused(recipients=refused):
+            code = next(iter(refused.values()), (0, b""))[0]
+            return Failure("The mail server rejected the recipient.", code or None)
+        case smtplib.SMTPDataError(smtp_code=code):
+            return Failure("The mail server rejected the message.", code)
+        case smtplib.SMTPResponseException(smtp_code=code):
+            sentence = "The mail server rejected the sender or the sign-in."
+            return Failure(sentence, code, is_shared=True)
+    return Failure("The mail server can’t be reached.", is_shared=True)
+
+
+def email_of(user: User, message: Message) -> EmailMessage:
+    """Return a message as an e-mail in plain text."""
+    host = urlsplit(settings.PUBLIC_URL).hostname or "pressroom.invalid"
+    return EmailMessage(
+        subject=subject_of(message),
+        body=text_of(message),
+        to=[user.email],
+        headers={
+            "Message-ID": f"<{message.message_id}@{host}>",
+            "List-Unsubscribe": f"<{link_to_page(SETTINGS_PAGE)}>",
+            "Auto-Submitted": "auto-generated",
+        },
+    )
+
+
+def subject_of(message: Message) -> str:
+    """Return the subject: what happened, or how much."""
+    if message.is_digest:
+        unit = "notification" if message.total == 1 else "notifications"
+        return f"Your morning summary: {message.total} {unit}"
+    first = words_of(message.events[0]).removesuffix(".") if message.events else "Nothing new"
+    if len(first) > MAX_SUBJECT:
+        first = f"{first[: MAX_SUBJECT - 1]}…"
+    return f"{first}, and {message.total - 1} more" if message.total > 1 else first
+
+
+def text_of(message: Message) -> str:
+    """Return the body."""
+    parts = [f"{words_of(each)}\n{link_to(each.path)}" for each in message.events]
+    if message.more:
+        parts.append(f"And {message.more} more:\n{link_to_page(HISTORY_PAGE)}")
+    parts.append(
+        f"-- \nPressroom, {settings.ENVIRONMENT_NAME}\n"
+        f"Change what you are notified of: {link_to_page(SETTINGS_PAGE)}"
+    )
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,51 @@
+"""The notifications of one user: the bell, and the history."""
+
+from collections.abc import Sequence
+
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from dashboard.compiled_query import CompiledQuery
+from dashboard.notifications.models import Notification
+
+MAX_COUNT = 100
+"""The count of the bell ends here: it shows "99+"."""
+
+_UNREAD = CompiledQuery(
+    lambda user_id: (
+        Notification.objects.filter(user=user_id, read_at=None)
+        .order_by()
+        .values_list("pk", named=True)[:MAX_COUNT]
+    )
+)
+
+
+def unread_count(user: User) -> int:
+    """Return the number of unread notifications, at most MAX_COUNT. One query, of an index."""
+    return len(_UNREAD.rows(user.pk))
+
+
+def list_notifications(
+    user: User, *, is_unread: bool = False, before: int | None = None
+) -> QuerySet[Notification]:
+    """Return a user's notifications with their events, newest first; the caller slices them.
+
+    `before` is the primary key of the last one on the page before.
+    """
+    found = Notification.objects.filter(user=user).select_related("event")
+    if is_unread:
+        found = found.filter(read_at=None)
+    return found.filter(pk__lt=before) if before else found
+
+
+def mark_read(user: User, notification_ids: Sequence[int]) -> int:
+    """Mark these notifications of a user as read; return how many were not."""
+    unread = Notification.objects.filter(user=user, pk__in=notification_ids, read_at=None)
+    return unread.update(read_at=timezone.now())
+
+
+def mark_all_read(user: User, *, until: int) -> int:
+    """Mark all as read up to the newest one that was shown, by its primary key."""
+    unread = Notification.objects.filter(user=user, pk__lte=until, read_at=None)
+    return unread.update(read_at=timezone.now())

@@ -1,0 +1,80 @@
+"""What a message says: its events in words, with links."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.urls import NoReverseMatch, reverse
+
+from dashboard.notifications.kinds import sentence
+from dashboard.notifications.models import Delivery, Event
+
+MAX_LISTED = 20
+"""Events of one message; the others are counted. Source: our choice."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message to be sent by e-mail or webhook."""
+
+    message_id: str
+    events: Sequence[Event]
+    """At most MAX_LISTED, the earliest first."""
+    total: int
+    is_digest: bool = False
+
+    @property
+    def more(self) -> int:
+        """The number of events that are not listed."""
+        return self.total - len(self.events)
+
+
+def message_of(delivery: Delivery) -> Message:
+    """Return what a delivery says. Two queries."""
+    events = Event.objects.filter(
+        pk__in=delivery.items.values("event_id")  # an event is in a message once
+    ).order_by("at", "pk")
+    return Message(
+        delivery.message_id,
+        list(events[:MAX_LISTED]),
+        events.count(),
+        is_digest=delivery.digest_on is not None,
+    )
+
+
+def words_of(event: Event) -> str:
+    """Return what happened in one line: a name may have any characters."""
+    words = sentence(event.kind, event.facts)
+    return " ".join("".join(each if each.isprintable() else " " for each in words).split())
+
+
+def link_to(path: str) -> str:
+    """Return the full URL of a path of ours."""
+    return f"{settings.PUBLIC_URL}{path}"
+
+
+def link_to_page(name: str) -> str:
+    """Return the full URL of a page of ours without arguments, or of the overview."""
+    try:
+        return link_to(reverse(name))
+    except NoReverseMatch:
+        return link_to("/")
+
+
+def fields_of(event: Event) -> dict[str, Any]:
+    """Return an event for a machine: ids, names and a link; empty ones are left out."""
+    fields: dict[str, Any] = {
+        "key": event.key,
+        "kind": event.kind,
+        "at": event.at.isoformat(),
+        "text": words_of(event),
+        "url": link_to(event.path),
+        "pageId": event.page_id,
+        "audienceId": event.audience_id,
+        "versionId": event.version_id,
+        "operationKey": event.operation_key,
+        "releaseId": event.release_id,
+        "approvalId": event.approval_id,
+    }
+    return {name: value for name, value in fields.items() if value not in ("", None)}

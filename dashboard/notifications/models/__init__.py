@@ -1,0 +1,28 @@
+"""The tables of notifications."""
+
+from dashboard.notifications.models.events import Event, Notification, WatchState
+from dashboard.notifications.models.follows import Follow, Followed
+from dashboard.notifications.models.outbox import Delivery, DeliveryItem, DeliveryState
+from dashboard.notifications.models.preferences import (
+    Channel,
+    NotificationSettings,
+    Preference,
+    WebhookFormat,
+    WebhookTarget,
+)
+
+__all__ = [
+    "Channel",
+    "Delivery",
+    "DeliveryItem",
+    "DeliveryState",
+    "Event",
+    "Follow",
+    "Followed",
+    "Notification",
+    "NotificationSettings",
+    "Preference",
+    "WatchState",
+    "WebhookFormat",
+    "WebhookTarget",
+]

@@ -1,0 +1,58 @@
+"""When an event may be sent by e-mail and webhook: after the window, and the quiet hours. Pure."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from dashboard.notifications.models import NotificationSettings
+
+
+def zone_of(name: str) -> ZoneInfo:
+    """Return a time zone by its name; UTC for none, or one that is unknown here."""
+    try:
+        return ZoneInfo(name or "UTC")
+    except (ZoneInfoNotFoundError, ValueError):
+        return ZoneInfo("UTC")
+
+
+def end_of_quiet(chosen: NotificationSettings, now: datetime) -> datetime | None:
+    """Return when the quiet hours end that it is in now, or None.
+
+    They begin and end by the clock of the zone: the night in which clocks change is longer or
+    shorter.
+    """
+    start, end = chosen.quiet_from, chosen.quiet_to
+    if start is None or end is None or start == end:
+        return None
+    zone = zone_of(chosen.time_zone)
+    local = now.astimezone(zone)
+    clock = local.time().replace(fold=0)
+    is_quiet = start <= clock < end if start < end else clock >= start or clock < end
+    if not is_quiet:
+        return None
+    days = 1 if clock >= end else 0
+    day = local.date() + timedelta(days=days)
+    return datetime.combine(day, end, tzinfo=zone).astimezone(UTC)
+
+
+def due_at(
+    now: datetime, window: timedelta, chosen: NotificationSettings | None, *, is_urgent: bool
+) -> datetime:
+    """Return when an event of now may be put into a message to a user."""
+    soonest = now + window
+    quiet_until = None if chosen is None or is_urgent else end_of_quiet(chosen, now)
+    return max(soonest, quiet_until) if quiet_until else soonest
+
+
+def is_ready(
+    due: Iterable[datetime], now: datetime, *, window: timedelta, longest: timedelta
+) -> bool:
+    """Return whether the items of one recipient, due then, may be put into one message now.
+
+    They wait until nothing more has come for the window, at most for the longest time after the
+    first. What is due later than a window from now waits for quiet hours, and doesn't count.
+    """
+    current = [each for each in due if each <= now + window]
+    if not current or min(current) > now:
+        return False
+    return max(current) <= now or now - min(current) >= longest - window

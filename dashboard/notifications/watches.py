@@ -1,0 +1,258 @@
+"""Notice what becomes true as time passes, in a worker, twice a minute.
+
+Several workers may notice the same: the key of the event is unique, and what has to be known from
+one time to the next is in the database.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from itertools import pairwise
+from threading import Event as Signal
+
+from django.conf import settings
+from django.db import Error, close_old_connections, connections, transaction
+from django.db.models import Exists, OuterRef
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from dashboard.client import APIError, NoResponseError, ServerError
+from dashboard.ledger.models import ApprovalRequest, Operation, VersionRecord
+from dashboard.ledger.models import Delivery as ReceivedDelivery
+from dashboard.ledger.models.approvals import RequestState
+from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.queries.audiences import IN_FLIGHT
+from dashboard.ledger.receiver import get_receiver
+from dashboard.notifications.digests import make_digests
+from dashboard.notifications.followed_changes import compare_followed
+from dashboard.notifications.models import Event, WatchState
+from dashboard.notifications.receivers import (
+    facts_of,
+    record_expired,
+    record_missed_schedule,
+    subject_of,
+)
+from dashboard.notifications.recording import Concerned, Subject, record_event
+from dashboard.operations.checking import read_version_state
+from dashboard.operations.publish_progress import DEFAULT_LONG, Progress, Stage, publish_progress
+from dashboard.operations.typical_times import TypicalTimes, typical_times
+from dashboard.releases.holding import TOLERANCE
+from dashboard.releases.models import Release, ReleaseState
+from dashboard.service.client import publishing_client
+
+WATCH_S = 30.0
+UNREACHABLE_AFTER = timedelta(minutes=5)
+FORGOTTEN_AFTER = timedelta(minutes=3)
+"""Without a check for so long, a failure before says nothing of the time between."""
+FOLLOWED_FOR = timedelta(hours=2)
+"""A publish that was sent earlier is not looked at any more."""
+FORGOTTEN_REQUEST = timedelta(days=1)
+"""A request that expired earlier is no news."""
+SOONEST_STUCK = timedelta(seconds=10)
+MAX_READS = 5
+"""Audiences that are read again at one time, to see whether a publish is stuck."""
+MIN_SILENCE = timedelta(hours=1)
+MIN_RECEIVED, MAX_RECEIVED = 20, 1_000
+"""Events of the receiver, to say what is usual."""
+
+_logger = logging.getLogger("dashboard.notifications")
+
+
+def watch(worker_id: str, stop: Signal) -> None:
+    """Look for what happened, twice a minute, until stopped."""
+    try:
+        while not stop.wait(WATCH_S):
+            close_old_connections()
+            look_once(stop)
+    finally:
+        connections.close_all()
+
+
+def look_once(stop: Signal | None = None) -> None:
+    """Look for everything once, unless stopped meanwhile; an error of one stops no other."""
+    now = timezone.now()
+    looks: list[Callable[[datetime], object]] = [
+        watch_schedules,
+        watch_approvals,
+        watch_publishes,
+        watch_receiver,
+        compare_followed,
+        make_digests,
+    ]
+    if not settings.EMBEDDED_API:
+        # The built-in API is this same process: it can't be unreachable.
+        looks.append(watch_service)
+    for look in looks:
+        if stop and stop.is_set():
+            return
+        try:
+            look(now)
+        except Error:
+            _logger.exception("The database failed")
+        except Exception:
+            _logger.exception("%s failed", look.__name__)
+
+
+def watch_schedules(now: datetime) -> None:
+    """Notify of releases that no worker has started in time."""
+    late = Release.objects.filter(state=ReleaseState.SCHEDULED, due_at__lt=now - TOLERANCE)
+    for release in late:
+        record_missed_schedule(release)
+
+
+def watch_approvals(now: datetime) -> None:
+    """Notify of requests that have expired; that of a release is also ended by its worker."""
+    lately = (now - FORGOTTEN_REQUEST, now)
+    for request in ApprovalRequest.objects.filter(
+        state=RequestState.OPEN, expires_at__range=lately
+    ):
+        record_expired(request)
+
+
+def watch_publishes(now: datetime) -> None:
+    """Notify of publishes that take longer than 95% of those before.
+
+    The audience is read again first: perhaps the version went live, and nobody has read it since.
+    """
+    version = VersionRecord.objects.filter(
+        page_id=OuterRef("page_id"),
+        audience_id=OuterRef("audience_id"),
+        version_id=OuterRef("version_id"),
+        status__in=IN_FLIGHT,
+    )
+    waiting = Operation.objects.filter(
+        Exists(version),
+        kind=OperationKind.PUBLISH_VERSION,
+        outcome=Outcome.ACCEPTED,
+        requested_at__range=(now - FOLLOWED_FOR, now - SOONEST_STUCK),
+    )
+    candidates = list(waiting.order_by("requested_at"))
+    if not candidates:
+        return
+    usual = typical_times(now.date())
+    longest = usual.p95 if usual else DEFAULT_LONG
+    slow = [each for each in candidates if now - each.requested_at > longest]
+    known = Event.objects.filter(key__in=[_stuck_key(each) for each in slow])
+    noticed = set(known.values_list("key", flat=True))
+    fresh = [each for each in slow if _stuck_key(each) not in noticed]
+    for operation in _in_turn(fresh, now):
+        snapshot = read_version_state(operation)
+        if snapshot.error:
+            return  # The others would take as long to fail.
+        progress = publish_progress(operation, snapshot, usual=usual, now=now)
+        if progress.stage == Stage.IN_PROGRESS and progress.is_long:
+            _record_stuck(operation, progress, usual)
+
+
+def _in_turn(operations: Sequence[Operation], now: datetime) -> Sequence[Operation]:
+    """Return some of the operations, others each time: one that isn't stuck may stay among them."""
+    start = int(now.timestamp() / WATCH_S) * MAX_READS % max(1, len(operations))
+    return [*operations[start:], *operations[:start]][:MAX_READS]
+
+
+def _record_stuck(operation: Operation, progress: Progress, usual: TypicalTimes | None) -> None:
+    longest = usual.p95 if usual else DEFAULT_LONG
+    record_event(
+        "publish_stuck",
+        _stuck_key(operation),
+        subject_of(operation),
+        {
+            **facts_of(operation),
+            "so_far": _in_words(progress.elapsed),
+            "usual": _in_words(longest),
+        },
+        actor=operation.actor,
+        concerned=Concerned(owners=[operation.actor]),
+    )
+
+
+def _in_words(duration: timedelta) -> str:
+    """Return a duration of seconds or minutes, such as "45 s"."""
+    seconds = round(duration.total_seconds())
+    return f"{seconds} s" if seconds < 120 else f"{round(seconds / 60)} min"
+
+
+def _stuck_key(operation: Operation) -> str:
+    return f"operation:{operation.pk}:stuck"
+
+
+def watch_service(now: datetime) -> None:
+    """Call the service once; notify when it was unreachable for 5 minutes, and when it is back."""
+    try:
+        publishing_client().pages.list(limit=1)
+        is_reachable = True
+    except (NoResponseError, ServerError):
+        is_reachable = False
+    except APIError:
+        is_reachable = True
+    note_service(now, is_reachable=is_reachable)
+
+
+def note_service(now: datetime, *, is_reachable: bool) -> None:
+    """Record whether the service responded. Workers share one row; any response counts."""
+    subject = Subject(reverse("service-watch"))
+    with _locked_state("service", now) as state:
+        since = parse_datetime(state.value.get("failing_since", ""))
+        checked_at = parse_datetime(state.value.get("failed_at", ""))
+        if since and checked_at and now - checked_at > FORGOTTEN_AFTER and not is_reachable:
+            since = None
+        if is_reachable:
+            if since and state.value.get("is_reported"):
+                minutes = round((now - since) / timedelta(minutes=1))
+                record_event(
+                    "service_back", f"back:{since:%Y%m%d%H%M%S%f}", subject, {"minutes": minutes}
+                )
+            state.value = {}
+            return
+        is_reported = bool(since and state.value.get("is_reported"))
+        since = since or now
+        if now - since >= UNREACHABLE_AFTER and not is_reported:
+            minutes = round((now - since) / timedelta(minutes=1))
+            facts = {"minutes": minutes}
+            record_event(
+                "service_unreachable", f"unreachable:{since:%Y%m%d%H%M%S%f}", subject, facts
+            )
+            is_reported = True
+        state.value = {
+            "failing_since": since.isoformat(),
+            "failed_at": now.isoformat(),
+            "is_reported": is_reported,
+        }
+
+
+@contextmanager
+def _locked_state(name: str, now: datetime) -> Iterator[WatchState]:
+    """Lock a row of what is known, and save it if it was changed."""
+    with transaction.atomic():
+        WatchState.objects.get_or_create(name=name, defaults={"changed_at": now})
+        state = WatchState.objects.select_for_update().get(name=name)
+        before = state.value
+        yield state
+        if state.value != before:
+            state.changed_at = now
+            state.save(update_fields=["value", "changed_at"])
+
+
+def watch_receiver(now: datetime) -> None:
+    """Notify when the receiver has had no event for longer than ever in the last 30 days."""
+    last = ReceivedDelivery.objects.order_by("-pk").values_list("pk", "received_at").first()
+    if last is None or now - last[1] < MIN_SILENCE:
+        return
+    receiver, key = get_receiver(), f"silent:{last[0]}"
+    if not receiver.is_on or Event.objects.filter(key=key).exists():
+        return
+    times = ReceivedDelivery.objects.order_by("-pk").values_list("received_at", flat=True)
+    received = sorted(times[:MAX_RECEIVED])
+    if len(received) < MIN_RECEIVED:
+        return
+    longest = max(later - earlier for earlier, later in pairwise(received))
+    since = max(last[1], receiver.changed_at or last[1])
+    if now - since > max(longest, MIN_SILENCE):
+        facts = {"hours": _hours(now - since), "usual": _hours(longest)}
+        record_event("receiver_silent", key, Subject(reverse("receiver")), facts)
+
+
+def _hours(duration: timedelta) -> float:
+    return round(duration / timedelta(hours=1), 1)

@@ -1,0 +1,1 @@
+"""Notifications: the bell, the history, settings, webhooks, following, and the delivery log."""

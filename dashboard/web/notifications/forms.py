@@ -1,0 +1,138 @@
+"""Forms of the settings of notifications, and of a webhook."""
+
+from collections.abc import Iterable
+from itertools import groupby
+from typing import Any
+
+from django import forms
+
+from dashboard.notifications.kinds import KINDS, Kind
+from dashboard.notifications.models import NotificationSettings, WebhookFormat, WebhookTarget
+from dashboard.notifications.targets import MAX_NAME
+from dashboard.web.ui.time_zones import zone_choices
+
+CELL_SEPARATOR = ":"
+FOR_TEAMS = [kind for kind in KINDS.values() if kind.name != "followed_changed"]
+"""What a team can be notified of: a team follows nothing."""
+HOURS = [(hour, f"{hour:02}:00") for hour in range(24)]
+
+
+def group_kinds(kinds: Iterable[Kind]) -> list[tuple[str, list[Kind]]]:
+    """Return kinds under the headings of the matrix."""
+    return [(group, list(of_group)) for group, of_group in groupby(kinds, key=lambda k: k.group)]
+
+
+class SettingsForm(forms.Form):
+    """The matrix, quiet hours and the daily summary."""
+
+    cells = forms.MultipleChoiceField(required=False)
+    """`kind:channel` of what is on."""
+    quiet_from = forms.TimeField(
+        label="From",
+        required=False,
+        widget=forms.TimeInput(
+            attrs={"class": "input", "type": "time", "autocomplete": "off"}, format="%H:%M"
+        ),
+        error_messages={"invalid": "Enter a time, such as 19:00."},
+    )
+    quiet_to = forms.TimeField(
+        label="To",
+        required=False,
+        widget=forms.TimeInput(
+            attrs={"class": "input", "type": "time", "autocomplete": "off"}, format="%H:%M"
+        ),
+        error_messages={"invalid": "Enter a time, such as 07:30."},
+    )
+    time_zone = forms.ChoiceField(
+        label="Time zone",
+        choices=lambda: zone_choices()[1:],
+        widget=forms.Select(attrs={"class": "input"}),
+        error_messages={"required": "Choose a time zone.", "invalid_choice": "Choose a time zone."},
+        help_text="Of the quiet hours and the daily summary.",
+    )
+    has_digest = forms.BooleanField(label="Send a daily summary by e-mail", required=False)
+    digest_hour = forms.TypedChoiceField(
+        label="At", choices=HOURS, coerce=int, widget=forms.Select(attrs={"class": "input"})
+    )
+
+    def __init__(self, cells: list[str], **options: Any) -> None:
+        """Offer the cells of the matrix; the options are Form's."""
+        super().__init__(label_suffix="", **options)
+        self.fields["cells"].choices = [(cell, cell) for cell in cells]  # type: ignore[attr-defined]
+        self.fields["cells"].error_messages["invalid_choice"] = (
+            "This form is out of date. Reload the page, then save again."
+        )
+
+    @property
+    def checked(self) -> set[str]:
+        """The cells to be shown as checked: as entered, or as saved."""
+        return set(self["cells"].value() or ())
+
+    @staticmethod
+    def initial_from(saved: NotificationSettings, time_zone: str) -> dict[str, Any]:
+        """Return the initial values; `time_zone` is the viewer's, if none is saved."""
+        names = ("quiet_from", "quiet_to", "has_digest", "digest_hour")
+        return {name: getattr(saved, name) for name in names} | {
+            "time_zone": saved.time_zone or time_zone
+        }
+
+
+class TargetForm(forms.Form):
+    """Add a webhook."""
+
+    name = forms.CharField(
+        label="Name",
+        max_length=MAX_NAME,
+        widget=forms.TextInput(attrs={"class": "input", "autocomplete": "off"}),
+        error_messages={"required": "Enter a name."},
+    )
+    url = forms.CharField(
+        label="URL",
+        widget=forms.TextInput(
+            attrs={"class": "input mono", "autocomplete": "off", "spellcheck": "false"}
+        ),
+        error_messages={"required": "Enter a URL."},
+        help_text="Starts with https:// and is reachable from the internet.",
+    )
+    format = forms.ChoiceField(
+        label="Format",
+        choices=WebhookFormat.choices,
+        initial=WebhookFormat.SLACK,
+        widget=forms.RadioSelect,
+        error_messages={"required": "Choose a format."},
+    )
+    secret = forms.CharField(
+        label="Signing secret",
+        required=False,
+        widget=forms.TextInput(
+            attrs={"class": "input mono", "autocomplete": "off", "spellcheck": "false"}
+        ),
+        help_text="Only for signed JSON. Leave it empty for a new one.",
+    )
+    kinds = forms.MultipleChoiceField(
+        label="Events", choices=[(kind.name, kind.label) for kind in FOR_TEAMS], required=False
+    )
+
+    def __init__(self, *, is_team: bool, **options: Any) -> None:
+        """Leave out the kinds of a user's own webhook, which are in the user's matrix."""
+        super().__init__(label_suffix="", **options)
+        if not is_team:
+            del self.fields["kinds"]
+
+    @property
+    def checked(self) -> set[str]:
+        """The kinds to be shown as checked."""
+        return set(self["kinds"].value() or ())
+
+
+class TargetChangeForm(TargetForm):
+    """Change a webhook: all but its format and its secret."""
+
+    is_active = forms.BooleanField(label="On", required=False)
+
+    def __init__(self, target: WebhookTarget, **options: Any) -> None:
+        """Start with the target's values."""
+        names = ("name", "url", "kinds", "is_active")
+        initial = {name: getattr(target, name) for name in names}
+        super().__init__(is_team=target.user_id is None, initial=initial, **options)
+        del self.fields["format"], self.fields["secret"]

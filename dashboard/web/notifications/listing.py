@@ -1,0 +1,77 @@
+"""Notifications as they are shown: a sentence with a shape and a color."""
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+from itertools import groupby
+
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from dashboard.notifications.inbox import list_notifications
+from dashboard.notifications.messages import words_of
+from dashboard.notifications.models import Notification
+from dashboard.web.ui.markup import day
+
+MAX_IN_PANEL = 10
+LOOKS: dict[str, tuple[str, str]] = {
+    "publish_finished": ("st-published", "ok"),
+    "publish_failed": ("st-failed", "bad"),
+    "publish_unknown": ("st-unknown", "warn"),
+    "publish_stuck": ("clock", "warn"),
+    "published_outside": ("external", "warn"),
+    "release_finished": ("st-published", "ok"),
+    "release_failed": ("st-failed", "bad"),
+    "release_held": ("st-held", "warn"),
+    "schedule_missed": ("calendar", "warn"),
+    "approval_requested": ("st-approval", "info"),
+    "approval_given": ("check", "ok"),
+    "approval_declined": ("x", "bad"),
+    "approval_void": ("st-held", "warn"),
+    "emergency_publish": ("alert", "warn"),
+    "followed_changed": ("st-changed", "info"),
+    "service_unreachable": ("offline", "bad"),
+    "service_back": ("st-live", "ok"),
+    "receiver_silent": ("webhook", "warn"),
+    "new_deviation": ("code", "info"),
+}
+"""Icon and tone by kind of event."""
+OTHER_LOOK = ("bell", "plain")
+"""Of a kind of an older or newer version."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One notification."""
+
+    notification: Notification
+    text: str
+    icon: str
+    tone: str
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether the user has not opened it or marked it as read."""
+        return self.notification.read_at is None
+
+
+def entry_of(notification: Notification) -> Entry:
+    """Return a notification as it is shown."""
+    event = notification.event
+    return Entry(notification, words_of(event), *LOOKS.get(event.kind, OTHER_LOOK))
+
+
+def latest_by_day(user: User) -> list[tuple[str, list[Entry]]]:
+    """Return the latest notifications under the names of their days. One query.
+
+    Days are those of the viewer's time zone.
+    """
+    entries = map(entry_of, list_notifications(user)[:MAX_IN_PANEL])
+    days = groupby(entries, key=lambda each: timezone.localdate(each.notification.created_at))
+    return [(_day_name(day), list(of_day)) for day, of_day in days]
+
+
+def _day_name(value: date) -> str:
+    today = timezone.localdate()
+    if value == today:
+        return "Today"
+    return "Yesterday" if value == today - timedelta(days=1) else day(value, "named")

@@ -1,0 +1,128 @@
+"""Webhooks of a user, and of teams for administrators."""
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from dashboard.accounts.permissions import MANAGE_DELIVERIES, demand
+from dashboard.accounts.policy_views import requires_reauthentication
+from dashboard.notifications.errors import NotificationError
+from dashboard.notifications.kinds import TEAM_KINDS
+from dashboard.notifications.models import WebhookFormat, WebhookTarget
+from dashboard.notifications.targets import (
+    add_target,
+    change_target,
+    delete_target,
+    get_target,
+    reveal_secret,
+    send_test,
+)
+from dashboard.rate_limits import seconds_to_wait
+from dashboard.web.notifications.forms import (
+    FOR_TEAMS,
+    TargetChangeForm,
+    TargetForm,
+    group_kinds,
+)
+from dashboard.web.ui.htmx import Request
+
+MAX_TESTS_PER_MINUTE = 10
+"""Per user. Source: our choice."""
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def target_add(request: Request) -> HttpResponse:
+    """Add a webhook of the user, or with `?team=1` of a team."""
+    is_team = bool(request.GET.get("team"))
+    if is_team:
+        demand(request, MANAGE_DELIVERIES)
+    form = TargetForm(is_team=is_team, data=request.POST or None, initial={"kinds": TEAM_KINDS})
+    if form.is_valid():
+        try:
+            target = add_target(request.user, is_team=is_team, **form.cleaned_data)
+        except NotificationError as error:
+            form.add_error(error.field or None, str(error))
+        else:
+            messages.success(request, f"{target.name} added. Send a test to check it.")
+            return redirect("target-detail", target.pk)
+    context = {"form": form, "is_team": is_team, "groups": group_kinds(FOR_TEAMS)}
+    status = 422 if form.is_bound else 200
+    return render(request, "notifications/target_add.html", context, status=status)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def target_detail(request: Request, target_id: int) -> HttpResponse:
+    """Show and change a webhook."""
+    target = _target(request, target_id)
+    form = TargetChangeForm(target, data=request.POST or None)
+    if form.is_valid():
+        try:
+            change_target(target, **form.cleaned_data)
+        except NotificationError as error:
+            form.add_error(error.field or None, str(error))
+        else:
+            messages.success(request, f"{target.name} saved.")
+            return redirect("target-detail", target.pk)
+    return _show(request, target, form)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def target_delete(request: Request, target_id: int) -> HttpResponse:
+    """Delete a webhook after confirmation."""
+    target = _target(request, target_id)
+    if request.method != "POST":
+        return render(request, "notifications/target_delete.html", {"target": target})
+    delete_target(target)
+    messages.success(request, f"{target.name} deleted.")
+    return redirect("notification-settings")
+
+
+@never_cache
+@require_GET
+def target_secret(request: Request, target_id: int) -> HttpResponse:
+    """Show the secret that signs a webhook, after the password was entered again."""
+    target = _target(request, target_id)
+    if target.format != WebhookFormat.STANDARD:
+        raise Http404
+    return _show_secret(request, target=target)
+
+
+@requires_reauthentication
+def _show_secret(request: Request, target: WebhookTarget) -> HttpResponse:
+    context = {"target": target, "secret": reveal_secret(target)}
+    return render(request, "notifications/target_secret.html", context)
+
+
+@require_POST
+def target_test(request: Request, target_id: int) -> HttpResponse:
+    """Send a test message now, and say what became of it."""
+    target = _target(request, target_id)
+    if wait := seconds_to_wait(f"webhook-tests:{request.user.pk}", at_most=MAX_TESTS_PER_MINUTE):
+        messages.error(request, f"Not sent: too many tests. Try again in {wait} s.")
+        return redirect("target-detail", target.pk)
+    result = send_test(target)
+    level = messages.SUCCESS if result.is_sent else messages.ERROR
+    messages.add_message(request, level, f"{target.name}: {result.sentence}")
+    return redirect("target-detail", target.pk)
+
+
+def _target(request: Request, target_id: int) -> WebhookTarget:
+    """Return a webhook of the user, or for administrators one of a team.
+
+    Raises Http404, and PermissionDenied for one of a team.
+    """
+    if own := get_target(request.user, target_id):
+        return own
+    target = get_target(None, target_id)
+    if target is None:
+        raise Http404
+    demand(request, MANAGE_DELIVERIES)
+    return target
+
+
+def _show(request: Request, target: WebhookTarget, form: TargetChangeForm) -> HttpResponse:
+    context = {"target": target, "form": form, "groups": group_kinds(FOR_TEAMS)}
+    status = 422 if form.is_bound else 200
+    return render(request, "notifications/target.html", context, status=status)

@@ -1,0 +1,1 @@
+"""Notifications: who is notified of what, and how it is delivered."""

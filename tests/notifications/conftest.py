@@ -1,0 +1,103 @@
+"""A stopped clock, a mail server, a receiver of webhooks, and an event to be delivered."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from dashboard.notifications.models import Event
+from dashboard.notifications.recording import Concerned, Subject, record_event
+from dashboard.notifications.sending import deliver_pending
+from tests.support.clock import Clock, stopped
+from tests.support.hook_receiver import HookReceiver
+from tests.support.mail_server import MailServer
+
+Fail: TypeAlias = Callable[..., Event]
+Work: TypeAlias = Callable[..., None]
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The time of day, which the test advances."""
+    return stopped(monkeypatch)
+
+
+@pytest.fixture
+def paula(paula: User) -> User:
+    """Paula, with an e-mail address."""
+    paula.email = "paula@kestrel.example"
+    paula.save()
+    return paula
+
+
+@pytest.fixture
+def ada(ada: User) -> User:
+    """Ada, with an e-mail address."""
+    ada.email = "ada@kestrel.example"
+    ada.save()
+    return ada
+
+
+@pytest.fixture
+def _email_on(settings: Any) -> None:
+    """E-mails go to Django's outbox of tests."""
+    settings.EMAIL_IS_ON = True
+
+
+@pytest.fixture
+def mail_server(settings: Any, _email_on: None) -> Iterator[MailServer]:
+    """A real mail server, running, to which e-mails go."""
+    server = MailServer()
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", server.port
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def receiver(settings: Any) -> Iterator[HookReceiver]:
+    """A real receiver of webhooks, running."""
+    settings.WEBHOOKS_TO_LOOPBACK = True
+    receiver = HookReceiver()
+    receiver.start()
+    yield receiver
+    receiver.stop()
+
+
+@pytest.fixture
+def fail(paula: User) -> Fail:
+    """Makes a publish of Paula's fail; `number` identifies it."""
+
+    def make(number: int = 1, user: User = paula) -> Event:
+        event = record_event(
+            "publish_failed",
+            f"operation:{number}:rejected",
+            Subject(f"/activity/pr-{number}/", page_id="page_1", audience_id=f"aud_{number}"),
+            {"doing": f"Publishing version {number} of Hanseatic"},
+            actor=user,
+            concerned=Concerned(owners=[user]),
+        )
+        assert event
+        return event
+
+    return make
+
+
+@pytest.fixture
+def work(clock: Clock) -> Work:
+    """Lets a worker deliver for so many minutes, looking every five seconds."""
+
+    def run(minutes: float = 1) -> None:
+        for _ in range(round(minutes * 12)):
+            clock.advance(5)
+            deliver_pending("worker-1")
+
+    return run
+
+
+def seconds_since(event: Event) -> float:
+    """Return the age of an event."""
+    return (timezone.now() - event.at).total_seconds()

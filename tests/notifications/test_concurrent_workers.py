@@ -1,0 +1,74 @@
+"""Several workers share the outbox: each message is made once, and sent once."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import TypeVar
+
+import pytest
+from django.contrib.auth.models import User
+from django.core import mail
+from django.db import OperationalError, connection
+from django.utils import timezone
+
+from dashboard.notifications.models import DeliveryItem, Event, Notification
+from dashboard.notifications.recording import Concerned, Subject, record_event
+from dashboard.notifications.sending import deliver_pending
+
+USERS, WORKERS = 20, 4
+T = TypeVar("T")
+
+pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+
+
+@pytest.fixture
+def users(settings: object) -> list[User]:
+    """Users with e-mail addresses; e-mails are on."""
+    settings.EMAIL_IS_ON = True  # type: ignore[attr-defined]
+    return [
+        User.objects.create(username=f"u{number}", email=f"u{number}@kestrel.example")
+        for number in range(USERS)
+    ]
+
+
+def at_once(do: Callable[[int], T]) -> Iterator[T | None]:
+    """Do it in several threads that start together."""
+    start = Barrier(WORKERS)
+
+    def run(number: int) -> T | None:
+        start.wait(60)
+        try:
+            return do(number)
+        except OperationalError:
+            return None  # A second writer of SQLite in memory is refused at once.
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(WORKERS) as pool:
+        yield from pool.map(run, range(WORKERS))
+
+
+def record(users: list[User]) -> Event | None:
+    return record_event(
+        "publish_failed",
+        "operation:1:rejected",
+        Subject("/activity/pr-1/"),
+        {"doing": "Publishing version 1 of Hanseatic"},
+        concerned=Concerned(owners=users),
+    )
+
+
+def test_an_event_that_all_notice_is_recorded_once(users: list[User]) -> None:
+    found = [*at_once(lambda _: record(users))]
+    assert sum(each is not None for each in found) == 1
+    assert Notification.objects.count() == DeliveryItem.objects.count() == USERS
+
+
+def test_of_several_workers_one_sends_a_message(users: list[User]) -> None:
+    record(users)
+    DeliveryItem.objects.update(due_at=timezone.now())
+    list(at_once(lambda number: deliver_pending(f"worker-{number}")))
+    deliver_pending("the last one")
+    recipients = Counter(address for message in mail.outbox for address in message.to)
+    assert recipients == {user.email: 1 for user in users}

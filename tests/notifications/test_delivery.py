@@ -1,0 +1,246 @@
+"""Delivery to a real mail server and a real receiver, killed and started again."""
+
+from datetime import timedelta
+
+from django.contrib.auth.models import User
+from django.utils import timezone
+from standardwebhooks import Webhook
+
+from dashboard.notifications import targets
+from dashboard.notifications.delivery_log import send_again
+from dashboard.notifications.models import (
+    Channel,
+    Delivery,
+    DeliveryState,
+    WebhookFormat,
+    WebhookTarget,
+)
+from dashboard.notifications.outbox import bundle, claim_next
+from dashboard.notifications.sending import attempt, deliver_pending
+from tests.notifications.conftest import Fail, Work
+from tests.support.clock import Clock
+from tests.support.hook_receiver import HookReceiver
+from tests.support.mail_server import MailServer
+
+STANDARD, SLACK = WebhookFormat.STANDARD, WebhookFormat.SLACK
+
+
+def target(user: User, url: str, format: str = STANDARD) -> WebhookTarget:  # noqa: A002
+    return targets.add_target(user, is_team=False, name="Desk", url=url, format=format)
+
+
+def test_an_email_says_what_happened_and_where_to_see_it(
+    fail: Fail, work: Work, mail_server: MailServer
+) -> None:
+    fail()
+    work()
+    [mail] = mail_server.received
+    assert mail["Subject"] == "Publishing version 1 of Hanseatic failed"
+    assert mail["To"] == "paula@kestrel.example"
+    assert "http://testserver/activity/pr-1/" in mail.get_content()
+    assert mail["List-Unsubscribe"].startswith("<http://testserver/")
+
+
+def test_two_hundred_failures_in_a_minute_make_one_message(
+    fail: Fail, work: Work, mail_server: MailServer, clock: Clock
+) -> None:
+    for number in range(200):
+        clock.advance(0.25)
+        fail(number)
+        if number % 20 == 0:
+            deliver_pending("worker-1")
+    work()
+    [mail] = mail_server.received
+    assert mail["Subject"] == "Publishing version 0 of Hanseatic failed, and 199 more"
+    text = mail.get_content()
+    assert text.count("failed.") == 20
+    assert "And 180 more:" in text
+
+
+def test_what_comes_without_end_is_not_held_back_for_longer_than_a_minute(
+    fail: Fail, work: Work, mail_server: MailServer
+) -> None:
+    for number in range(24):
+        fail(number)
+        work(1 / 12)
+    assert len(mail_server.received) == 2
+
+
+def test_an_hour_without_the_mail_server_loses_nothing(
+    fail: Fail, work: Work, mail_server: MailServer, clock: Clock
+) -> None:
+    mail_server.stop()
+    for number in range(6):
+        fail(number)
+        work(10)
+    assert not mail_server.received
+    mail_server.start()
+    work(61)
+    text = "".join(mail.get_content() for mail in mail_server.received)
+    assert [text.count(f"/pr-{number}/") for number in range(6)] == [1] * 6
+    assert len(mail_server.received) == 2  # the first failure, and all since then
+
+
+def test_a_message_has_the_same_id_in_each_attempt(
+    fail: Fail, work: Work, receiver: HookReceiver, paula: User
+) -> None:
+    desk = target(paula, receiver.url)
+    receiver.responses = [(500, {}), (503, {})]
+    fail()
+    work(3)
+    first, second, third = receiver.received
+    assert first.headers["webhook-id"] == second.headers["webhook-id"]
+    assert first.body == second.body == third.body
+    Webhook(targets.reveal_secret(desk)).verify(third.body, {"webhook-id": "", **third.headers})
+
+
+def test_a_killed_receiver_gets_it_when_it_is_back(
+    fail: Fail, work: Work, receiver: HookReceiver, paula: User
+) -> None:
+    target(paula, receiver.url)
+    receiver.stop()
+    fail()
+    work(3)
+    assert Delivery.objects.get(channel="webhook").problem.startswith("Couldn’t connect")
+    receiver.start()
+    work(11)
+    [received] = receiver.received
+    [event] = received.json["data"]["events"]
+    assert event["text"] == "Publishing version 1 of Hanseatic failed."
+    assert event["url"] == "http://testserver/activity/pr-1/"
+
+
+def test_a_webhook_has_ids_names_and_a_link_only(
+    fail: Fail, work: Work, receiver: HookReceiver, paula: User
+) -> None:
+    target(paula, receiver.url)
+    fail()
+    work()
+    [received] = receiver.received
+    assert received.json["data"]["total"] == 1
+    assert received.json["data"]["events"][0].keys() == {
+        *("key", "kind", "at", "text", "url", "pageId", "audienceId")
+    }
+
+
+def test_slack_gets_its_own_format_with_names_that_format_nothing(
+    work: Work, receiver: HookReceiver, paula: User, fail: Fail
+) -> None:
+    target(paula, receiver.url, SLACK)
+    event = fail()
+    event.facts = {"doing": "Publishing <!channel> & <https://evil.example|x>\nof it"}
+    event.save()
+    work()
+    [received] = receiver.received
+    assert received.json == {
+        "text": "Publishing &lt;!channel&gt; &amp; &lt;https://evil.example|x&gt; of it failed. "
+        "<http://testserver/activity/pr-1/|Open>"
+    }
+
+
+def test_a_receiver_that_is_gone_for_good_is_turned_off(
+    fail: Fail, work: Work, receiver: HookReceiver, paula: User
+) -> None:
+    desk = target(paula, receiver.url)
+    receiver.responses = [(410, {})]
+    fail()
+    work(5)
+    desk.refresh_from_db()
+    assert (desk.is_active, len(receiver.received)) == (False, 1)
+    assert desk.off_reason == "The receiver responded 410: it no longer exists."
+    assert Delivery.objects.get(channel="webhook").state == DeliveryState.GIVEN_UP
+
+
+def test_retry_after_is_respected_up_to_an_hour(
+    fail: Fail, work: Work, receiver: HookReceiver, paula: User
+) -> None:
+    target(paula, receiver.url)
+    receiver.responses = [(429, {"Retry-After": "1200"}), (429, {"Retry-After": "999999"})]
+    fail()
+    work(19)
+    assert len(receiver.received) == 1
+    work(30)
+    assert len(receiver.received) == 2
+    work(60)
+    assert len(receiver.received) == 3
+
+
+def test_one_endpoint_that_is_away_does_not_delay_another(
+    fail: Fail, work: Work, receiver: HookReceiver, paula: User
+) -> None:
+    other = HookReceiver()
+    target(paula, other.url)
+    target(paula, receiver.url)
+    fail()
+    work()
+    assert len(receiver.received) == 1
+
+
+def test_after_three_days_it_is_given_up_and_can_be_sent_again(
+    fail: Fail, work: Work, mail_server: MailServer, clock: Clock
+) -> None:
+    mail_server.stop()
+    fail()
+    work()
+    for _ in range(80):
+        clock.advance(3600)
+        deliver_pending("worker-1")
+    delivery = Delivery.objects.get(channel="email")
+    assert (delivery.state, delivery.next_attempt_at) == (DeliveryState.GIVEN_UP, None)
+    mail_server.start()
+    assert send_again(delivery)
+    work()
+    [mail] = mail_server.received
+    assert delivery.message_id in mail["Message-ID"]
+
+
+def test_a_message_that_the_server_rejects_does_not_delay_the_others(
+    fail: Fail, work: Work, mail_server: MailServer, paula: User, ada: User
+) -> None:
+    mail_server.responses = ["554 rejected"]
+    fail(1, paula)
+    fail(2, ada)
+    work(5 / 12)
+    assert len(mail_server.received) == 1
+    work(1)
+    assert len(mail_server.received) == 2
+
+
+def test_send_again_does_nothing_while_it_is_being_sent(fail: Fail, work: Work) -> None:
+    now = timezone.now()
+    claimed = Delivery.objects.create(
+        channel="email",
+        message_id="msg_1",
+        created_at=now,
+        retry_until=now,
+        worker_id="worker-2",
+        next_attempt_at=now + timedelta(minutes=1),
+    )
+    assert not send_again(claimed)
+
+
+def test_a_killed_worker_s_message_is_sent_by_the_next_one_with_the_same_id(
+    fail: Fail, receiver: HookReceiver, paula: User, clock: Clock
+) -> None:
+    target(paula, receiver.url)
+    fail()
+    clock.advance(30)
+    bundle(Channel.WEBHOOK, timezone.now())
+    claimed = claim_next(Channel.WEBHOOK, "worker-1", timezone.now())
+    assert claimed
+    attempt(claimed)  # Here it is killed, before it can record that.
+    assert not deliver_pending("worker-2")
+    clock.advance(121)
+    assert deliver_pending("worker-2") == 1
+    ids = [each.headers["webhook-id"] for each in receiver.received]
+    assert ids == [claimed.message_id] * 2
+
+
+def test_a_user_who_was_turned_off_gets_no_email(
+    fail: Fail, work: Work, paula: User, mail_server: MailServer
+) -> None:
+    fail()
+    paula.is_active = False
+    paula.save()
+    work()
+    assert not mail_server.received

@@ -1,0 +1,115 @@
+"""One digest each morning: what is followed or unread, and nothing when there is nothing."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from dashboard.notifications import inbox
+from dashboard.notifications.digests import due_day, make_digests
+from dashboard.notifications.following import follow
+from dashboard.notifications.models import Delivery, Preference
+from dashboard.notifications.preferences import save_settings
+from dashboard.notifications.sending import deliver_pending
+from tests.notifications.conftest import Fail
+from tests.support.clock import Clock, stopped
+from tests.support.mail_server import MailServer
+
+EVENING = datetime(2026, 3, 2, 20, tzinfo=UTC)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """It is eight in the evening."""
+    return stopped(monkeypatch, at=EVENING)
+
+
+@pytest.fixture
+def _by_bell_only(paula: User, ada: User) -> None:
+    for user in (paula, ada):
+        Preference.objects.create(user=user, kind="publish_failed", channel="email", is_on=False)
+
+
+def to_morning(clock: Clock, hours: float = 12) -> int:
+    """Go to the next morning, look for digests twice a minute, and send them."""
+    clock.advance(hours * 3600)
+    made = sum(make_digests(timezone.now()) for _ in range(3))
+    deliver_pending("worker-1")
+    return made
+
+
+@pytest.mark.usefixtures("_by_bell_only")
+def test_what_is_unread_comes_in_the_morning_once(
+    fail: Fail, clock: Clock, mail_server: MailServer
+) -> None:
+    fail(1)
+    fail(2)
+    to_morning(clock)
+    to_morning(clock, hours=24)
+    [mail] = mail_server.received
+    assert mail["Subject"] == "Your morning summary: 2 notifications"
+    assert "/activity/pr-1/" in mail.get_content()
+
+
+@pytest.mark.usefixtures("_by_bell_only", "mail_server")
+def test_what_was_read_does_not_come_and_nothing_makes_no_email(
+    fail: Fail, clock: Clock, paula: User
+) -> None:
+    fail()
+    inbox.mark_all_read(paula, until=10_000)
+    assert to_morning(clock) == 0
+    assert not Delivery.objects.exists()
+
+
+@pytest.mark.usefixtures("_by_bell_only")
+def test_what_is_followed_comes_although_the_bell_is_off(
+    fail: Fail, clock: Clock, mail_server: MailServer, ada: User
+) -> None:
+    follow(ada, "page_1")
+    Preference.objects.create(user=ada, kind="publish_failed", channel="in_app", is_on=False)
+    fail()
+    to_morning(clock)
+    assert {mail["To"] for mail in mail_server.received} == {
+        *("ada@kestrel.example", "paula@kestrel.example")
+    }
+
+
+@pytest.mark.usefixtures("_by_bell_only", "mail_server")
+def test_without_a_digest_there_is_none(fail: Fail, clock: Clock, paula: User) -> None:
+    save_settings(
+        paula, time_zone="UTC", quiet_from=None, quiet_to=None, has_digest=False, digest_hour=8
+    )
+    fail()
+    assert to_morning(clock) == 0
+
+
+@pytest.mark.usefixtures("_by_bell_only")
+def test_without_email_there_is_none(fail: Fail, clock: Clock) -> None:
+    fail()
+    assert to_morning(clock) == 0
+
+
+@pytest.mark.same_on_any_database
+@pytest.mark.parametrize(
+    ("now", "zone", "hour", "day"),
+    [
+        ("2026-03-03T07:59", "UTC", None, None),
+        ("2026-03-03T08:00", "UTC", None, 3),
+        ("2026-03-03T11:59", None, None, 3),
+        ("2026-03-03T12:00", "UTC", None, None),
+        ("2026-03-03T07:00", "Europe/Berlin", None, 3),
+        ("2026-03-03T06:59", "Europe/Berlin", None, None),
+        ("2026-03-03T18:30", "Asia/Tokyo", 3, 4),
+        ("2026-03-03T23:30", "UTC", 22, 3),
+    ],
+)
+def test_it_is_due_at_its_hour_in_the_user_s_zone_or_up_to_four_hours_later(
+    now: str, zone: str | None, hour: int | None, day: int | None
+) -> None:
+    moment = datetime.fromisoformat(now).replace(tzinfo=UTC)
+    found = due_day(moment, zone, hour, None)
+    assert (found.day if found else None) == day
+    if found:
+        assert due_day(moment, zone, hour, found) is None
+        assert due_day(moment, zone, hour, found - timedelta(days=1)) == found

@@ -1,0 +1,332 @@
+"""What happens in other rooms is recorded once, for whom it concerns, with what has happened."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import httpx
+import pytest
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from dashboard.ledger.deviations import ContractDeviation, record_browser_report, record_deviations
+from dashboard.ledger.models import ApprovalRule, Operation
+from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.operations import (
+    AttemptResult,
+    Target,
+    begin,
+    begin_retry,
+    end,
+    mark_interrupted_unknown,
+    settle,
+)
+from dashboard.notifications.following import follow
+from dashboard.notifications.kinds import sentence
+from dashboard.notifications.models import Event, Notification
+from dashboard.releases import approving, decisions
+from dashboard.releases.checking import check_release
+from dashboard.releases.drafting import create_release
+from dashboard.releases.models import Release, ReleaseState
+from dashboard.releases.reviewing import board_digest
+from tests.conftest import person
+from tests.support import wire
+from tests.support.clock import Clock
+from tests.support.fake_service import FakeService
+from tests.support.many_audiences import Key
+from tests.support.release_service import (
+    PublishingAudiences,
+    accepts,
+    decide,
+    fails,
+    responds,
+    schedule,
+    work,
+)
+from tests.support.seeding import seed_audiences, seed_pages
+
+Publish = Callable[..., Operation]
+
+
+@pytest.fixture
+def service(db: None, fake_service: FakeService, clock: Clock) -> PublishingAudiences:
+    """A service that publishes at once."""
+    fake_service.answer = service = PublishingAudiences()
+    return service
+
+
+@pytest.fixture
+def publish(paula: User) -> Publish:
+    """Records a publish of Paula's with this outcome."""
+
+    def make(outcome: Outcome, kind: OperationKind = OperationKind.PUBLISH_VERSION) -> Operation:
+        _, attempt = begin(
+            operation_key=f"pr-{Operation.objects.count()}",
+            kind=kind,
+            actor=paula,
+            target=Target("page_1", "aud_1", "ver_2", 2, target_name="Brightwater Foods"),
+            body={},
+        )
+        assert attempt
+        return end(attempt, AttemptResult(outcome))
+
+    return make
+
+
+def notices_of(user: User) -> list[str]:
+    """Return what a user is notified of, in words."""
+    found = Notification.objects.filter(user=user).select_related("event").order_by("pk")
+    return [sentence(each.event.kind, each.event.facts) for each in found]
+
+
+def test_own_publishes_are_reported_only_if_they_fail(publish: Publish, paula: User) -> None:
+    for outcome in (Outcome.ACCEPTED, Outcome.REJECTED, Outcome.UNKNOWN, Outcome.NOT_SENT):
+        publish(outcome)
+    assert notices_of(paula) == [
+        "Publishing version 2 of Brightwater Foods failed.",
+        "Publishing version 2 of Brightwater Foods has an unknown outcome.",
+        "Publishing version 2 of Brightwater Foods failed.",
+    ]
+
+
+@pytest.mark.parametrize("audience_id", ["", "aud_1"])
+def test_who_follows_the_page_or_the_audience_is_reported_of_both(
+    publish: Publish, vera: User, audience_id: str
+) -> None:
+    follow(vera, "page_1", audience_id)
+    publish(Outcome.ACCEPTED)
+    publish(Outcome.REJECTED)
+    assert notices_of(vera) == [
+        "paula published version 2 of Brightwater Foods.",
+        "Publishing version 2 of Brightwater Foods failed.",
+    ]
+
+
+def test_who_follows_something_else_is_not(publish: Publish, vera: User) -> None:
+    follow(vera, "page_1", "aud_2")
+    follow(vera, "page_2")
+    publish(Outcome.REJECTED)
+    assert notices_of(vera) == []
+
+
+def test_an_unknown_outcome_is_reported_once_and_so_is_what_follows(
+    publish: Publish, paula: User
+) -> None:
+    operation = publish(Outcome.UNKNOWN)
+    settle(operation, Outcome.UNKNOWN, found="Nothing is proved.")
+    retry = begin_retry(operation, actor=paula)
+    assert retry
+    end(retry, AttemptResult(Outcome.UNKNOWN))
+    settle(operation, Outcome.REJECTED, found="It was rejected.")
+    kinds = Event.objects.order_by("pk").values_list("kind", flat=True)
+    assert list(kinds) == ["publish_unknown", "publish_failed"]
+
+
+def test_what_a_killed_process_leaves_is_reported_as_unknown(paula: User, clock: Clock) -> None:
+    target = Target("page_1", "aud_1", "ver_2", 2, target_name="Brightwater Foods")
+    kind = OperationKind.PUBLISH_VERSION
+    begin(operation_key="pr-1", kind=kind, actor=paula, target=target, body={})
+    clock.advance(300)
+    assert mark_interrupted_unknown() == 1
+    assert notices_of(paula) == [
+        "Publishing version 2 of Brightwater Foods has an unknown outcome."
+    ]
+
+
+def test_a_page_or_webhook_that_was_changed_is_no_news_but_a_failure_is(
+    publish: Publish, paula: User
+) -> None:
+    publish(Outcome.ACCEPTED, OperationKind.CREATE_PAGE)
+    publish(Outcome.REJECTED, OperationKind.CREATE_PAGE)
+    assert notices_of(paula) == ["Creating the page Brightwater Foods failed."]
+
+
+def test_an_event_is_undone_with_what_happened(publish: Publish) -> None:
+    class UndoneError(Exception):
+        pass
+
+    with pytest.raises(UndoneError), transaction.atomic():  # noqa: PT012
+        publish(Outcome.REJECTED)
+        raise UndoneError
+    assert not Event.objects.exists()
+    assert not Operation.objects.exists()
+
+
+@pytest.fixture
+def _broken_urls(settings: object) -> None:
+    settings.ROOT_URLCONF = "tests.support.no_urls"  # type: ignore[attr-defined]
+
+
+@pytest.mark.usefixtures("_broken_urls")
+def test_an_error_of_ours_loses_no_outcome(publish: Publish) -> None:
+    assert publish(Outcome.REJECTED).outcome == Outcome.REJECTED
+    assert Operation.objects.get().outcome == Outcome.REJECTED
+    assert not Event.objects.exists()
+
+
+def run(service: PublishingAudiences, paula: User, clock: Clock, count: int = 3) -> Release:
+    """Publish a release of so many audiences, and let a worker run it."""
+    release = create_release(name="Spring", note="", audiences=service.add(count), user=paula)
+    check_release(release)
+    decide(release, paula)
+    work(release, clock)
+    return release
+
+
+def test_of_a_release_that_was_published_at_once_only_failures_are_reported(
+    service: PublishingAudiences, paula: User, clock: Clock
+) -> None:
+    run(service, paula, clock)
+    assert notices_of(paula) == []
+    service.ways["aud_5"] = responds(409, "It was canceled")
+    release = run(service, paula, clock)
+    name = release.items.get(audience_id="aud_5").audience_name
+    assert notices_of(paula) == [
+        f"Publishing version 2 of {name} failed.",
+        "The release Spring is finished with failures: 2 live, 1 failed.",
+    ]
+
+
+def test_a_rate_limit_that_a_release_waits_for_is_no_failure(
+    service: PublishingAudiences, paula: User, clock: Clock
+) -> None:
+    first = responds(429, "Later", retry_after="1")
+
+    def later(service: PublishingAudiences, key: Key, version_id: str) -> httpx.Response:
+        way = first if len(service.sent) == 1 else accepts
+        return way(service, key, version_id)
+
+    service.way = later
+    run(service, paula, clock, count=1)
+    assert notices_of(paula) == []
+
+
+def test_an_unknown_outcome_of_a_release_is_reported_once(
+    service: PublishingAudiences, paula: User, clock: Clock
+) -> None:
+    service.ways["aud_1"] = fails(httpx.ReadError, is_carried_out=False)
+    run(service, paula, clock, count=1)
+    found = [words for words in notices_of(paula) if "unknown outcome" in words]
+    assert len(found) == len(set(found))
+    assert "has an unknown outcome." in found[0]
+
+
+def test_the_owner_of_a_scheduled_release_is_reported_that_it_is_finished(
+    service: PublishingAudiences, paula: User, clock: Clock
+) -> None:
+    release = create_release(name="Spring", note="", audiences=service.add(2), user=paula)
+    check_release(release)
+    schedule(release)
+    work(release, clock, minutes=60 * 24 * 400)
+    assert notices_of(paula) == ["The release Spring is finished: 2 live."]
+
+
+def test_a_release_that_is_held_is_reported_with_its_reason_and_none_of_the_service_s_words(
+    service: PublishingAudiences, paula: User, clock: Clock
+) -> None:
+    release = create_release(name="Spring", note="", audiences=service.add(2), user=paula)
+    check_release(release)
+    service.edit(("page_1", "aud_1"))
+    decide(release, paula)
+    work(release, clock)
+    assert release.state == ReleaseState.HELD
+    assert notices_of(paula) == ["The release Spring is held: changed after the review."]
+
+
+def test_a_schedule_that_was_missed_is_reported_once_to_owner_and_administrators(
+    service: PublishingAudiences, paula: User, ada: User, clock: Clock
+) -> None:
+    release = create_release(name="Spring", note="", audiences=service.add(), user=paula)
+    check_release(release)
+    due_at = schedule(release).due_at
+    assert due_at
+    clock.advance((due_at - timezone.now()).total_seconds() + 1200)
+    work(release, clock)
+    assert len(notices_of(paula)) == len(notices_of(ada)) == 1
+    assert notices_of(paula)[0].startswith("The release Spring wasn’t started when it was due, ")
+
+
+def test_who_may_approve_is_asked_and_who_requested_is_reported_the_decision(
+    service: PublishingAudiences, paula: User, clock: Clock
+) -> None:
+    ApprovalRule.objects.create(
+        covers_publishing=True, changed_at=timezone.now(), changed_by_name="ada"
+    )
+    peter, vera = person("peter", "Publishers"), person("vera", "Viewers")
+    release = create_release(name="Spring", note="", audiences=service.add(2), user=paula)
+    check_release(release)
+    request = approving.request_approval(release, paula, "2", board_digest(release))
+    approving.approve(request, peter, note="", shown=request.digest)
+    assert notices_of(peter) == ["paula requests an approval: Publish Spring, 2 versions."]
+    assert notices_of(paula) == ["peter approved a request: Publish Spring, 2 versions."]
+    assert notices_of(vera) == []
+    service.edit(("page_1", "aud_1"))
+    work(release, clock)
+    assert "A request for approval is void: Publish Spring, 2 versions." in notices_of(paula)
+    assert "A request for approval is void: Publish Spring, 2 versions." in notices_of(peter)
+
+
+def test_a_declined_request_is_reported_to_who_requested_it(
+    service: PublishingAudiences, paula: User
+) -> None:
+    peter = person("peter", "Publishers")
+    release = create_release(name="Spring", note="", audiences=service.add(2), user=paula)
+    check_release(release)
+    request = approving.request_approval(release, paula, "2", board_digest(release))
+    approving.decline(request, peter, note="Not now.", shown=request.digest)
+    assert notices_of(paula) == ["peter declined a request: Publish Spring, 2 versions."]
+
+
+def test_all_who_might_have_approved_are_reported_of_an_emergency_once(
+    service: PublishingAudiences, clock: Clock
+) -> None:
+    ApprovalRule.objects.create(
+        covers_publishing=True, changed_at=timezone.now(), changed_by_name="ada"
+    )
+    chief = person("chief", "Publishers", "Administrators")
+    peter = person("peter", "Publishers")
+    release = create_release(name="Spring", note="", audiences=service.add(3), user=chief)
+    check_release(release)
+    shown = board_digest(release)
+    decisions.publish(release, chief, "3", shown, emergency_reason="It is burning.")
+    work(release, clock)
+    assert "chief published without an approval: Spring." in notices_of(peter)
+    assert Event.objects.filter(kind="emergency_publish").count() == 1
+    assert "chief published without an approval: Spring." not in notices_of(chief)
+
+
+def test_a_version_published_outside_is_reported_to_publishers_and_administrators_once(
+    paula: User, ada: User, vera: User, clock: Clock
+) -> None:
+    seed_pages(wire.page())
+    seed_audiences(wire.audience())
+    clock.advance(60)
+    live = wire.version(status="published", publishedAt=timezone.now().isoformat())
+    for _ in range(2):
+        seed_audiences(wire.audience(publishedVersion=live))
+        clock.advance(60)
+    words = "Version 2 of Brightwater Foods was published outside Pressroom."
+    assert (notices_of(paula), notices_of(ada), notices_of(vera)) == ([words], [words], [])
+
+
+def test_a_deviation_is_reported_when_it_is_new_and_never_if_a_browser_reports_it(
+    ada: User,
+) -> None:
+    found = ContractDeviation("listPages", "Unknown name", "items.*.status", "odd", "/v0/pages")
+    record_deviations([found])
+    record_deviations([found])
+    record_browser_report(ContractDeviation("Browser", "Policy", "script-src", "odd", "/"))
+    assert notices_of(ada) == [
+        "A response differs from the API spec in a new way: Unknown name, listPages, "
+        "items.*.status."
+    ]
+
+
+def test_what_a_user_gets_is_deleted_with_the_user(publish: Publish, paula: User) -> None:
+    follow(paula, "page_1")
+    publish(Outcome.REJECTED)
+    Operation.objects.all().delete()
+    paula.delete()
+    assert not Notification.objects.exists()
+    assert Event.objects.get().actor_name == "paula"
+    assert timezone.now() - Event.objects.get().at < timedelta(hours=1)

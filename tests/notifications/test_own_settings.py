@@ -1,0 +1,263 @@
+"""The bell, the matrix, quiet hours and targets of webhooks of one user."""
+
+from datetime import time, timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.utils import timezone
+
+from dashboard.notifications import delivery_log, inbox, targets
+from dashboard.notifications.errors import NotificationError
+from dashboard.notifications.following import MAX_FOLLOWS, follow
+from dashboard.notifications.kinds import KINDS, TEAM_KINDS
+from dashboard.notifications.models import (
+    Delivery,
+    DeliveryItem,
+    DeliveryState,
+    Event,
+    Notification,
+    WebhookTarget,
+)
+from dashboard.notifications.preferences import read_matrix, save_matrix, save_settings
+from dashboard.notifications.sending import deliver_pending
+from dashboard.notifications.webhooks import reencrypt_secrets
+from tests.notifications.conftest import Fail, Work
+from tests.support.clock import Clock
+from tests.support.hook_receiver import HookReceiver
+from tests.support.mail_server import MailServer
+
+URL = "https://hooks.example.com/1"
+
+
+def matrix_of(user: User) -> dict[str, set[str]]:
+    """Return the channels that are on, by kind."""
+    rows = read_matrix(user)
+    return {
+        row.kind.name: {str(channel) for channel, is_on in row.channels.items() if is_on}
+        for row in rows
+    }
+
+
+def test_the_bell_counts_what_is_unread(
+    fail: Fail, paula: User, vera: User, django_assert_num_queries: Any
+) -> None:
+    for number in range(3):
+        fail(number)
+    inbox.unread_count(paula)
+    with django_assert_num_queries(1):
+        assert inbox.unread_count(paula) == 3
+    first = inbox.list_notifications(paula).last()
+    assert first
+    assert inbox.mark_read(vera, [first.pk]) == 0
+    assert inbox.mark_read(paula, [first.pk]) == 1
+    assert inbox.unread_count(paula) == 2
+    assert inbox.unread_count(vera) == 0
+
+
+def test_what_came_after_the_page_was_shown_stays_unread(fail: Fail, paula: User) -> None:
+    fail(1)
+    newest = inbox.list_notifications(paula).first()
+    assert newest
+    fail(2)
+    assert inbox.mark_all_read(paula, until=newest.pk) == 1
+    assert [each.event.key for each in inbox.list_notifications(paula, is_unread=True)] == [
+        "operation:2:rejected"
+    ]
+
+
+def test_the_matrix_has_defaults_and_is_saved_as_a_whole(paula: User) -> None:
+    defaults = matrix_of(paula)
+    assert defaults["publish_failed"] == {"in_app", "email", "webhook"}
+    assert defaults["followed_changed"] == {"in_app"}
+    save_matrix(paula, {("publish_failed", "email")})
+    saved = matrix_of(paula)
+    assert saved.pop("publish_failed") == {"email"}
+    assert set().union(*saved.values()) == set()
+
+
+def test_an_unknown_cell_of_the_matrix_changes_nothing(paula: User) -> None:
+    before = matrix_of(paula)
+    with pytest.raises(NotificationError):
+        save_matrix(paula, {("publish_failed", "pigeon")})
+    assert matrix_of(paula) == before
+
+
+def test_a_channel_that_is_off_is_silent(
+    fail: Fail, work: Work, paula: User, mail_server: MailServer
+) -> None:
+    save_matrix(paula, {("publish_failed", "email")})
+    fail()
+    work()
+    assert len(mail_server.received) == 1
+    assert inbox.unread_count(paula) == 0
+
+
+SETTINGS: dict[str, Any] = {
+    "time_zone": "Europe/Berlin",
+    "quiet_from": time(22),
+    "quiet_to": time(7),
+    "has_digest": False,
+    "digest_hour": 8,
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "field"),
+    [
+        ({"time_zone": "Mars/Olympus"}, "time_zone"),
+        ({"time_zone": ""}, "time_zone"),
+        ({"quiet_from": None}, "quiet_from"),
+        ({"quiet_to": None}, "quiet_to"),
+        ({"quiet_to": time(22)}, "quiet_to"),
+        ({"digest_hour": 24}, "digest_hour"),
+    ],
+)
+def test_invalid_settings_are_refused_next_to_their_field(
+    paula: User, changed: dict[str, Any], field: str
+) -> None:
+    with pytest.raises(NotificationError) as refused:
+        save_settings(paula, **(SETTINGS | changed))
+    assert refused.value.field == field
+
+
+def test_in_quiet_hours_only_own_failures_are_sent(
+    fail: Fail, paula: User, ada: User, mail_server: MailServer, clock: Clock
+) -> None:
+    to_night = 23 * 3600 - (timezone.now() - timezone.now().replace(hour=0)).total_seconds()
+    clock.advance(to_night)
+    for user in (paula, ada):
+        save_settings(user, **(SETTINGS | {"time_zone": "UTC"}))
+    follow(ada, "page_1")
+    fail()
+    for _ in range(2):
+        clock.advance(60)
+        deliver_pending("worker-1")
+    assert [mail["To"] for mail in mail_server.received] == ["paula@kestrel.example"]
+    clock.advance(8 * 3600)
+    deliver_pending("worker-1")
+    assert mail_server.received[-1]["To"] == "ada@kestrel.example"
+
+
+def add(user: User, **differs: Any) -> WebhookTarget:
+    given = {"is_team": False, "name": "Desk", "url": URL, "format": "standard"} | differs
+    return targets.add_target(user, **given)
+
+
+@pytest.mark.parametrize(
+    ("differs", "field"),
+    [
+        ({"url": "http://hooks.example.com/1"}, "url"),
+        ({"url": "https://10.0.0.1/"}, "url"),
+        ({"url": ""}, "url"),
+        ({"name": "  "}, "name"),
+        ({"name": "x" * 101}, "name"),
+        ({"format": "telex"}, "format"),
+        ({"secret": "whsec_short"}, "secret"),
+        ({"secret": "whsec_" + "ö" * 40}, "secret"),
+        ({"is_team": True, "kinds": ["unheard_of"]}, "kinds"),
+    ],
+)
+def test_an_invalid_target_is_refused_next_to_its_field(
+    paula: User, differs: dict[str, Any], field: str
+) -> None:
+    with pytest.raises(NotificationError) as refused:
+        add(paula, **differs)
+    assert refused.value.field == field
+    assert not WebhookTarget.objects.exists()
+
+
+def test_a_secret_is_made_and_stored_encrypted(paula: User, settings: Any) -> None:
+    target = add(paula)
+    secret = targets.reveal_secret(target)
+    assert secret.startswith("whsec_")
+    assert secret not in target.secret
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "z" * 50, []
+    assert targets.reveal_secret(target) == ""
+
+
+def test_a_worker_encrypts_secrets_again_after_a_change_of_the_key(
+    paula: User, settings: Any
+) -> None:
+    target = add(paula)
+    secret, old = targets.reveal_secret(target), settings.SECRET_KEY
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "z" * 50, [old]
+    reencrypt_secrets()
+    settings.SECRET_KEY_FALLBACKS = []
+    target.refresh_from_db()
+    assert targets.reveal_secret(target) == secret
+
+
+def test_a_team_s_webhook_gets_what_it_has_chosen_and_a_user_s_what_concerns_the_user(
+    fail: Fail, work: Work, ada: User, receiver: HookReceiver
+) -> None:
+    add(ada, url=f"{receiver.url}/own")
+    team = add(ada, url=receiver.url, is_team=True)
+    assert team.kinds == TEAM_KINDS
+    fail()
+    work()
+    assert len(receiver.received) == 1
+    targets.change_target(team, name="Desk", url=receiver.url, is_active=True, kinds=[])
+    fail(2)
+    work()
+    assert len(receiver.received) == 1
+
+
+def test_a_test_message_says_whether_it_arrived(ada: User, receiver: HookReceiver) -> None:
+    target = add(ada, url=receiver.url, format="slack")
+    receiver.responses = [(404, {})]
+    assert targets.send_test(target) == (
+        targets.TestResult(is_sent=False, sentence="The receiver responded 404.")
+    )
+    assert targets.send_test(target).is_sent
+    assert receiver.received[-1].json["text"].startswith("This is a test message from Pressroom.")
+    assert not Delivery.objects.exists()
+
+
+def test_what_can_be_followed_has_an_end(vera: User) -> None:
+    for number in range(MAX_FOLLOWS):
+        follow(vera, f"page_{number}")
+    follow(vera, "page_0")
+    with pytest.raises(NotificationError, match="maximum"):
+        follow(vera, "one_more")
+
+
+def test_each_kind_has_words_for_every_part(db: None) -> None:
+    assert all(kind.label and kind.group and kind.recipients for kind in KINDS.values())
+    assert all(kind.sentence.endswith(".") for kind in KINDS.values())
+
+
+@pytest.mark.usefixtures("mail_server")
+def test_old_notifications_are_pruned_and_what_is_to_be_sent_is_not(
+    fail: Fail, work: Work, clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fail(1)
+    work()
+    clock.advance(timedelta(days=40).total_seconds())
+    fail(2)
+    call_command("prune", "--older-than", "30")
+    assert "events with their notifications: 1." in capsys.readouterr().out
+    assert Event.objects.get().key == "operation:2:rejected"
+    assert Notification.objects.count() == 1
+    assert not Delivery.objects.exists()
+    assert DeliveryItem.objects.get().delivery is None
+
+
+def test_after_a_restore_nothing_old_is_sent_but_it_can_be(
+    fail: Fail, work: Work, clock: Clock, mail_server: MailServer
+) -> None:
+    fail(1)
+    mail_server.stop()
+    work()
+    fail(2)
+    call_command("after_restore", verbosity=0)
+    mail_server.start()
+    work(10)
+    assert not mail_server.received
+    assert set(Delivery.objects.values_list("state", flat=True)) == {DeliveryState.DROPPED}
+    for delivery in delivery_log.list_deliveries():
+        assert delivery_log.send_again(delivery)
+    work()
+    assert len(mail_server.received) == 2
+    assert delivery_log.delivery_counts() == {"sent": 2}

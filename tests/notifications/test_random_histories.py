@@ -1,0 +1,97 @@
+"""Whatever happens to workers and the mail server, each failure arrives, and none too often."""
+
+import re
+from collections import Counter
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import override_settings
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.django import TestCase
+
+from dashboard.notifications.models import Delivery, DeliveryState
+from dashboard.notifications.recording import Concerned, Subject, record_event
+from dashboard.notifications.sending import deliver_pending
+from tests.support.clock import stopped
+from tests.support.flaky_mail import FlakyBackend, KilledError
+
+STEP = st.one_of(
+    st.tuples(st.just("fail"), st.sampled_from([1, 2, 24])),
+    st.tuples(st.just("wait"), st.sampled_from([5, 20, 60, 130, 4000])),
+    st.tuples(st.just("away"), st.sampled_from([True, True, False])),
+    st.tuples(st.just("kill"), st.just(1)),
+)
+"""So many publishes fail; so many seconds pass; the mail server goes or comes; a worker is killed
+right after its next message."""
+LONGEST_WAIT_S, WAITS = 900, 16
+"""At the end: four hours, as it is tried again after an hour at the latest."""
+
+
+@override_settings(EMAIL_IS_ON=True, EMAIL_BACKEND="tests.support.flaky_mail.FlakyBackend")
+class AnyHistory(TestCase):
+    """Two workers take turns."""
+
+    @given(st.lists(STEP, min_size=4, max_size=12))
+    def test_each_failure_arrives_once_and_once_more_for_a_killed_worker(
+        self, steps: list[tuple[str, int]]
+    ) -> None:
+        FlakyBackend.reset()
+        with pytest.MonkeyPatch.context() as patch:
+            self.run_history(patch, steps)
+        texts = {mail.extra_headers["Message-ID"]: str(mail.body) for mail in FlakyBackend.received}
+        found = Counter(each for text in texts.values() for each in links_in(text))
+        listed = [each for each in range(self.failed) if found[each]]
+        more = sum(
+            int(each) for text in texts.values() for each in re.findall(r"And (\d+) m", text)
+        )
+        # Of more than twenty, the others are counted; no failure is in two messages.
+        assert len(listed) + more == self.failed
+        assert not [each for each, count in found.items() if count > 1]
+        repeated = len(FlakyBackend.received) - len(texts)
+        assert repeated <= self.killed
+        assert not Delivery.objects.exclude(state=DeliveryState.SENT).exists()
+
+    def run_history(self, patch: pytest.MonkeyPatch, steps: list[tuple[str, int]]) -> None:
+        """Go through the steps, then let everything work for some hours."""
+        clock, self.failed, self.killed = stopped(patch), 0, 0
+        user = User.objects.create(username="paula", email="paula@kestrel.example")
+        for number, (step, value) in enumerate(steps):
+            match step:
+                case "fail":
+                    for _ in range(value):
+                        fail(user, self.failed)
+                        self.failed += 1
+                case "wait":
+                    clock.advance(value)
+                case "away":
+                    FlakyBackend.is_away = bool(value)
+                case "kill":
+                    FlakyBackend.kills = True
+            self.work(number)
+        FlakyBackend.is_away = FlakyBackend.kills = False
+        for number in range(WAITS):
+            clock.advance(LONGEST_WAIT_S)
+            self.work(number)
+
+    def work(self, number: int) -> None:
+        """Let one of two workers deliver, until it is killed."""
+        try:
+            deliver_pending(f"worker-{number % 2}")
+        except KilledError:
+            self.killed += 1
+
+
+def fail(user: User, number: int) -> None:
+    record_event(
+        "publish_failed",
+        f"operation:{number}:rejected",
+        Subject(f"/activity/pr-{number}/"),
+        {"doing": "Publishing"},
+        concerned=Concerned(owners=[user]),
+    )
+
+
+def links_in(text: str) -> list[int]:
+    """Return the numbers of the failures that a message lists."""
+    return [int(each) for each in re.findall(r"/activity/pr-(\d+)/", text)]

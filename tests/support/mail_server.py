@@ -1,0 +1,52 @@
+"""A real SMTP server on loopback, which can be killed and started again on the same port."""
+
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from typing import Any, cast
+
+from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import Envelope, Session
+
+from tests.support.processes import free_port
+
+
+class MailServer:
+    """Receives e-mails while it runs; each is in `received`, the earliest first."""
+
+    def __init__(self) -> None:
+        self.port = free_port()
+        self.received: list[EmailMessage] = []
+        self.responses: list[str] = []
+        """What it says to the next messages, instead of accepting them."""
+        self._controller: Controller | None = None
+
+    @property
+    def url(self) -> str:
+        """For EMAIL_URL."""
+        return f"smtp://127.0.0.1:{self.port}"
+
+    async def handle_DATA(self, server: Any, session: Session, envelope: Envelope) -> str:  # noqa: N802  # named by aiosmtpd
+        """Take a message, or say what the test wants."""
+        if self.responses:
+            return self.responses.pop(0)
+        content = cast("bytes", envelope.content)
+        self.received.append(
+            cast("EmailMessage", message_from_bytes(content, policy=policy.default))
+        )
+        return "250 OK"
+
+    def start(self) -> None:
+        """Listen."""
+        self._controller = Controller(self, hostname="127.0.0.1", port=self.port)
+        self._controller.start()
+
+    def stop(self) -> None:
+        """Be away."""
+        if self._controller:
+            self._controller.stop()
+            self._controller = None
+
+    @property
+    def subjects(self) -> list[str]:
+        """The subjects of what was received."""
+        return [each["Subject"] for each in self.received]

@@ -1,0 +1,125 @@
+"""The bell on every page: its number, its poll and its panel."""
+
+import time
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from dashboard.accounts.sessions import SEEN
+from dashboard.notifications.models import Notification
+from tests.conftest import logged_in
+from tests.support.html import text
+from tests.support.seeding import seed_event, seed_notification
+
+pytestmark = pytest.mark.django_db
+LIST = "/notifications/"
+ANY_PAGE = "/accounts/password/"
+BACKGROUND = {"HX-Request": "true", "HX-Target": "bell-poll", "X-Background": "1"}
+
+
+def poll(client: Client, was: int) -> Any:
+    """Poll the bell of a page that shows this number."""
+    return client.get(LIST, {"was": was}, headers=BACKGROUND)
+
+
+def panel(client: Client) -> str:
+    """Open the panel."""
+    response = client.get(LIST, headers={"HX-Request": "true", "HX-Target": "notices-in"})
+    return response.content.decode()
+
+
+def seed_many(user: User, count: int) -> None:
+    event = seed_event()
+    Notification.objects.bulk_create(
+        Notification(
+            user=user,
+            event=event if n == 0 else seed_event(n + 1),
+            created_at=timezone.now(),
+        )
+        for n in range(count)
+    )
+
+
+def test_every_page_says_how_many_are_unread(vera: User, as_viewer: Client) -> None:
+    seed_notification(vera, 1)
+    seed_notification(vera, 2)
+    seed_notification(vera, 3, read_at=timezone.now())
+    assert "Notifications 2 unread" in text(as_viewer.get(ANY_PAGE).content.decode())
+
+
+def test_from_a_hundred_on_the_number_ends(vera: User, as_viewer: Client) -> None:
+    seed_many(vera, 101)
+    assert "Notifications 99+ unread" in text(as_viewer.get(ANY_PAGE).content.decode())
+
+
+def test_what_is_unread_for_others_counts_for_them_alone(paula: User, as_viewer: Client) -> None:
+    seed_notification(paula)
+    assert 'id="bell-count" hidden' in as_viewer.get(ANY_PAGE).content.decode()
+
+
+def test_a_poll_without_a_change_brings_nothing(vera: User, as_viewer: Client) -> None:
+    seed_notification(vera)
+    assert poll(as_viewer, was=1).status_code == 204
+
+
+def test_a_poll_brings_the_new_number_and_announces_it_once(vera: User, as_viewer: Client) -> None:
+    seed_notification(vera)
+    brought = poll(as_viewer, was=0).content.decode()
+    assert "1 unread notification" in text(brought)
+    assert brought.count("bell-announcement") == 1
+    assert "?was=1" in brought
+
+
+def test_a_number_that_falls_is_not_announced(vera: User, as_viewer: Client) -> None:
+    seed_notification(vera)
+    assert "bell-announcement" not in poll(as_viewer, was=2).content.decode()
+
+
+def test_a_poll_keeps_no_session_alive(vera: User) -> None:
+    client = logged_in(vera)
+    session = client.session
+    session[SEEN] = seen = int(time.time()) - 600
+    session.set_expiry(0)
+    session.save()
+    poll(client, was=0)
+    assert client.session[SEEN] == seen
+    client.get(ANY_PAGE)
+    assert client.session[SEEN] > seen
+
+
+def test_a_poll_after_the_session_ended_leaves_the_page_alone(client: Client) -> None:
+    assert poll(client, was=0).status_code == 204
+
+
+def test_the_panel_has_the_latest_ten_under_their_days(vera: User, as_viewer: Client) -> None:
+    for number in range(1, 13):
+        seed_notification(vera, number)
+    shown = panel(as_viewer)
+    assert shown.count('<li class="notice') == 10
+    assert "Today Publishing version 12 of Brightwater Foods failed." in text(shown).replace(
+        "  ", " "
+    )
+
+
+def test_an_empty_panel_says_so(as_viewer: Client) -> None:
+    assert "No notifications yet." in text(panel(as_viewer))
+
+
+def test_all_are_marked_as_read_from_the_panel(vera: User, as_viewer: Client) -> None:
+    newest = seed_notification(vera)
+    headers = {"HX-Request": "true", "HX-Target": "notices-in"}
+    response = as_viewer.post(f"{LIST}read/", {"until": newest.pk}, headers=headers)
+    shown = response.content.decode()
+    assert "New" not in text(shown)
+    assert 'id="bell-count" hx-swap-oob="true" hidden' in shown
+
+
+def test_what_comes_while_the_panel_is_open_stays_unread(vera: User, as_viewer: Client) -> None:
+    seen = seed_notification(vera, 1)
+    later = seed_notification(vera, 2)
+    as_viewer.post(f"{LIST}read/", {"until": seen.pk})
+    later.refresh_from_db()
+    assert later.read_at is None

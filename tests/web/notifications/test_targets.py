@@ -1,0 +1,181 @@
+"""Webhooks of one's own, and of teams."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from dashboard.notifications.models import WebhookFormat, WebhookTarget
+from dashboard.notifications.targets import add_target, reveal_secret
+from tests.support.hook_receiver import HookReceiver
+from tests.support.html import text
+from tests.support.second_factors import confirm
+from tests.support.seeding import seed_target
+
+pytestmark = pytest.mark.django_db
+SETTINGS = "/accounts/settings/notifications/"
+NEW = f"{SETTINGS}webhooks/new/"
+FORM = {"name": "My channel", "url": "https://hooks.example.com/1", "format": "slack"}
+
+
+@pytest.fixture
+def receiver(settings: Any) -> Iterator[HookReceiver]:
+    """A real receiver of webhooks, running."""
+    settings.WEBHOOKS_TO_LOOPBACK = True
+    receiver = HookReceiver()
+    receiver.start()
+    yield receiver
+    receiver.stop()
+
+
+@pytest.fixture
+def target(vera: User) -> WebhookTarget:
+    """A signed webhook of Vera's."""
+    fields = FORM | {"format": WebhookFormat.STANDARD}
+    return add_target(vera, is_team=False, **fields)
+
+
+def url(target: WebhookTarget, step: str = "") -> str:
+    return f"{SETTINGS}webhooks/{target.pk}/{step}"
+
+
+def said(response: Any) -> str:
+    return text(response.content.decode())
+
+
+def test_without_webhooks_the_settings_say_what_follows(as_viewer: Client) -> None:
+    assert "No webhooks, so the column “Webhook” has no effect yet." in said(
+        as_viewer.get(SETTINGS)
+    )
+
+
+def test_one_is_added_and_listed(as_viewer: Client) -> None:
+    assert "My channel added." in said(as_viewer.post(NEW, FORM, follow=True))
+    assert "My channel Slack On" in said(as_viewer.get(SETTINGS))
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"name": ""}, "Name: Enter a name."),
+        ({"url": "ftp://hooks.example.com"}, "URL: "),
+        ({"url": "https://127.0.0.1/"}, "URL: "),
+        ({"format": "fax"}, "Format: "),
+        ({"format": "standard", "secret": "short"}, "Signing secret: A secret is whsec_"),
+    ],
+)
+def test_what_is_invalid_is_said_next_to_it_and_stays_in_the_form(
+    as_viewer: Client, changes: dict[str, str], problem: str
+) -> None:
+    response = as_viewer.post(NEW, FORM | changes)
+    assert response.status_code == 422
+    assert problem in said(response)
+    for typed in ({"name": FORM["name"], "url": FORM["url"]} | changes).values():
+        assert typed in response.content.decode()
+    assert not WebhookTarget.objects.exists()
+
+
+def test_one_is_renamed_and_turned_off(as_viewer: Client, target: WebhookTarget) -> None:
+    as_viewer.post(url(target), {"name": "Quiet", "url": FORM["url"]})
+    target.refresh_from_db()
+    assert (target.name, target.is_active) == ("Quiet", False)
+
+
+def test_a_wrong_change_keeps_what_was_typed(as_viewer: Client, target: WebhookTarget) -> None:
+    response = as_viewer.post(url(target), {"name": "Quiet", "url": "mailto:x"})
+    assert response.status_code == 422
+    assert 'value="Quiet"' in response.content.decode()
+    target.refresh_from_db()
+    assert target.name == "My channel"
+
+
+def test_one_that_is_gone_says_why_it_was_turned_off(
+    as_viewer: Client, target: WebhookTarget
+) -> None:
+    WebhookTarget.objects.update(is_active=False, off_reason="The receiver responded 410.")
+    assert "Pressroom turned it off. The receiver responded 410." in said(
+        as_viewer.get(url(target))
+    )
+
+
+def test_one_is_deleted_after_a_confirmation(as_viewer: Client, target: WebhookTarget) -> None:
+    assert "Delete My channel?" in said(as_viewer.get(url(target, "delete/")))
+    assert WebhookTarget.objects.exists()
+    as_viewer.post(url(target, "delete/"))
+    assert not WebhookTarget.objects.exists()
+
+
+def test_a_test_says_what_the_receiver_responded(
+    as_viewer: Client, target: WebhookTarget, receiver: HookReceiver
+) -> None:
+    WebhookTarget.objects.update(url=receiver.url)
+    response = as_viewer.post(url(target, "test/"), follow=True)
+    assert "My channel: Sent. The receiver responded 204." in said(response)
+
+
+def test_a_test_that_fails_says_why(
+    as_viewer: Client, target: WebhookTarget, receiver: HookReceiver
+) -> None:
+    receiver.stop()
+    WebhookTarget.objects.update(url=receiver.url)
+    response = as_viewer.post(url(target, "test/"), follow=True)
+    assert 'data-tone="bad"' in response.content.decode()
+    assert "Sent." not in said(response)
+
+
+def test_tests_are_limited(as_viewer: Client, target: WebhookTarget) -> None:
+    WebhookTarget.objects.update(url="https://127.0.0.1/")  # refused without a connection
+    last = [as_viewer.post(url(target, "test/"), follow=True) for _ in range(21)][-1]
+    assert "too many tests" in said(last)
+
+
+def test_the_secret_is_shown_after_the_password_only(
+    as_viewer: Client, vera: User, target: WebhookTarget
+) -> None:
+    secret = reveal_secret(target)
+    assert secret not in as_viewer.get(url(target)).content.decode()
+    assert as_viewer.get(url(target, "secret/"))["Location"].startswith("/accounts/again/")
+    confirm(as_viewer, vera)
+    response = as_viewer.get(url(target, "secret/"))
+    assert secret in response.content.decode()
+    assert "no-store" in response["Cache-Control"]
+
+
+def test_a_webhook_for_slack_has_no_secret(as_administrator: Client) -> None:
+    target = seed_target()
+    assert "Show secret" not in said(as_administrator.get(url(target)))
+    assert as_administrator.get(url(target, "secret/")).status_code == 404
+
+
+@pytest.mark.parametrize("step", ["", "delete/", "secret/", "test/"])
+def test_nobody_else_finds_ones_webhook(
+    as_administrator: Client, target: WebhookTarget, step: str
+) -> None:
+    address = url(target, step)
+    ask = as_administrator.post if step == "test/" else as_administrator.get
+    assert ask(address).status_code == 404
+
+
+def test_administrators_add_one_of_a_team_with_its_events(as_administrator: Client) -> None:
+    fields = FORM | {"kinds": ["release_held", "publish_failed"]}
+    as_administrator.post(f"{NEW}?team=1", fields)
+    target = WebhookTarget.objects.get()
+    assert (target.user_id, target.kinds) == (None, ["publish_failed", "release_held"])
+    assert "Team webhook" in said(as_administrator.get(url(target)))
+
+
+def test_the_events_of_a_team_can_be_changed(as_administrator: Client) -> None:
+    target = seed_target(kinds=["publish_failed"])
+    fields = {"name": "News", "url": target.url, "is_active": "on", "kinds": ["release_held"]}
+    as_administrator.post(url(target), fields)
+    target.refresh_from_db()
+    assert target.kinds == ["release_held"]
+
+
+def test_those_of_teams_are_for_administrators(as_publisher: Client) -> None:
+    target = seed_target()
+    assert "Team webhooks" not in said(as_publisher.get(SETTINGS))
+    assert as_publisher.get(url(target)).status_code == 403
+    assert as_publisher.post(f"{NEW}?team=1", FORM).status_code == 403
