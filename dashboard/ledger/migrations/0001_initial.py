@@ -81,6 +81,8 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('is_on', models.BooleanField(default=False)),
                 ('secret', models.CharField(default=dashboard.ledger.models.receiver.new_secret, max_length=64)),
+                ('signing_secret', models.TextField(blank=True)),
+                ('rejected_at', models.DateTimeField(null=True)),
                 ('changed_at', models.DateTimeField(null=True)),
                 ('changed_by', models.CharField(blank=True, max_length=200)),
             ],
@@ -172,6 +174,8 @@ class Migration(migrations.Migration):
                 ('is_cut', models.BooleanField(default=False)),
                 ('event', models.CharField(blank=True, max_length=64)),
                 ('audience_id', models.TextField(blank=True)),
+                ('is_signed', models.BooleanField(default=False)),
+                ('hint', models.CharField(blank=True, choices=[('read', 'Refresh requested'), ('not_known', 'Unknown audience'), ('too_many', 'Too many at once'), ('', 'None')], max_length=16)),
             ],
             options={
                 'verbose_name_plural': 'deliveries',
@@ -263,6 +267,22 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ['-saved_at', '-pk'],
                 'default_permissions': (),
+            },
+        ),
+        migrations.CreateModel(
+            name='PageHint',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('page_id', models.TextField(unique=True)),
+                ('waiting_since', models.DateTimeField(null=True)),
+                ('due_at', models.DateTimeField(null=True)),
+                ('not_before', models.DateTimeField()),
+                ('worker_id', models.CharField(blank=True, max_length=64)),
+                ('read_at', models.DateTimeField(null=True)),
+            ],
+            options={
+                'default_permissions': (),
+                'indexes': [models.Index(fields=['due_at'], name='ledger_page_due_at_20e34f_idx')],
             },
         ),
         migrations.CreateModel(
@@ -403,6 +423,57 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='signinevent',
             index=models.Index(fields=['user', 'kind', '-at'], name='ledger_event_of_user'),
+        ),
+        migrations.CreateModel(
+            name='SavedView',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('list_name', models.CharField(choices=[('pages', 'Pages'), ('audiences', 'Audiences'), ('activity', 'Activity'), ('people', 'People'), ('webhooks', 'Webhooks')], max_length=16)),
+                ('name', models.CharField(max_length=60)),
+                ('query', models.TextField()),
+                ('created_at', models.DateTimeField()),
+                ('created_by_name', models.CharField(max_length=200)),
+                ('changed_at', models.DateTimeField()),
+                ('changed_by_name', models.CharField(max_length=200)),
+                ('owner', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='saved_views', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'ordering': ['pk'],
+                'permissions': [('change_team_views', "Can change the team's saved views")],
+                'default_permissions': (),
+            },
+        ),
+        migrations.CreateModel(
+            name='DefaultView',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('list_name', models.CharField(choices=[('pages', 'Pages'), ('audiences', 'Audiences'), ('activity', 'Activity'), ('people', 'People'), ('webhooks', 'Webhooks')], max_length=16)),
+                ('user', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('view', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='ledger.savedview')),
+            ],
+            options={
+                'default_permissions': (),
+            },
+        ),
+        migrations.AddConstraint(
+            model_name='savedview',
+            constraint=models.UniqueConstraint(condition=models.Q(('owner__isnull', False)), fields=('owner', 'list_name', 'name'), name='one_view_per_name_and_owner'),
+        ),
+        migrations.AddConstraint(
+            model_name='savedview',
+            constraint=models.UniqueConstraint(condition=models.Q(('owner__isnull', True)), fields=('list_name', 'name'), name='one_team_view_per_name'),
+        ),
+        migrations.AddConstraint(
+            model_name='savedview',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('list_name', 'people'), _negated=True), ('owner__isnull', False), _connector='OR'), name='views_of_people_have_an_owner'),
+        ),
+        migrations.AddConstraint(
+            model_name='defaultview',
+            constraint=models.UniqueConstraint(condition=models.Q(('user__isnull', False)), fields=('user', 'list_name'), name='one_default_view_per_user'),
+        ),
+        migrations.AddConstraint(
+            model_name='defaultview',
+            constraint=models.UniqueConstraint(condition=models.Q(('user__isnull', True)), fields=('list_name',), name='one_default_view_of_the_team'),
         ),
         migrations.RunPython(create_installation, migrations.RunPython.noop),
     ]

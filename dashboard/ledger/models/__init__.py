@@ -7,7 +7,8 @@ from dashboard.ledger.models.operations import Attempt, Installation, Operation
 from dashboard.ledger.models.outside import OutsidePublish
 from dashboard.ledger.models.pages import ListTotal, PageDraft, PageRecord
 from dashboard.ledger.models.preferences import Preferences
-from dashboard.ledger.models.receiver import Delivery, Receiver
+from dashboard.ledger.models.receiver import Delivery, HintResult, PageHint, Receiver
+from dashboard.ledger.models.saved_views import DefaultView, SavedView
 from dashboard.ledger.models.sign_in import SignInEvent, SignInPolicy
 from dashboard.ledger.models.subscriptions import SubscriptionRecord
 
@@ -16,16 +17,20 @@ __all__ = [
     "ApprovalRule",
     "Attempt",
     "AudienceRecord",
+    "DefaultView",
     "Delivery",
     "DeviationRecord",
+    "HintResult",
     "Installation",
     "ListTotal",
     "Operation",
     "OutsidePublish",
     "PageDraft",
+    "PageHint",
     "PageRecord",
     "Preferences",
     "Receiver",
+    "SavedView",
     "SignInEvent",
     "SignInPolicy",
     "SubscriptionRecord",

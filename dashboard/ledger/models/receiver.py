@@ -14,11 +14,15 @@ class Receiver(models.Model):
     """The single row with the state of the receiver and the secret in its URL.
 
     The secret is not hashed: it is displayed again to be copied, and gives access only to a log
-    in this same database.
+    in this same database, and has pages read again that are known already.
     """
 
     is_on = models.BooleanField(default=False)
     secret = models.CharField(max_length=64, default=new_secret)
+    signing_secret = models.TextField(blank=True)
+    """Encrypted; verifies the signatures of deliveries. Empty: none is required."""
+    rejected_at = models.DateTimeField(null=True)
+    """When a delivery without a valid signature was last rejected, to the minute."""
     changed_at = models.DateTimeField(null=True)
     changed_by = models.CharField(max_length=200, blank=True)
     """The name at that time; empty before the first change."""
@@ -30,8 +34,21 @@ class Receiver(models.Model):
         return f"receiver, {'on' if self.is_on else 'off'}"
 
 
+class HintResult(models.TextChoices):
+    """What followed from a delivery."""
+
+    READ = "read", "Refresh requested"
+    """The page of its audience is read again by a worker."""
+    NOT_KNOWN = "not_known", "Unknown audience"
+    """It names no page or audience of the ledger: nothing is read for it."""
+    TOO_MANY = "too_many", "Too many at once"
+    """So many other pages were waiting that this one was left out."""
+    NONE = "", "None"
+    """It names no audience, or is about a form, which changes none."""
+
+
 class Delivery(models.Model):
-    """One request to the receiver. It is not signed: a claim, never a fact."""
+    """One request to the receiver: a claim, never a fact, even if it is signed."""
 
     received_at = models.DateTimeField(db_index=True)
     size = models.PositiveIntegerField()
@@ -46,6 +63,9 @@ class Delivery(models.Model):
     """The name of the event in the body, if it is one of the spec's six."""
     audience_id = models.TextField(blank=True)
     """The id of the audience in the body, if there is one."""
+    is_signed = models.BooleanField(default=False)
+    """Whether its signature was verified; False if no signing secret was set."""
+    hint = models.CharField(max_length=16, choices=HintResult, blank=True)
 
     class Meta:
         ordering = ["-pk"]
@@ -61,3 +81,29 @@ class Delivery(models.Model):
 
     def __str__(self) -> str:
         return f"delivery {self.pk}"
+
+
+class PageHint(models.Model):
+    """A page to read again, as an event was about it, or one that was just read for that.
+
+    One row per page: the service has one list for all audiences of a page.
+    """
+
+    page_id = models.TextField(unique=True)
+    waiting_since = models.DateTimeField(null=True)
+    """When the first event arrived since the last read began; null if none did."""
+    due_at = models.DateTimeField(null=True)
+    """When to read it next; while a worker does, when its claim ends. Null: never."""
+    not_before = models.DateTimeField()
+    """A second after the last read began."""
+    worker_id = models.CharField(max_length=64, blank=True)
+    """The worker that is reading it."""
+    read_at = models.DateTimeField(null=True)
+    """When the last successful read of the whole list began, if the service returned all of it."""
+
+    class Meta:
+        default_permissions = ()
+        indexes = [models.Index(fields=["due_at"])]
+
+    def __str__(self) -> str:
+        return f"hint of page {self.page_id}"

@@ -1,13 +1,14 @@
 """Search, filters and order of the list of audiences, from and to its URL."""
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 from urllib.parse import urlencode
 
 from django.http import QueryDict
 
 from dashboard.contract.audiences import VersionStatus
+from dashboard.ledger.models import AudienceRecord, PageRecord
 from dashboard.ledger.models.audiences import LiveStatus
 from dashboard.ledger.queries.audience_list import (
     AUDIENCE_SORTS,
@@ -16,8 +17,12 @@ from dashboard.ledger.queries.audience_list import (
     AudienceTally,
     page_options,
 )
+from dashboard.ledger.queries.filter_values import values_found
 from dashboard.ledger.queries.pages import NOT_GIVEN
+from dashboard.web.ui.columns import Column, Columns, ShownColumns
+from dashboard.web.ui.ignored_values import KnownValues
 from dashboard.web.ui.query_params import clean_param, search_param
+from dashboard.web.ui.saved_views import hint_param
 from dashboard.web.ui.tables import Chip, FilterOption, Heading, choices, heading
 
 AGENTS = ("yes", "no", NOT_GIVEN)
@@ -27,15 +32,45 @@ FILTER_FIELDS = {"page": "pages", "live": "live", "status": "statuses", "agent":
 """The query parameter of each filter, and its field of AudienceFilters."""
 SORTS = ("name", "-live", "-updated")
 """The sortable columns, in the direction of the first click."""
+COLUMNS = Columns(
+    (
+        Column("name", "Audience", sort="name"),
+        Column("latest", "Latest version"),
+        Column("live", "Live version", sort="live"),
+        Column("status", "Live status"),
+        Column("agent", "New page agent", classes="hide-when-medium"),
+        Column("updated", "Updated", sort="updated", classes="numeric"),
+        Column("created", "Created", classes="numeric"),
+        Column("seen", "Last checked", classes="numeric"),
+        Column("id", "Audience ID"),
+    ),
+    default=("name", "latest", "live", "status", "agent", "updated"),
+)
+DEFAULT_COLUMNS = COLUMNS.choose("")
+KNOWN_VALUES = {
+    "page": KnownValues("Page", find=partial(values_found, PageRecord, "page_id")),
+    "live": KnownValues("Live status", {*LiveStatus}),
+    "status": KnownValues(
+        "Latest status",
+        {*VersionStatus, NOT_GIVEN},
+        partial(values_found, AudienceRecord, "latest_status"),
+    ),
+    "agent": KnownValues("New page agent", {*AGENTS}),
+    "sort": KnownValues("Order", {*AUDIENCE_SORTS}),
+}
+"""The values of the list's filters."""
 
 
 @dataclass(frozen=True)
 class AudienceListQuery:
-    """What the list shows: `?q= page= live= status= agent= sort=`."""
+    """What the list shows: `?q= page= live= status= agent= sort= columns=`."""
 
     filters: AudienceFilters
     sort: str = ""
     """One of AUDIENCE_SORTS, or empty."""
+    columns: ShownColumns = DEFAULT_COLUMNS
+    view: str = ""
+    """The hint of the saved view that is shown: see `web/ui/saved_views.py`."""
 
     @classmethod
     def from_params(cls, params: QueryDict) -> "AudienceListQuery":
@@ -54,7 +89,12 @@ class AudienceListQuery:
             statuses=values("status"),
             agents=tuple(value for value in values("agent") if value in AGENTS),
         )
-        return cls(filters, sort if sort in AUDIENCE_SORTS else "")
+        return cls(
+            filters,
+            sort if sort in AUDIENCE_SORTS else "",
+            columns=COLUMNS.choose(params.get("columns", "")),
+            view=hint_param(params),
+        )
 
     @property
     def is_filtered(self) -> bool:
@@ -70,7 +110,7 @@ class AudienceListQuery:
         """Return the query string of this query, such as `?q=acme&live=changed`."""
         params: dict[str, Any] = {"q": self.filters.words}
         params |= {name: getattr(self.filters, field) for name, field in FILTER_FIELDS.items()}
-        params |= {"sort": self.sort} | more
+        params |= {"sort": self.sort, "columns": self.columns.param, "view": self.view} | more
         given = {name: value for name, value in params.items() if value not in ("", ())}
         return "?" + urlencode(given, doseq=True)
 

@@ -37,6 +37,6 @@ def _matching_on_page(page_id: str, query: AudienceQuery) -> list[Selected]:
         audiences,
         is_page_archived=is_page_archived(page_id),
         publishes=publishes_of_page(page_id),
-        planned={},
+        planned={},  # Nothing is selected or sorted by it, and the rows are not shown.
     )
     return [(page_id, row.audience_id) for row in matching_rows(rows, query) if row.audience_id]

@@ -21,6 +21,7 @@ from dashboard.operations.verdicts import find_publish_of
 from dashboard.service.reading import (
     AudienceLookup,
     ReadResult,
+    poll_audience,
     read_audience,
     read_audiences,
     read_page,
@@ -43,9 +44,10 @@ def audience_detail(request: Request, page_id: str, audience_id: str) -> HttpRes
     """
     if request.htmx and "badge" in request.GET:
         return _poll_badge(request, page_id, audience_id)
-    reading = read_audience(page_id, audience_id)
+    is_poll = wants_partial(request, ("head-poll",))
+    reading = (poll_audience if is_poll else read_audience)(page_id, audience_id)
     head = head_of(page_id, audience_id, reading.value)
-    if wants_partial(request, ("head-poll",)):
+    if is_poll:
         return _poll_head(request, reading, head)
     chosen = request.GET.get("metadata", "")
     context = audience_context(head, may_fetch=reading.is_live) | {"reading": reading}

@@ -27,8 +27,10 @@ from dashboard.ledger.queries.pages import (
     list_page_bodies,
 )
 from dashboard.service.reading import ReadResult, read_pages
+from dashboard.web.ui.columns import Column, Columns, ShownColumns
 from dashboard.web.ui.load_more import PAGE_SIZE, size_param
 from dashboard.web.ui.query_params import clean_param, int_param, search_param
+from dashboard.web.ui.saved_views import hint_param
 from dashboard.web.ui.tables import Chip, Heading, heading
 
 PageCounts = tuple[Tally, Coverage]
@@ -37,6 +39,20 @@ READ_SIZE = 200
 """Pages of one request when the rest of the list is loaded."""
 FILTER_FIELDS = {"status": "statuses", "type": "types", "flag": "flags"}
 """The query parameter of each filter, and its field of PageQuery."""
+COLUMNS = Columns(
+    (
+        Column("name", "Name and title", sort="name"),
+        Column("type", "Type", sort="type"),
+        Column("status", "Status", sort="status"),
+        Column("audiences", "Audiences", sort="audiences", classes="numeric"),
+        Column("updated", "Updated", sort="updated", classes="numeric"),
+        Column("created", "Created", classes="numeric"),
+        Column("brand", "Brand ID"),
+        Column("id", "Page ID"),
+    ),
+    default=("name", "type", "status", "audiences", "updated"),
+)
+DEFAULT_COLUMNS = COLUMNS.choose("")
 
 
 @dataclass(frozen=True)
@@ -76,10 +92,16 @@ class PageQuery:
     """Flags of its audiences: keys of AUDIENCE_FLAGS."""
     sort: str = ""
     """One of PAGE_SORTS, or empty."""
+    columns: ShownColumns = DEFAULT_COLUMNS
+    view: str = ""
+    """The hint of the saved view that is shown: see `web/ui/saved_views.py`."""
 
     @classmethod
     def from_params(cls, params: QueryDict) -> "PageQuery":
-        """Parse `?q= status= type= flag= sort=`; unknown flags and sort orders are dropped."""
+        """Parse `?q= status= type= flag= sort= columns= view=`.
+
+        Unknown flags and sort orders are dropped.
+        """
 
         def values(name: str) -> tuple[str, ...]:
             cleaned = dict.fromkeys(map(clean_param, params.getlist(name)))
@@ -92,6 +114,8 @@ class PageQuery:
             types=values("type"),
             flags=tuple(flag for flag in values("flag") if flag in AUDIENCE_FLAGS),
             sort=sort if sort in PAGE_SORTS else "",
+            columns=COLUMNS.choose(params.get("columns", "")),
+            view=hint_param(params),
         )
 
     @property
@@ -112,6 +136,8 @@ class PageQuery:
             "type": self.types,
             "flag": self.flags,
             "sort": self.sort,
+            "columns": self.columns.param,
+            "view": self.view,
         }
         given = {name: value for name, value in (params | more).items() if value not in ("", ())}
         return "?" + urlencode(given, doseq=True)
@@ -168,8 +194,8 @@ class PageRows:
         return min(PAGE_SIZE, max(self.total - self.shown, 1))
 
 
-def service_rows(found: ListEnvelope[PageItem], *, before: int) -> PageRows:
-    """Return the rows of one response of the service's own list."""
+def service_rows(found: ListEnvelope[PageItem], query: PageQuery, *, before: int) -> PageRows:
+    """Return the rows of one response of the service's own list, which `query` shows."""
     rows = PageRows(
         items=found.items,
         total=found.total_count,
@@ -180,7 +206,7 @@ def service_rows(found: ListEnvelope[PageItem], *, before: int) -> PageRows:
         return rows
     if not found.next_cursor:
         return replace(rows, is_cut=True)
-    return replace(rows, next_url=PageQuery().url(cursor=found.next_cursor, after=rows.shown))
+    return replace(rows, next_url=query.url(cursor=found.next_cursor, after=rows.shown))
 
 
 def ledger_rows(query: PageQuery, window: ListWindow, *, total: int) -> PageRows:
@@ -206,15 +232,17 @@ def ledger_rows(query: PageQuery, window: ListWindow, *, total: int) -> PageRows
     return replace(rows, next_url=query.url(after=rows.shown))
 
 
-def read_window(window: ListWindow) -> tuple[ReadResult[PageRows], PageCounts]:
+def read_window(query: PageQuery, window: ListWindow) -> tuple[ReadResult[PageRows], PageCounts]:
     """Fetch a window of the service's list, or load the last known pages if that fails.
+
+    The query `is_plain`.
 
     Once all pages are known, the list gets the ledger's default order, as the spec promises none.
     Until then it has the service's order, in which its cursors continue.
 
     Raises APIError if no page was ever seen, or if the service rejects the cursor or the limit.
     """
-    query = PageQuery(sort=DEFAULT_PAGE_SORT)
+    ordered = replace(query, sort=DEFAULT_PAGE_SORT)
     try:
         found = read_pages(cursor=window.cursor or None, limit=window.size)
     except APIError as error:
@@ -222,9 +250,9 @@ def read_window(window: ListWindow) -> tuple[ReadResult[PageRows], PageCounts]:
         is_rejected = isinstance(error, InvalidRequestError | NotFoundError)
         if coverage.as_of is None or (is_rejected and not window.is_default):
             raise
-        rows = ledger_rows(query, window, total=coverage.known)
+        rows = ledger_rows(ordered, window, total=coverage.known)
         return ReadResult(rows, coverage.as_of, error), (tally, coverage)
-    rows = service_rows(found, before=window.before)
+    rows = service_rows(found, query, before=window.before)
     tally, coverage = count_all_pages()
     if not (window.cursor or found.unreadable):
         read = len(found.items)
@@ -233,7 +261,7 @@ def read_window(window: ListWindow) -> tuple[ReadResult[PageRows], PageCounts]:
             read = load_next_batch(found.next_cursor, done=read).done
             tally, coverage = count_all_pages()
         if coverage.is_exact:
-            rows = ledger_rows(query, window, total=coverage.known)
+            rows = ledger_rows(ordered, window, total=coverage.known)
             rows = replace(rows, last_seen=max(coverage.known - read, 0))
     return ReadResult(rows, timezone.now()), (tally, coverage)
 

@@ -16,6 +16,7 @@ from dashboard.client import APIError, InvalidRequestError, NotFoundError
 from dashboard.contract.audiences import Audience
 from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import PageItem, PageStatus
+from dashboard.ledger.models.saved_views import ListName
 from dashboard.ledger.queries.audiences import versions_in_progress
 from dashboard.ledger.queries.operations import publishes_of_page, troubled_pages
 from dashboard.ledger.queries.pages import is_page_archived, pages_coverage, tally_pages
@@ -23,7 +24,7 @@ from dashboard.operations.publish_progress import POLLING_PERIOD
 from dashboard.releases.queries import planned_publishes
 from dashboard.service.client import publishing_client
 from dashboard.service.concurrency import run_concurrently
-from dashboard.service.reading import ReadResult, read_audiences, read_page
+from dashboard.service.reading import ReadResult, poll_audiences, read_audiences, read_page
 from dashboard.web.audiences.polling import next_poll, row_poll
 from dashboard.web.audiences.table import (
     AudienceQuery,
@@ -33,8 +34,9 @@ from dashboard.web.audiences.table import (
 )
 from dashboard.web.pages import export
 from dashboard.web.pages.detail import PageBody, curl_command, search_result, social_card
-from dashboard.web.pages.filters import flag_options, page_filters
+from dashboard.web.pages.filters import KNOWN_VALUES, flag_options, page_filters
 from dashboard.web.pages.listing import (
+    COLUMNS,
     ListWindow,
     LoadProgress,
     PageCounts,
@@ -48,34 +50,40 @@ from dashboard.web.ui.csv import csv_response
 from dashboard.web.ui.htmx import Request, render_partial, wants_partial
 from dashboard.web.ui.load_more import params_for_all_rows
 from dashboard.web.ui.query_params import int_param
+from dashboard.web.ui.saved_views import ListViews, opens_saved_views, views_of_list
 from dashboard.web.ui.urls import cached_reverse
 
 LIST = "pages/list.html"
 
 
 @require_GET
+@opens_saved_views(ListName.PAGES, COLUMNS)
 def page_list(request: Request) -> HttpResponse:
     """List pages: live by `?cursor=`, or from the ledger by `?q= status= type= flag= sort=`.
 
-    `show=` is the number of rows, if more than the default were loaded before.
+    `show=` is the number of rows, if more than the default were loaded before; `columns=` are
+    those of the table.
     """
-    query, window = PageQuery.from_params(request.GET), ListWindow.from_params(request.GET)
+    saved = views_of_list(request, ListName.PAGES, KNOWN_VALUES, COLUMNS)
+    query = replace(PageQuery.from_params(saved.params), view=saved.hint)
+    window = ListWindow.from_params(request.GET)
     if request.htmx.target == "f-flag":
         menu = {"filters": {"flags": flag_options(query, counted=True)}}
         return render_partial(request, LIST, menu, parts=("f-flag",))
     if "read" in request.GET:
-        return _load_next_batch(request, query)
+        return _load_next_batch(request, query, saved)
     if not query.is_plain:
-        return _show(request, _ledger_context(query, window))
+        return _show(request, _ledger_context(query, window), saved)
     try:
-        reading, counts = read_window(window)
+        reading, counts = read_window(query, window)
     except (InvalidRequestError, NotFoundError):
         if window.is_default:
             raise
-        reading, counts = read_window(ListWindow())
+        reading, counts = read_window(query, ListWindow())
         context = _list_context(query, reading, counts, restarted=True)
-        return _show_all_results(request, context) if request.htmx else _show(request, context)
-    return _show(request, _list_context(query, reading, counts))
+        show = _show_all_results if request.htmx else _show
+        return show(request, context, saved)
+    return _show(request, _list_context(query, reading, counts), saved)
 
 
 @require_GET
@@ -85,7 +93,7 @@ def page_export(request: Request) -> StreamingHttpResponse:
     return csv_response(f"pages-{timezone.localdate():%Y-%m-%d}.csv", export.COLUMNS, rows)
 
 
-def _load_next_batch(request: Request, query: PageQuery) -> HttpResponse:
+def _load_next_batch(request: Request, query: PageQuery, saved: ListViews) -> HttpResponse:
     """Load one more batch of the whole list; the browser repeats this until all are loaded."""
     progress = load_next_batch(
         request.GET.get("cursor", ""), done=int_param(request.GET.get("read", ""))
@@ -93,10 +101,10 @@ def _load_next_batch(request: Request, query: PageQuery) -> HttpResponse:
     is_done = not (progress.has_more or progress.error)
     context = _ledger_context(query, ListWindow(), progress=None if is_done else progress)
     if not is_done:
-        return _show(request, context)
+        return _show(request, context, saved)
     if request.htmx:
-        return _show_all_results(request, context)
-    return redirect(context["list_url"])
+        return _show_all_results(request, context, saved)
+    return redirect(saved.url)
 
 
 def _ledger_context(
@@ -123,7 +131,6 @@ def _list_context(
         "here": "pages",
         "query": query,
         "ordered": replace(query, sort=reading.value.sort),
-        "list_url": reverse("page-list") + query.url().removesuffix("?"),
         "load_url": query.url(read=done, cursor=cursor),
         "reading": reading,
         "pages": reading.value,
@@ -135,14 +142,14 @@ def _list_context(
     }
 
 
-def _show(request: Request, context: dict[str, Any]) -> HttpResponse:
+def _show(request: Request, context: dict[str, Any], saved: ListViews) -> HttpResponse:
     target, query, pages = request.htmx.target, context["query"], context["pages"]
-    context["are_added"] = target == "rows"
+    context |= {"are_added": target == "rows", "saved": saved}
     parts = ("results", "rows", "coverage")
     response = render_partial(request, LIST, context, parts=parts)
     if target == "results":
         # A form sends its empty fields too: show the URL without them.
-        return replace_url(response, context["list_url"])
+        return replace_url(response, saved.url)
     if target == "rows":
         # All rows loaded so far, for Back and a reload.
         shown = params_for_all_rows(request, ("cursor", "after"), pages.shown - pages.before)
@@ -150,9 +157,10 @@ def _show(request: Request, context: dict[str, Any]) -> HttpResponse:
     return response
 
 
-def _show_all_results(request: Request, context: dict[str, Any]) -> HttpResponse:
+def _show_all_results(request: Request, context: dict[str, Any], saved: ListViews) -> HttpResponse:
     """Return all results, even if htmx requested a smaller partial."""
-    response = render(request, f"{LIST}#results", context | {"are_added": False})
+    context |= {"are_added": False, "saved": saved}
+    response = render(request, f"{LIST}#results", context)
     return reswap(retarget(response, "#results"), "outerHTML")
 
 
@@ -231,7 +239,7 @@ def _poll_rows(request: Request, page_id: str) -> HttpResponse:
     """Return the audience rows that have changed, and the next poll."""
     context: dict[str, Any] = {"row_poll": None}
     try:
-        audiences = read_audiences(page_id)
+        audiences = poll_audiences(page_id)
     except APIError as error:
         context["poll_error"] = error
     else:

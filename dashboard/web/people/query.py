@@ -11,12 +11,29 @@ from urllib.parse import urlencode
 
 from django.http import QueryDict
 
+from dashboard.web.ui.columns import Column, Columns, ShownColumns
 from dashboard.web.ui.load_more import MAX_SHOWN, PAGE_SIZE, size_param
 from dashboard.web.ui.query_params import int_param, search_param
+from dashboard.web.ui.saved_views import hint_param
 from dashboard.web.ui.urls import cached_reverse
 
 MAX_BACK_CHARACTERS = 800
 """Total length of the earlier cursors: servers limit a URL to 4,094 characters."""
+
+COLUMNS = Columns(
+    (
+        Column("name", "Name and email"),
+        Column("domain", "Domain", classes="hide-on-phone"),
+        Column("phone", "Phone", classes="hide-on-phone"),
+        Column("updated", "Updated", classes="numeric"),
+        Column("created", "Created", classes="numeric"),
+        Column("slug", "Slug"),
+        Column("linkedin", "LinkedIn"),
+        Column("id", "Person ID"),
+    ),
+    default=("name", "domain", "phone", "updated"),
+)
+DEFAULT_COLUMNS = COLUMNS.choose("")
 
 
 @dataclass(frozen=True)
@@ -55,10 +72,13 @@ class PeopleQuery:
     """The row of an open person without an id; counts from 1."""
     size: int = PAGE_SIZE
     """The maximum number of people."""
+    columns: ShownColumns = DEFAULT_COLUMNS
+    view: str = ""
+    """The hint of the saved view that is shown: see `web/ui/saved_views.py`."""
 
     @classmethod
     def from_params(cls, params: QueryDict) -> "PeopleQuery":
-        """Parse `?q= cursor= after= back= person= row= show=`."""
+        """Parse `?q= cursor= after= back= person= row= show= columns= view=`."""
         back = map(PageCursor.from_param, params.getlist("back"))
         cursor = params.get("cursor", "")
         return cls(
@@ -68,6 +88,8 @@ class PeopleQuery:
             person=params.get("person", "").replace("\0", ""),
             row=int_param(params.get("row", "")),
             size=size_param(params),
+            columns=COLUMNS.choose(params.get("columns", "")),
+            view=hint_param(params),
         )
 
     @property
@@ -78,7 +100,7 @@ class PeopleQuery:
     @property
     def first(self) -> "PeopleQuery":
         """The same search from its start."""
-        return PeopleQuery(words=self.words)
+        return PeopleQuery(words=self.words, columns=self.columns, view=self.view)
 
     @property
     def closed(self) -> "PeopleQuery":
@@ -90,12 +112,12 @@ class PeopleQuery:
         """The page before this; None if unknown."""
         if not self.back:
             return None
-        return PeopleQuery(words=self.words, at=self.back[-1], back=self.back[:-1])
+        return replace(self.first, at=self.back[-1], back=self.back[:-1])
 
     def further(self, place: PageCursor) -> "PeopleQuery":
         """Return the query of a later page."""
         back = _nearest((*self.back, self.at))
-        return PeopleQuery(words=self.words, at=place, back=back)
+        return replace(self.first, at=place, back=back)
 
     def grown(self, more: "PeopleQuery", end: int) -> "PeopleQuery":
         """Extend the window by `more`, a page up to the person of number `end`.
@@ -127,6 +149,8 @@ class PeopleQuery:
             "person": self.person,
             "row": self.row,
             "show": self.size if self.size > PAGE_SIZE else 0,
+            "columns": self.columns.param,
+            "view": self.view,
         }
         query = urlencode({name: value for name, value in params.items() if value}, doseq=True)
         return cached_reverse("people-list") + (f"?{query}" if query else "")

@@ -3,6 +3,7 @@
 This is personal data: read from the service each time, neither cached nor stored.
 """
 
+from dataclasses import replace
 from typing import Any
 
 from django.http import HttpResponse, StreamingHttpResponse
@@ -13,14 +14,16 @@ from django.views.decorators.http import require_GET
 from django_htmx.http import push_url, replace_url, reswap, retarget
 
 from dashboard.client import APIError
+from dashboard.ledger.models.saved_views import ListName
 from dashboard.service.reading import read_people
 from dashboard.web.people import export
 from dashboard.web.people.listing import open_person, read_people_list
-from dashboard.web.people.query import PeopleQuery
+from dashboard.web.people.query import COLUMNS, PeopleQuery
 from dashboard.web.ui.csv import csv_response
 from dashboard.web.ui.failures import explain
 from dashboard.web.ui.htmx import Request, block_name, render_partial
 from dashboard.web.ui.load_more import browser_query
+from dashboard.web.ui.saved_views import ListViews, opens_saved_views, views_of_list
 
 LIST = "people/list.html"
 PARTS = ("results", "rows", "person")
@@ -30,13 +33,15 @@ ERROR_PARTIALS = {"results": "results", "rows": "list-pagination", "person": "pe
 
 @require_GET
 @never_cache
+@opens_saved_views(ListName.PEOPLE, COLUMNS)
 def people_list(request: Request) -> HttpResponse:
-    """List or search people by `?q= cursor=`; `person=` opens one of them."""
-    query = PeopleQuery.from_params(request.GET)
+    """List or search people by `?q= cursor= columns=`; `person=` opens one of them."""
+    saved = views_of_list(request, ListName.PEOPLE, columns=COLUMNS)
+    query = replace(PeopleQuery.from_params(request.GET), view=saved.hint)
     try:
         people = read_people_list(query)
     except APIError as error:
-        return _show_failure(request, query, error)
+        return _show_failure(request, query, error, saved)
     opened = open_person(people) if people.query.is_open else None
     context = {
         "here": "people",
@@ -45,6 +50,7 @@ def people_list(request: Request) -> HttpResponse:
         "failure": None,
         "opened": opened,
         "shows_person": people.query.is_open,
+        "saved": saved,
     }
     if people.is_restarted and request.htmx.target in ("rows", "person"):
         response = _show_in(request, "results", context | {"updates_toolbar": True})
@@ -54,7 +60,7 @@ def people_list(request: Request) -> HttpResponse:
     if request.htmx.target == "rows":
         grown = _browser_people_query(request).grown(people.query, people.shown)
         return replace_url(response, grown.url)
-    return _with_browser_url(request, query, response)
+    return _with_browser_url(request, _shown_query(query, saved), response)
 
 
 @require_GET
@@ -69,7 +75,14 @@ def people_export(request: Request) -> StreamingHttpResponse:
     return csv_response(f"people-{timezone.localdate():%Y-%m-%d}.csv", export.COLUMNS, rows)
 
 
-def _show_failure(request: Request, query: PeopleQuery, error: APIError) -> HttpResponse:
+def _shown_query(query: PeopleQuery, saved: ListViews) -> PeopleQuery:
+    """Return the query for the browser's URL: with the hint only if it would show another view."""
+    return replace(query, view=saved.hint if saved.needs_hint else "")
+
+
+def _show_failure(
+    request: Request, query: PeopleQuery, error: APIError, saved: ListViews
+) -> HttpResponse:
     """Render the error in the target's partial; the search stays as typed."""
     failure = explain(error)
     partial = ERROR_PARTIALS.get(request.htmx.target or "")
@@ -81,11 +94,12 @@ def _show_failure(request: Request, query: PeopleQuery, error: APIError) -> Http
         "failure": failure,
         "shows_person": partial == "person",
         "updates_toolbar": partial == "results",
+        "saved": saved,
     }
     if partial is None or request.htmx.history_restore_request:
         return render_partial(request, LIST, context, status=failure.status)
     response = _show_in(request, partial, context, status=failure.status)
-    return _with_browser_url(request, query, response)
+    return _with_browser_url(request, _shown_query(query, saved), response)
 
 
 def _show_in(

@@ -1,0 +1,13 @@
+// The columns of a table are moved at once in their form; without scripts, each button sends it.
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("form[data-columns] button[name=move]");
+  if (!button) return;
+  event.preventDefault();
+  const row = button.closest("li");
+  if (button.value.endsWith("-up")) row.previousElementSibling?.before(row);
+  else row.nextElementSibling?.after(row);
+  button.focus();
+  const rows = [...row.parentElement.children];
+  const label = row.querySelector("label").textContent.trim();
+  button.form.querySelector("[role=status]").textContent = `${label}: ${rows.indexOf(row) + 1} of ${rows.length}`;
+});

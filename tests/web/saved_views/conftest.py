@@ -1,0 +1,35 @@
+"""A ledger with audiences and pages, and what tests of saved views do and read."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from tests.support import wire
+from tests.support.html import text
+from tests.support.seeding import seed_audiences, seed_pages
+
+NEW = "/saved-views/new/"
+
+
+@pytest.fixture
+def audiences(db: None) -> None:
+    """Two audiences of one page: one with unpublished changes, one that is not live."""
+    seed_pages(wire.page())
+    seed_audiences(
+        wire.audience(),
+        wire.audience(audienceId="aud_2", effectiveName="Altmark", publishedVersion=None),
+    )
+
+
+def save(client: Client, list_name: str = "audiences", **fields: Any) -> Any:
+    """Submit the form that saves a list as a view."""
+    form = {"list": list_name, "state": "live=changed", "name": "Changed"} | fields
+    return client.post(NEW, form)
+
+
+def shown(client: Client, url: str) -> str:
+    """Return the text of a page, behind its redirects."""
+    response = client.get(url, follow=True)
+    assert response.status_code == 200
+    return text(response.content.decode())

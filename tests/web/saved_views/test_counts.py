@@ -1,0 +1,98 @@
+"""The counts of views: from the ledger, by one query, cached, with their coverage."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.cache import cache
+from django.db import OperationalError, connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from dashboard.ledger.queries.saved_views import views_of
+from dashboard.web.saved_views.counts import MAX_COUNTED, count_views
+from tests.support import wire
+from tests.support.seeding import seed_audiences, seed_pages, seed_subscription, seed_view
+from tests.web.activity.test_activity import operation
+from tests.web.saved_views.conftest import shown
+
+pytestmark = pytest.mark.django_db
+
+
+def queries_of_counts(client: Client, url: str) -> list[str]:
+    with CaptureQueriesContext(
+        connection,
+    ) as made:
+        client.get(url)
+    return [each["sql"] for each in made if "UNION ALL" in each["sql"]]
+
+
+def test_each_list_is_counted_as_its_rows_are(
+    audiences: None, as_viewer: Client, vera: User, paula: User
+) -> None:
+    seed_subscription()
+    operation(paula, "key-1")
+    queries = {"audiences": "live=changed", "pages": "q=fleet", "activity": "actor=paula"}
+    for pk, (name, query) in enumerate((queries | {"webhooks": "state=on"}).items(), start=1):
+        seed_view(vera, pk, list_name=name, query=query)
+    counts = count_views(views_of(vera)).items()
+    assert {pk: one.count for pk, one in counts} == {1: 1, 2: 1, 3: 1, 4: 1}
+    assert not any(one.is_partial for _, one in counts)
+
+
+def test_people_and_events_of_webhooks_are_not_counted(vera: User) -> None:
+    seed_view(vera, 1, list_name="people", query="q=ada")
+    seed_view(vera, 2, list_name="webhooks", query="event=form.submitted")
+    assert count_views(views_of(vera)) == {}
+
+
+def test_a_count_is_at_least_that_if_the_ledger_lacks_some(as_viewer: Client, vera: User) -> None:
+    seed_pages(wire.page(), total=9)
+    seed_audiences(wire.audience())
+    seed_view(vera, name="Mine")
+    assert "Mine 1+" in shown(as_viewer, "/audiences/?live=changed")
+
+
+def test_all_counts_take_one_query_and_then_none(
+    audiences: None, as_viewer: Client, vera: User
+) -> None:
+    for pk in range(1, 11):
+        seed_view(vera, pk, query=f"q={pk}")
+    assert len(queries_of_counts(as_viewer, "/audiences/?q=1")) == 1
+    assert queries_of_counts(as_viewer, "/pages/") == []
+    assert len(count_views(views_of(vera))) == MAX_COUNTED
+
+
+def test_a_changed_view_is_counted_at_once(audiences: None, as_viewer: Client, vera: User) -> None:
+    seed_view(vera, name="Mine", query="live=live")
+    assert "Mine 0" in shown(as_viewer, "/")
+    as_viewer.post("/saved-views/1/save/", {"state": "live=changed"})
+    assert "Mine 1" in shown(as_viewer, "/")
+
+
+def test_counts_are_shared_by_all_who_see_them(
+    audiences: None, as_viewer: Client, as_publisher: Client
+) -> None:
+    seed_view(None)
+    assert len(queries_of_counts(as_viewer, "/")) == 1
+    assert queries_of_counts(as_publisher, "/") == []
+
+
+def test_a_page_is_shown_although_views_cannot_be_read(as_viewer: Client, vera: User) -> None:
+    seed_view(vera, name="Mine")
+
+    def fail(execute: Any, sql: str, *arguments: Any) -> Any:
+        if "savedview" in sql:
+            raise OperationalError("no such table")
+        return execute(sql, *arguments)
+
+    cache.clear()
+    with connection.execute_wrapper(fail):
+        assert "Mine" not in shown(as_viewer, "/audiences/")
+
+
+def test_a_value_that_may_not_exist_is_not_counted(audiences: None, vera: User) -> None:
+    seed_view(vera, 1, query="status=paused")
+    seed_view(vera, 2, query="live=changed")
+    counts = count_views(views_of(vera))
+    assert [counts[1].count, counts[2].count] == [None, 1]

@@ -1,0 +1,233 @@
+"""Saving, changing and deleting views: whose they are, and what is refused."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.test import Client
+
+from dashboard.ledger.models import DefaultView, SavedView
+from dashboard.ledger.saved_views import MAX_VIEWS
+from tests.conftest import logged_in, person
+from tests.support.html import elements, text
+from tests.support.seeding import seed_view
+from tests.web.saved_views.conftest import NEW, save, shown
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_list_is_saved_under_a_name_and_opened_by_its_plain_url(as_viewer: Client) -> None:
+    response = save(as_viewer, state="live=changed&sort=name", name=" Changed ")
+    assert response.url == "/audiences/?live=changed&sort=name"
+    assert SavedView.objects.get().name == "Changed"
+
+
+@pytest.mark.parametrize(
+    ("list_name", "state", "saved"),
+    [
+        ("audiences", "sort=name&live=live&live=changed", "live=changed&live=live&sort=name"),
+        ("audiences", "view=7&sort=-updated&q=an", "q=an"),
+        ("pages", "cursor=c&status=draft&columns=name,type&q=", "status=draft&columns=name%2Ctype"),
+        ("activity", "outcome=unknown&kind=x&after=key", "kind=x&outcome=unknown"),
+        ("people", "person=7&q=ada&back=1-x", "q=ada"),
+        ("webhooks", "state=on&id=whs_1", "state=on"),
+    ],
+)  # fmt: skip
+def test_only_what_the_list_knows_is_saved_in_a_fixed_order(
+    as_viewer: Client, list_name: str, state: str, saved: str
+) -> None:
+    save(as_viewer, list_name, state=state)
+    assert SavedView.objects.get().query == saved
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"name": "  "}, "Enter a name."),
+        ({"name": "x" * 61}, "Enter at most 60 characters."),
+        ({"name": "Draft\npages"}, "Remove line breaks and control characters."),
+        ({"name": "Draft\u202epages"}, "Remove line breaks and control characters."),
+        ({"state": "q="}, "choose columns first"),
+        ({"state": "q=" + "x" * 3000}, "Too many filters to save."),
+    ],
+)
+def test_what_cannot_be_saved_is_refused_in_words_and_stays_typed(
+    as_viewer: Client, fields: dict[str, str], sentence: str
+) -> None:
+    response = save(as_viewer, **fields, default="1")
+    assert response.status_code == 422
+    assert sentence in text(response.content.decode())
+    assert not SavedView.objects.exists()
+
+
+def test_a_refused_form_is_swapped_in_its_place_by_htmx(as_viewer: Client) -> None:
+    form = {"list": "audiences", "state": "live=changed", "name": "<b>"}
+    headers = {"HX-Request": "true", "HX-Target": "save-view-fields"}
+    assert as_viewer.post(NEW, form, headers=headers)["HX-Redirect"] == "/audiences/?live=changed"
+    again = as_viewer.post(NEW, form, headers=headers)
+    assert again.status_code == 422
+    assert again.content.decode().lstrip().startswith('<div class="stack" id="save-view-fields">')
+    assert 'value="&lt;b&gt;"' in again.content.decode()
+
+
+def test_a_name_is_unique_for_its_owner_and_list(as_viewer: Client, as_publisher: Client) -> None:
+    assert save(as_viewer).status_code == save(as_publisher).status_code == 302
+    assert save(as_viewer, "pages", state="q=a").status_code == 302
+    again = save(as_viewer, state="live=live")
+    assert "You have a view with this name already." in text(again.content.decode())
+
+
+def test_a_list_has_a_bounded_number_of_views(as_viewer: Client, vera: User) -> None:
+    for number in range(MAX_VIEWS):
+        seed_view(vera, number + 1)
+    assert save(as_viewer).status_code == 422
+
+
+def test_publishers_and_administrators_save_views_of_the_team(
+    as_viewer: Client, as_publisher: Client, as_administrator: Client
+) -> None:
+    assert save(as_viewer, share="team").status_code == 403
+    assert save(as_publisher, share="team").status_code == 302
+    assert save(as_administrator, share="team", name="Other").status_code == 302
+    assert SavedView.objects.filter(owner=None).count() == 2
+    assert "Changed" in shown(as_viewer, "/audiences/")
+
+
+def test_the_view_of_another_user_is_nowhere(as_publisher: Client, vera: User) -> None:
+    seed_view(vera, name="Veras own")
+    for url in ("/audiences/", "/saved-views/", "/find/?q=veras", "/audiences/?live=live&view=1"):
+        assert "Veras own" not in shown(as_publisher, url)
+    for url in ("/saved-views/1/", "/saved-views/1/delete/", "/saved-views/1/save/"):
+        assert as_publisher.post(url).status_code == 404
+
+
+def test_a_view_of_people_is_never_the_teams(as_publisher: Client, paula: User) -> None:
+    assert "Everyone" not in shown(as_publisher, f"{NEW}?list=people&state=q%3Dada")
+    response = save(as_publisher, "people", state="q=ada", share="team")
+    assert response.status_code == 422
+    assert "A view of people can’t be shared" in text(response.content.decode())
+    view = seed_view(paula, list_name="people", query="q=ada")
+    assert as_publisher.post("/saved-views/1/", {"name": "x", "share": "team"}).status_code == 422
+    with pytest.raises(IntegrityError), transaction.atomic():
+        SavedView.objects.filter(pk=view.pk).update(owner=None)
+
+
+def test_a_changed_list_is_saved_in_its_view(as_viewer: Client, vera: User) -> None:
+    seed_view(vera)
+    response = as_viewer.post("/saved-views/1/save/", {"state": "status=draft&live=changed"})
+    assert response.url == "/audiences/?live=changed&status=draft"
+    assert SavedView.objects.get().query == "live=changed&status=draft"
+
+
+def test_who_changed_a_view_of_the_team_is_on_record(as_administrator: Client) -> None:
+    seed_view(None)
+    as_administrator.post("/saved-views/1/save/", {"state": "live=live"})
+    page = shown(as_administrator, "/saved-views/1/")
+    assert "Created by paula," in page
+    assert "Last changed by ada," in page
+
+
+def test_a_view_is_renamed_shared_and_made_the_teams_default(
+    as_publisher: Client, paula: User
+) -> None:
+    seed_view(paula)
+    form = {"name": "Prices", "share": "team", "team_default": "1"}
+    assert as_publisher.post("/saved-views/1/", form).url == "/saved-views/"
+    view = SavedView.objects.get()
+    assert (view.name, view.owner) == ("Prices", None)
+    assert DefaultView.objects.get().user is None
+
+
+def test_a_view_that_is_no_longer_shared_is_no_default_of_others(
+    as_publisher: Client, as_viewer: Client
+) -> None:
+    seed_view(None)
+    as_viewer.post("/saved-views/default/", {"list": "audiences", "view": "1"})
+    as_publisher.post("/saved-views/default/", {"list": "audiences", "view": "1"})
+    as_publisher.post("/saved-views/1/", {"name": "Mine now", "share": "me"})
+    assert [one.user.username for one in DefaultView.objects.all() if one.user] == ["paula"]
+
+
+def test_a_view_is_deleted_after_a_confirmation(as_viewer: Client, vera: User) -> None:
+    seed_view(vera, name="Old & gone")
+    assert "Delete “Old & gone”?" in shown(as_viewer, "/saved-views/1/delete/")
+    assert SavedView.objects.exists()
+    as_viewer.post("/saved-views/1/delete/")
+    assert not SavedView.objects.exists()
+
+
+def test_an_account_is_deleted_with_its_views_and_without_their_names() -> None:
+    nora, ada = person("nora", "Viewers"), User.objects.create_superuser("root", password="root")
+    seed_view(nora, list_name="people", name="Jane Doe", query="q=jane")
+    seed_view(None, 2)
+    url = f"/admin/auth/user/{nora.pk}/delete/"
+    page = logged_in(ada).get(url).content.decode()
+    assert "saved view 1" in page
+    assert "Jane Doe" not in page
+    nora.delete()
+    assert [view.pk for view in SavedView.objects.all()] == [2]
+
+
+@pytest.mark.parametrize("url", [NEW, "/saved-views/1/"])
+def test_what_was_typed_outlasts_the_end_of_the_session(
+    client: Client, as_viewer: Client, vera: User, url: str
+) -> None:
+    seed_view(vera)
+    form = {"list": "people", "state": "q=ada", "name": "Ada & sons", "default": "1"}
+    login = client.post(url, form).url
+    page = as_viewer.get(_next_of(login)).content.decode()
+    assert 'value="Ada &amp; sons"' in page
+
+
+@pytest.mark.parametrize("is_ours", [True, False])
+def test_what_was_typed_outlasts_a_new_session_only_in_a_form_of_ours(
+    vera: User, is_ours: bool
+) -> None:
+    browser = Client(enforce_csrf_checks=True)
+    browser.cookies = logged_in(vera).cookies
+    page = browser.get(f"{NEW}?list=people&state=q%3Dada").content.decode()
+    [ticket] = [
+        each.attributes["value"]
+        for each in elements(page, "input")
+        if each.attributes.get("name") == "ticket"
+    ]
+    form = {"list": "people", "state": "q=ada", "name": "Ada & sons", "csrfmiddlewaretoken": "x"}
+    response = browser.post(NEW, form | ({"ticket": ticket} if is_ours else {}))
+    assert response.status_code == (302 if is_ours else 403)
+    assert not SavedView.objects.exists()
+    if is_ours:
+        assert 'value="Ada &amp; sons"' in browser.get(response.url).content.decode()
+
+
+def _next_of(login: str) -> Any:
+    from django.http import QueryDict
+
+    return QueryDict(login.partition("?")[2])["next"]
+
+
+def test_names_and_searches_of_people_are_not_logged(
+    as_viewer: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    save(as_viewer, "people", state="q=jane.doe", name="Jane Doe")
+    save(as_viewer, "people", state="q=jane.doe", name="Jane Doe")
+    as_viewer.get("/people/", follow=True)
+    logged = " ".join(f"{record.getMessage()} {record.__dict__}" for record in caplog.records)
+    assert "/saved-views/new/" in logged
+    assert "jane" not in logged.lower()
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        (
+            "q=an&live=live&live=changed&status=draft&sort=name",
+            "the search, 3 filters and the order",
+        ),
+        ("status=draft&columns=name", "1 filter and the columns"),
+        ("sort=name", "the order"),
+    ],
+)
+def test_the_form_says_what_is_saved(as_viewer: Client, state: str, sentence: str) -> None:
+    assert f"Saves {sentence}." in shown(as_viewer, f"/audiences/?{state}")

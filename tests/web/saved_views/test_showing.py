@@ -1,0 +1,190 @@
+"""Views as tabs, in the sidebar and in the palette; defaults; what was changed since saving."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from tests.support.html import elements
+from tests.support.seeding import seed_view
+from tests.web.saved_views.conftest import shown
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("audiences")]
+CHANGED = "was changed since it was saved"
+
+
+def current_tab(client: Client, url: str) -> str:
+    """Return the URL of the current tab."""
+    html = client.get(url).content.decode()
+    tabs = html[html.index('class="tabs views"') :].partition("</nav>")[0]
+    [tab] = [link for link in elements(tabs, "a") if "aria-current" in link.attributes]
+    return tab.attributes["href"]
+
+
+def links(client: Client, url: str) -> list[str]:
+    """Return where all links of a page lead."""
+    html = client.get(url).content.decode()
+    return [link.attributes.get("href", "") for link in elements(html, "a")]
+
+
+@pytest.mark.parametrize(
+    ("list_name", "query", "url"),
+    [
+        ("pages", "status=draft&sort=name", "/pages/?status=draft&sort=name"),
+        ("audiences", "live=changed", "/audiences/?live=changed"),
+        ("activity", "outcome=unknown", "/activity/?outcome=unknown"),
+        ("people", "q=ada", "/people/?q=ada"),
+        ("webhooks", "state=on", "/webhooks/?state=on"),
+    ],
+)
+def test_a_view_is_a_tab_a_link_in_the_sidebar_and_a_hit(
+    as_viewer: Client, vera: User, list_name: str, query: str, url: str
+) -> None:
+    seed_view(vera, list_name=list_name, query=query, name="Mine")
+    assert current_tab(as_viewer, url) == url
+    assert current_tab(as_viewer, url.partition("?")[0]) == url.partition("?")[0]
+    assert links(as_viewer, "/").count(url) == 1
+    assert url in links(as_viewer, "/find/?q=min")
+
+
+def test_the_order_of_the_parameters_makes_no_difference(as_viewer: Client, vera: User) -> None:
+    view = "live=changed&live=live&sort=name"
+    seed_view(vera, query=view)
+    for url in ("sort=name&live=live&live=changed", "q=&live=live&sort=name&live=changed&show=100"):
+        assert current_tab(as_viewer, f"/audiences/?{url}") == f"/audiences/?{view}"
+
+
+def test_of_two_views_that_show_the_same_the_one_that_was_opened_is_current(
+    as_viewer: Client, vera: User
+) -> None:
+    seed_view(vera, 1)
+    seed_view(None, 2)
+    for url in ("/audiences/?live=changed&view=1", "/audiences/?live=changed&view=2"):
+        assert url in links(as_viewer, "/")
+        assert current_tab(as_viewer, url) == url
+
+
+def test_a_changed_view_stays_the_current_one_and_can_be_saved(
+    as_viewer: Client, vera: User
+) -> None:
+    seed_view(vera, name="Mine")
+    assert CHANGED not in shown(as_viewer, "/audiences/?live=changed")
+    changed = "/audiences/?live=changed&status=draft&view=1"
+    assert f"“Mine” {CHANGED}. Save Save as new Reset" in shown(as_viewer, changed)
+    assert current_tab(as_viewer, changed) == "/audiences/?live=changed"
+
+
+def test_links_and_forms_of_a_view_remember_it(as_viewer: Client, vera: User) -> None:
+    seed_view(vera)
+    html = as_viewer.get("/audiences/?live=changed").content.decode()
+    assert "?live=changed&amp;sort=-live&amp;view=1" in html
+    assert '<input type="hidden" name="view" value="1">' in html
+
+
+def test_htmx_sets_the_plain_url_of_a_view_and_a_hint_once_it_is_changed(
+    as_viewer: Client, vera: User
+) -> None:
+    seed_view(vera)
+    headers = {"HX-Request": "true", "HX-Target": "results"}
+    same = as_viewer.get("/audiences/?q=&live=changed&view=1", headers=headers)
+    assert same["HX-Replace-Url"] == "/audiences/?live=changed"
+    changed = as_viewer.get("/audiences/?q=an&live=changed&view=1", headers=headers)
+    assert changed["HX-Replace-Url"] == "/audiences/?q=an&live=changed&view=1"
+    assert CHANGED in changed.content.decode()
+
+
+def test_a_hint_is_ignored_by_who_has_no_such_view(as_publisher: Client, vera: User) -> None:
+    seed_view(vera)
+    for hint in ("1", "999", "x", "9" * 30):
+        page = shown(as_publisher, f"/audiences/?live=changed&view={hint}")
+        assert CHANGED not in page
+        assert "Brightwater Foods" in page
+
+
+def test_a_viewer_uses_the_teams_views_but_saves_others(as_viewer: Client) -> None:
+    seed_view(None, name="Team")
+    page = shown(as_viewer, "/audiences/?live=live&view=1")
+    assert f"“Team” {CHANGED}. Save as new Reset" in page
+    assert "Everyone" not in page
+
+
+@pytest.mark.parametrize("path", ["/pages/", "/audiences/", "/activity/", "/people/", "/webhooks/"])
+def test_a_list_opens_with_its_default_and_all_of_it_is_a_tab(
+    as_viewer: Client, vera: User, path: str
+) -> None:
+    names = {"/people/": "people", "/activity/": "activity", "/webhooks/": "webhooks"}
+    list_name = names.get(path, path.strip("/"))
+    query = {"pages": "q=fleet", "people": "q=ada", "webhooks": "state=on"}.get(list_name, "")
+    query = query or {"activity": "kind=create_page"}.get(list_name, "live=changed")
+    seed_view(vera, list_name=list_name, query=query)
+    as_viewer.post("/saved-views/default/", {"list": list_name, "view": "1"})
+    assert as_viewer.get(path).url == f"{path}?{query}"
+    assert current_tab(as_viewer, f"{path}?view=all") == f"{path}?view=all"
+    assert f"{path}?view=all" in links(as_viewer, f"{path}?{query}")
+
+
+def test_ones_own_default_wins_over_the_teams(
+    as_publisher: Client, as_viewer: Client, vera: User
+) -> None:
+    seed_view(None, 1)
+    seed_view(vera, 2, query="live=live")
+    as_publisher.post("/saved-views/1/", {"name": "Team", "share": "team", "team_default": "1"})
+    assert as_viewer.get("/audiences/").url == "/audiences/?live=changed"
+    as_viewer.post("/saved-views/default/", {"list": "audiences", "view": "2"})
+    assert as_viewer.get("/audiences/").url == "/audiences/?live=live"
+    as_viewer.post("/saved-views/default/", {"list": "audiences", "view": "all"})
+    assert as_viewer.get("/audiences/").status_code == 200
+    as_viewer.post("/saved-views/default/", {"list": "audiences", "view": ""})
+    assert as_viewer.get("/audiences/").url == "/audiences/?live=changed"
+
+
+def test_no_default_is_a_view_of_another_list_or_user(as_viewer: Client, paula: User) -> None:
+    seed_view(paula, 1)
+    seed_view(None, 2, list_name="pages")
+    for pk in ("1", "2", "3"):
+        form = {"list": "audiences", "view": pk}
+        assert as_viewer.post("/saved-views/default/", form).status_code == 404
+
+
+def test_clearing_the_filters_of_a_default_leads_to_the_whole_list(
+    as_viewer: Client, vera: User
+) -> None:
+    seed_view(vera, query="live=live")
+    as_viewer.post("/saved-views/default/", {"list": "audiences", "view": "1"})
+    headers = {"HX-Request": "true", "HX-Target": "results"}
+    cleared = as_viewer.get("/audiences/?q=&view=all", headers=headers)
+    assert cleared["HX-Replace-Url"] == "/audiences/?view=all"
+
+
+@pytest.mark.parametrize(
+    ("url", "line"),
+    [
+        ("/audiences/?page=gone", "Page “gone” doesn’t exist anymore"),
+        ("/audiences/?status=paused", "Latest status “paused” doesn’t exist anymore"),
+        ("/audiences/?live=half", "Live status “half” doesn’t exist anymore"),
+        ("/audiences/?columns=name,shoe", "Column “shoe” doesn’t exist anymore"),
+        ("/pages/?status=paused&sort=name", "Status “paused” doesn’t exist anymore"),
+        ("/activity/?actor=someone", "User “someone” doesn’t exist anymore"),
+        ("/webhooks/?event=page.eaten", "Event “page.eaten” doesn’t exist anymore"),
+    ],
+)
+def test_a_value_that_no_longer_exists_is_named_and_left_out(
+    as_viewer: Client, url: str, line: str
+) -> None:
+    page = shown(as_viewer, url)
+    assert f"{line} and is ignored. Remove" in page
+    assert "No audiences match" not in page
+    assert "No pages match" not in page
+
+
+def test_an_ignored_value_is_removed_by_a_link(as_viewer: Client) -> None:
+    url = "/audiences/?page=page_1&page=gone&sort=name&show=100"
+    assert "?page=page_1&sort=name" in links(as_viewer, url)
+
+
+def test_the_sidebar_is_bounded_and_leads_to_the_rest(as_viewer: Client, vera: User) -> None:
+    for pk in range(1, 11):
+        seed_view(vera, pk)
+    assert "All 10 views" in shown(as_viewer, "/")
+    assert "View 8" in shown(as_viewer, "/")
+    assert "View 9" not in shown(as_viewer, "/")
+    assert "View 9" in shown(as_viewer, "/saved-views/")
