@@ -4,17 +4,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
+from django.db import transaction
 from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from dashboard.ledger.models import DeviationRecord
+from dashboard.ledger.signals import deviations_found
 
 MAX_DEVIATIONS = 500
-"""Rows, those of browsers not counted."""
+"""Rows, those of browsers and events not counted."""
 BROWSER = "Browser"
 """The `operation` of browser reports. Any signed-in user can forge them."""
 MAX_BROWSER_REPORTS = 100
 """Rows of browser reports, counted apart so that they never displace the service's."""
+EVENTS = "Webhook events"
+"""The `operation` of events that were received. Without a signature, anybody can forge them."""
+MAX_EVENT_NAMES = 20
+"""Rows of unknown events, counted apart for the same reason."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +41,8 @@ class ContractDeviation:
 
 def record_deviations(deviations: Sequence[ContractDeviation]) -> None:
     """Count each deviation of one response."""
-    _record(deviations, DeviationRecord.objects.exclude(operation=BROWSER), at_most=MAX_DEVIATIONS)
+    of_responses = DeviationRecord.objects.exclude(operation__in=(BROWSER, EVENTS))
+    _record(deviations, of_responses, at_most=MAX_DEVIATIONS)
 
 
 def record_browser_report(report: ContractDeviation) -> None:
@@ -45,8 +52,21 @@ def record_browser_report(report: ContractDeviation) -> None:
     )
 
 
+def record_unknown_event(event: ContractDeviation) -> None:
+    """Count an event whose name is unknown; beyond MAX_EVENT_NAMES only names already counted.
+
+    No signal is sent: with a forged name, anybody could have administrators notified.
+    """
+    rows = DeviationRecord.objects.filter(operation=EVENTS)
+    _record([event], rows, at_most=MAX_EVENT_NAMES, is_signaled=False)
+
+
 def _record(
-    deviations: Sequence[ContractDeviation], rows: QuerySet[DeviationRecord], *, at_most: int
+    deviations: Sequence[ContractDeviation],
+    rows: QuerySet[DeviationRecord],
+    *,
+    at_most: int,
+    is_signaled: bool = True,
 ) -> None:
     by_digest = {each.digest: each for each in deviations}
     if not by_digest:
@@ -71,4 +91,9 @@ def _record(
         )
         for each in fresh
     ]
-    DeviationRecord.objects.bulk_create(new, ignore_conflicts=True)
+    if not new:
+        return
+    with transaction.atomic():
+        DeviationRecord.objects.bulk_create(new, ignore_conflicts=True)
+        if is_signaled:
+            deviations_found.send_robust(sender=DeviationRecord, deviations=new)

@@ -22,6 +22,7 @@ from django.utils.crypto import salted_hmac
 
 from dashboard.ledger.models import ApprovalRequest, Attempt, Installation, Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome, actor_name
+from dashboard.ledger.signals import emergency_begun, operation_ended
 
 OPEN = (Outcome.SENDING, Outcome.UNKNOWN)
 """Outcomes that may still change."""
@@ -152,6 +153,8 @@ def begin(
                 emergency_reason=clearance.emergency_reason,
                 **asdict(target),
             )
+            if operation.emergency_reason:
+                emergency_begun.send_robust(sender=Operation, operation=operation)
             return operation, _create_attempt(operation, 1, actor, now, clearance.digest)
     except IntegrityError:
         operation = Operation.objects.get(operation_key=operation_key)
@@ -273,8 +276,10 @@ def mark_interrupted_unknown() -> int:
         sending = [found.pk for found in locked if found.outcome == Outcome.SENDING]
         stale.update(outcome=Outcome.UNKNOWN)
         in_flight = Attempt.objects.filter(outcome=Outcome.SENDING).values("operation_id")
-        lost = Operation.objects.filter(pk__in=sending).exclude(pk__in=in_flight)
-        return lost.update(outcome=Outcome.UNKNOWN)
+        lost = list(Operation.objects.filter(pk__in=sending).exclude(pk__in=in_flight))
+        for operation in lost:
+            _set_outcome(operation, Outcome.UNKNOWN, timezone.now())
+    return len(lost)
 
 
 def _create_attempt(
@@ -293,3 +298,5 @@ def _set_outcome(operation: Operation, outcome: Outcome, now: datetime) -> None:
     operation.outcome = outcome
     operation.settled_at = None if outcome in OPEN else now
     operation.save(update_fields=["outcome", "settled_at"])
+    if outcome != Outcome.SENDING:
+        operation_ended.send_robust(sender=Operation, operation=operation)

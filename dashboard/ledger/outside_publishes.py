@@ -31,6 +31,7 @@ from dashboard.ledger.models import (
     VersionRecord,
 )
 from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.signals import outside_published
 
 MAY_HAVE_PUBLISHED = (Outcome.SENDING, Outcome.ACCEPTED, Outcome.UNKNOWN)
 """Outcomes of operations that the service may have carried out."""
@@ -141,25 +142,25 @@ def _record_outside(
     restored_at = Installation.objects.values_list("restored_at", flat=True).get(pk=1)
     page_name = PageRecord.objects.filter(page_id=page_id).values_list("name", flat=True).first()
     live = went_live(audiences, before)
-    OutsidePublish.objects.bulk_create(
-        [
-            OutsidePublish(
-                page_id=page_id,
-                audience_id=audience_id,
-                version_id=version.version_id,
-                version_number=version.version_number,
-                audience_name=audiences[audience_id].name or "",
-                page_name=page_name or "",
-                published_at=read_date(version.published_at),
-                noticed_at=now,
-            )
-            for audience_id, version in live.items()
-            if not may_be_lost(
-                version,
-                read_before_at=before[audience_id].last_seen_at,
-                restored_at=restored_at,
-            )
-        ],
+    outside = [
+        OutsidePublish(
+            page_id=page_id,
+            audience_id=audience_id,
+            version_id=version.version_id,
+            version_number=version.version_number,
+            audience_name=audiences[audience_id].name or "",
+            page_name=page_name or "",
+            published_at=read_date(version.published_at),
+            noticed_at=now,
+        )
+        for audience_id, version in live.items()
+        if not may_be_lost(
+            version,
+            read_before_at=before[audience_id].last_seen_at,
+            restored_at=restored_at,
+        )
+    ]
+    if outside:
         # Another read may have noticed it at the same moment.
-        ignore_conflicts=True,
-    )
+        OutsidePublish.objects.bulk_create(outside, ignore_conflicts=True)
+        outside_published.send_robust(sender=OutsidePublish, publishes=outside)

@@ -40,8 +40,8 @@ def prunable(before: datetime) -> Prunable:
 def prune(before: datetime) -> Prunable:
     """Delete it, and return how much that was. Safe while the dashboard or another prune runs."""
     return Prunable(
-        _in_batches(_prunable_operations(before), lambda rows: rows.delete()),
-        _in_batches(_prunable_responses(before), lambda rows: rows.update(response_body="")),
+        in_batches(_prunable_operations(before), lambda rows: rows.delete()),
+        in_batches(_prunable_responses(before), lambda rows: rows.update(response_body="")),
     )
 
 
@@ -62,7 +62,7 @@ def _prunable_responses(before: datetime) -> QuerySet[Attempt]:
     return Attempt.objects.filter(operation__in=settled).exclude(response_body="").order_by()
 
 
-def _in_batches(rows: QuerySet[Any], act: Callable[[QuerySet[Any]], object]) -> int:
+def in_batches(rows: QuerySet[Any], act: Callable[[QuerySet[Any]], object]) -> int:
     """Apply `act` in batches until no row matches; return the number of rows."""
     done = 0
     while batch := list(rows.values_list("pk", flat=True)[:BATCH_SIZE]):

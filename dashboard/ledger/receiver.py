@@ -1,9 +1,9 @@
 """The webhook receiver: its state and secret, and the log of deliveries."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
@@ -20,10 +20,10 @@ def get_receiver() -> Receiver:
     return Receiver.objects.filter(pk=1).first() or Receiver(pk=1)
 
 
-def is_receiver_secret(secret: str) -> bool:
-    """Return whether the secret is the receiver's, and the receiver is on."""
+def receiver_at(secret: str) -> Receiver | None:
+    """Return the receiver if the secret in a URL is the receiver's, and it is on."""
     found = get_receiver()
-    return found.is_on and constant_time_compare(found.secret, secret)
+    return found if found.is_on and constant_time_compare(found.secret, secret) else None
 
 
 def switch_receiver(*, is_on: bool, by: str) -> Receiver:
@@ -34,6 +34,17 @@ def switch_receiver(*, is_on: bool, by: str) -> Receiver:
 def replace_secret(*, by: str) -> Receiver:
     """Give the receiver a new URL; deliveries to the old one are refused from now on."""
     return _change(by=by, secret=new_secret())
+
+
+def set_signing_secret(encrypted: str, *, by: str) -> Receiver:
+    """Require signatures by this secret from now on; with "", none."""
+    return _change(by=by, signing_secret=encrypted, rejected_at=None)
+
+
+def record_rejection(now: datetime) -> None:
+    """Record that a delivery had no valid signature; once a minute, so that a flood is cheap."""
+    is_old = Q(rejected_at=None) | Q(rejected_at__lt=now - timedelta(minutes=1))
+    Receiver.objects.filter(is_old, pk=1).update(rejected_at=now)
 
 
 def record_delivery(delivery: Delivery) -> Delivery:

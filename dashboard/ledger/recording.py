@@ -4,7 +4,8 @@ A list of 50 costs at most five queries: load the stored rows, write the changed
 are), update `last_seen_at`, and the list's total (pages) or the versions (audiences). One more
 updates the flags of new pages, or of a page whose audiences changed; one more follows if versions
 were replaced, and one when a page's audiences are read for the first time. If a version went live,
-three to six more find out whether it was published outside Pressroom (`outside_publishes.py`).
+three to six more find out whether it was published outside Pressroom (`outside_publishes.py`), and
+if it was, some ten more notify of that.
 
 `read_at` is the time of the request: a slow response does not overwrite what was read since.
 """

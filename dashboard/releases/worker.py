@@ -8,9 +8,10 @@ import logging
 import os
 import secrets
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from threading import Event, Thread
+from typing import TypeAlias
 
 from django.db import Error, close_old_connections, connections
 from django.utils import timezone
@@ -36,22 +37,35 @@ def new_worker_id() -> str:
     return f"{socket.gethostname()[:40]}-{os.getpid()}-{secrets.token_hex(4)}"
 
 
+Task: TypeAlias = Callable[[str, Event], None]
+"""What a worker does in a thread of its own until stopped, with its id."""
+
+
 def run_worker(
-    worker_id: str, stop: Event, *, is_orphaned: Callable[[], bool] = lambda: False
+    worker_id: str,
+    stop: Event,
+    *,
+    is_orphaned: Callable[[], bool] = lambda: False,
+    tasks: Sequence[Task] = (),
 ) -> None:
     """Work until `stop` is set, or the process that this one belongs to is gone.
 
-    The current step is finished first. Errors of the database are logged, and tried again.
+    The current step is finished first. Errors of the database are logged, and tried again. The
+    `tasks` of other rooms run beside, so that none of them delays a release.
     """
-    heart = Thread(target=_beat, args=(worker_id, stop), name="heartbeat")
-    heart.start()
+    threads = [
+        Thread(target=task, args=(worker_id, stop), name=task.__name__) for task in (_beat, *tasks)
+    ]
+    for thread in threads:
+        thread.start()
     try:
         while not stop.is_set() and not is_orphaned():
             if not _work(worker_id):
                 stop.wait(TICK_S)
     finally:
         stop.set()
-        heart.join()
+        for thread in threads:
+            thread.join()
         close_publishing_client()
         flush_spans()
 

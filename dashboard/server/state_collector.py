@@ -1,4 +1,4 @@
-"""Metrics computed on request: open operations, releases, the worker, the service's health.
+"""Metrics computed on request: operations, releases, the worker, deliveries, the service.
 
 Imported late, as `dashboard.observability.instruments` is.
 """
@@ -13,6 +13,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from dashboard.ledger.queries.operations import count_open
+from dashboard.notifications.delivery_log import oldest_waiting
 from dashboard.releases.models import Release, WorkerHeartbeat
 from dashboard.service.circuit_breaker import READS, open_circuits
 from dashboard.service.health import health_now
@@ -33,6 +34,16 @@ def _releases() -> Iterator[GaugeMetricFamily]:
     yield gauge
 
 
+def _deliveries() -> Iterator[GaugeMetricFamily]:
+    """Yield for how long the oldest message that wasn't delivered has waited, by channel."""
+    message = "Seconds since the oldest notification that waits for delivery was made"
+    gauge = GaugeMetricFamily("pressroom_delivery_age_seconds", message, labels=["channel"])
+    now, oldest = timezone.now(), oldest_waiting()
+    for channel, created_at in oldest.items():
+        gauge.add_metric([channel], (now - created_at).total_seconds() if created_at else 0)
+    yield gauge
+
+
 class StateCollector(Collector):
     """Collects the current state."""
 
@@ -41,6 +52,7 @@ class StateCollector(Collector):
         # Without a database, only what is in it is missing.
         with suppress(Error):
             yield from _releases()
+            yield from _deliveries()
             message = "Operations without an outcome yet"
             gauge = GaugeMetricFamily("pressroom_operations_open", message, labels=["outcome"])
             for outcome, count in count_open().items():

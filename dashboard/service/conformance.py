@@ -15,7 +15,12 @@ from dashboard.contract.pages import PageItem, PageStatus, PageType
 from dashboard.contract.people import Person
 from dashboard.contract.webhooks import EventName, WebhookSubscription
 from dashboard.contract.wire import WireModel
-from dashboard.ledger.deviations import ContractDeviation, record_deviations
+from dashboard.ledger.deviations import (
+    EVENTS,
+    ContractDeviation,
+    record_deviations,
+    record_unknown_event,
+)
 from dashboard.observability.request_context import current_notes
 
 Finding = tuple[str, str, str]
@@ -26,6 +31,9 @@ ITEM = "Unreadable item"
 UNKNOWN = "Unknown name"
 COUNT = "Contradictory counts"
 DUPLICATE = "Duplicate ID"
+EVENT = "Unknown event"
+MAX_NAME = 60
+"""Characters of a name that are recorded."""
 
 ID_FIELDS: dict[type, str] = {PageItem: "page_id", Audience: "audience_id", Person: "person_id"}
 """The ID of an item of each list."""
@@ -85,7 +93,7 @@ def _unknown_names(item: WireModel | None, place: str) -> Iterator[Finding]:
             yield from _unknown_names(item.published_version, f"{place}publishedVersion.")
     for field, name, known in names:
         if name is not None and name not in known:
-            yield UNKNOWN, f"{place}{field}", f"“{name[:60]}”"
+            yield UNKNOWN, f"{place}{field}", f"“{name[:MAX_NAME]}”"
 
 
 def collect_deviations(report: CallReport) -> None:
@@ -97,6 +105,17 @@ def collect_deviations(report: CallReport) -> None:
             notes.failed = report
     elif found:
         _record(found)
+
+
+def record_event_name(name: str) -> None:
+    """Count an event that was received, if the specification has no event of that name."""
+    if not name or name in EVENT_NAMES:
+        return
+    message = "the specification has no event of this name"
+    try:
+        record_unknown_event(ContractDeviation(EVENTS, EVENT, name[:MAX_NAME], message, ""))
+    except DatabaseError:
+        _logger.warning("An unknown event could not be recorded", exc_info=True)
 
 
 def record_deviations_middleware(

@@ -7,7 +7,7 @@ can't be written, the response is returned all the same: see `tolerate_write_err
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Generic, TypeVar
 
 from django.utils import timezone
@@ -19,12 +19,16 @@ from dashboard.contract.envelope import ListEnvelope, UnreadableItem
 from dashboard.contract.pages import PageItem
 from dashboard.contract.people import Person
 from dashboard.ledger import recording
+from dashboard.ledger.hints import last_hinted_read
 from dashboard.ledger.queries.audiences import audience_last_known, audiences_last_known
 from dashboard.ledger.queries.pages import page_last_known
 from dashboard.observability.request_context import tolerate_write_errors
 from dashboard.service.client import publishing_client
 
 T = TypeVar("T")
+
+HINTED_READ_LASTS = timedelta(seconds=2)
+"""For so long, a page that was read because of an event is not read again by a browser's poll."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +112,24 @@ def read_audiences(
     with tolerate_write_errors():
         recording.record_audiences(page_id, found.items, read_at=read_at)
     return ReadResult(found, timezone.now())
+
+
+def poll_audiences(page_id: str) -> ReadResult[ListEnvelope[Audience]]:
+    """Read the audiences of a page for a browser that polls.
+
+    If an event has just had them read, they come from the ledger, and the service isn't called.
+    """
+    read_at = last_hinted_read(page_id, since=timezone.now() - HINTED_READ_LASTS)
+    items = [record.audience for record in audiences_last_known(page_id)] if read_at else []
+    if not read_at or not items:
+        return read_audiences(page_id)
+    seen = ListEnvelope[Audience](has_more=False, items=items, total_count=len(items))
+    return ReadResult(seen, read_at)
+
+
+def poll_audience(page_id: str, audience_id: str) -> ReadResult[AudienceLookup]:
+    """Read one audience for a browser that polls. Raises as `read_audience`."""
+    return find_audience(poll_audiences(page_id), page_id, audience_id)
 
 
 def read_audience(page_id: str, audience_id: str) -> ReadResult[AudienceLookup]:

@@ -1,6 +1,6 @@
 """Rows and filters of the list of known webhook subscriptions."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from uuid import uuid4
 
@@ -10,6 +10,7 @@ from dashboard.contract.webhooks import EventName, WebhookSubscription
 from dashboard.ledger.models import Operation, SubscriptionRecord
 from dashboard.ledger.queries.subscriptions import list_subscriptions, troubled_subscriptions
 from dashboard.service.subscriptions import parse_subscription
+from dashboard.web.ui.ignored_values import KnownValues
 
 NULL, NONE = "null", "none"
 """Filters for subscriptions whose events are null, and those with an empty list of them."""
@@ -24,6 +25,8 @@ class SubscriptionFilters:
     """One of STATES."""
     event: str = ""
     """The name of an event, or NULL or NONE."""
+    view: str = ""
+    """The hint of the saved view that is shown: see `web/ui/saved_views.py`."""
 
     @classmethod
     def of(cls, params: Mapping[str, str]) -> "SubscriptionFilters":
@@ -35,6 +38,11 @@ class SubscriptionFilters:
     def query(self) -> str:
         """The query string of the filters; empty if there are none."""
         return urlencode({name: value for name, value in asdict(self).items() if value})
+
+    @property
+    def are_set(self) -> bool:
+        """Whether anything is filtered."""
+        return bool(self.state or self.event)
 
     def matches(self, record: SubscriptionRecord, subscription: WebhookSubscription | None) -> bool:
         """Return whether a subscription passes the filters."""
@@ -95,8 +103,24 @@ def subscription_list(
         for record, subscription in found
     ]
     names = [event.value for event in EventName]
-    seen = {name for _, each in known if each for name in each.events or ()}
+    seen = _events_of(subscription for _, subscription in known)
     return SubscriptionList(rows, len(known), [*names, *sorted(seen.difference(names))])
+
+
+def _events_of(subscriptions: Iterable[WebhookSubscription | None]) -> set[str]:
+    return {name for each in subscriptions if each for name in each.events or ()}
+
+
+def _events_found(_names: list[str]) -> set[str]:
+    """Return all events that some subscription has; one query."""
+    return _events_of(map(parse_subscription, list_subscriptions()))
+
+
+KNOWN_VALUES = {
+    "state": KnownValues("State", {*STATES}),
+    "event": KnownValues("Event", {*EventName, NULL, NONE}, _events_found),
+}
+"""The values of the list's filters."""
 
 
 def subscription_row(record: SubscriptionRecord) -> SubscriptionRow:

@@ -1,6 +1,7 @@
 """The receiver: a URL that a webhook subscription can point to, and the log of its deliveries.
 
-Deliveries are stored and shown. Nothing acts on them: their sender is not authenticated.
+Deliveries are stored and shown. They are hints, and no more: a worker reads the page again that one
+is about, if the ledger knows it. Nothing that a delivery says is recorded as a fact.
 """
 
 import json
@@ -11,27 +12,39 @@ from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from dashboard.accounts.permissions import UPDATE_SUBSCRIPTION, may, requires
 from dashboard.contract.webhooks import EventName
-from dashboard.ledger.models import Delivery
+from dashboard.ledger.hints import take_hint
+from dashboard.ledger.models import Delivery, Receiver
 from dashboard.ledger.models.operations import actor_name
 from dashboard.ledger.receiver import (
     get_delivery,
     get_receiver,
-    is_receiver_secret,
     list_deliveries,
+    receiver_at,
     record_delivery,
+    record_rejection,
     replace_secret,
+    set_signing_secret,
     switch_receiver,
 )
 from dashboard.rate_limits import seconds_to_wait
+from dashboard.service.conformance import record_event_name
 from dashboard.web.ui.htmx import Request
 from dashboard.web.ui.query_params import int_param
 from dashboard.web.ui.request_body import BodyTooLargeError, IncompleteBodyError, read_body
-from dashboard.web.webhooks.deliveries import MAX_BODY, MAX_PER_MINUTE, build_delivery
+from dashboard.web.webhooks.deliveries import (
+    MAX_BODY,
+    MAX_PER_MINUTE,
+    MAX_SIGNED_PER_MINUTE,
+    build_delivery,
+    read_claim,
+)
+from dashboard.web.webhooks.signatures import SigningSecretForm, can_verify, is_signed
 
 PAGE_SIZE = 50
 
@@ -41,28 +54,61 @@ PAGE_SIZE = 50
 @login_not_required
 @require_POST
 def hook(request: HttpRequest, secret: str) -> HttpResponse:
-    """Record a delivery to the receiver, whatever its content."""
-    if not is_receiver_secret(secret):
+    """Record a delivery to the receiver, whatever its content, if it is signed as required."""
+    receiver = receiver_at(secret)
+    if receiver is None:
         return _text_response("Receiver not found.", 404)
-    if wait := seconds_to_wait("receiver", at_most=MAX_PER_MINUTE):
-        limit = f"Limit of {MAX_PER_MINUTE} requests a minute exceeded. Try again later."
-        return _text_response(limit, 429, headers={"Retry-After": str(wait)})
+    # With a signing secret, unsigned requests are counted apart: they can't use up the limit.
+    if not receiver.signing_secret and (refusal := _limit("receiver", MAX_PER_MINUTE)):
+        return refusal
     try:
         body = read_body(request, at_most=MAX_BODY)
     except BodyTooLargeError:
         return _text_response(f"The body exceeds {MAX_BODY} bytes. Nothing was stored.", 413)
     except IncompleteBodyError:
         return _text_response("The body is incomplete. Nothing was stored.", 400)
-    record_delivery(build_delivery(request.headers, body))
+    if receiver.signing_secret and (refusal := _refuse_signed(request, receiver, body)):
+        return refusal
+    _record(request, body, is_signed=bool(receiver.signing_secret))
     return _text_response("Received.", 200)
+
+
+def _limit(what: str, at_most: int) -> HttpResponse | None:
+    """Count a request; return the response to one too many, or None."""
+    wait = seconds_to_wait(what, at_most=at_most)
+    limit = f"Limit of {at_most} requests a minute exceeded. Try again later."
+    return _text_response(limit, 429, headers={"Retry-After": str(wait)}) if wait else None
+
+
+def _refuse_signed(request: HttpRequest, receiver: Receiver, body: bytes) -> HttpResponse | None:
+    """Return the response to a delivery that isn't signed, or is one too many; None otherwise."""
+    if is_signed(receiver, request.headers, body):
+        return _limit("receiver-signed", MAX_SIGNED_PER_MINUTE)
+    if refusal := _limit("receiver-unsigned", MAX_PER_MINUTE):
+        return refusal
+    record_rejection(timezone.now())
+    return _text_response("The signature is missing or not valid. Nothing was stored.", 401)
+
+
+def _record(request: HttpRequest, body: bytes, *, is_signed: bool) -> None:
+    """Store a delivery, and take it as a hint."""
+    claim = read_claim(body)
+    delivery = build_delivery(request.headers, body, claim)
+    delivery.is_signed = is_signed
+    if not claim.is_about_form:
+        delivery.hint = take_hint(claim.page_id, claim.audience_id, delivery.received_at)
+    record_delivery(delivery)
+    record_event_name(claim.unknown_event)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(UPDATE_SUBSCRIPTION, methods=("POST",))
 def receiver_page(request: Request) -> HttpResponse:
     """Show the receiver and its deliveries by `?event= before=`; change its state or URL."""
-    if request.method == "POST":
-        return _change(request)
+    is_secret = request.POST.get("do") == "sign"
+    form = SigningSecretForm(request.POST if is_secret else None, label_suffix="")
+    if request.method == "POST" and (form.is_valid() or not form.is_bound):
+        return _change(request, form)
     event = request.GET.get("event", "")
     chosen = event if event in set(EventName) else ""
     before = int_param(request.GET.get("before", "")) or None
@@ -79,9 +125,12 @@ def receiver_page(request: Request) -> HttpResponse:
         "event": chosen,
         "deliveries": found[:PAGE_SIZE],
         "next": found[PAGE_SIZE - 1].pk if len(found) > PAGE_SIZE else None,
-        "max_per_minute": MAX_PER_MINUTE,
+        "max_per_minute": MAX_SIGNED_PER_MINUTE if state.signing_secret else MAX_PER_MINUTE,
+        "form": form,
+        "can_verify": can_verify(state),
     }
-    return render(request, "webhooks/receiver/detail.html", context)
+    status = 422 if form.is_bound else 200
+    return render(request, "webhooks/receiver/detail.html", context, status=status)
 
 
 @require_GET
@@ -100,7 +149,7 @@ def delivery_detail(request: Request, number: int) -> HttpResponse:
     return render(request, "webhooks/receiver/delivery.html", context)
 
 
-def _change(request: Request) -> HttpResponse:
+def _change(request: Request, form: SigningSecretForm) -> HttpResponse:
     name = actor_name(request.user)
     match request.POST.get("do"):
         case "on":
@@ -112,6 +161,12 @@ def _change(request: Request) -> HttpResponse:
         case "replace":
             replace_secret(by=name)
             messages.success(request, "URL replaced. The old one returns 404.")
+        case "sign":
+            set_signing_secret(form.encrypted, by=name)
+            messages.success(request, "Secret saved. Unsigned requests return 401.")
+        case "unsign":
+            set_signing_secret("", by=name)
+            messages.success(request, "Secret removed. Signatures are no longer verified.")
     return redirect("receiver")
 
 

@@ -1,5 +1,6 @@
 """The list of known webhook subscriptions: add, fetch and remove them."""
 
+from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
@@ -10,11 +11,13 @@ from django.views.decorators.http import require_http_methods
 from dashboard.accounts.permissions import UPDATE_SUBSCRIPTION, requires
 from dashboard.client import APIError
 from dashboard.ledger import recording
+from dashboard.ledger.models.saved_views import ListName
 from dashboard.ledger.queries.subscriptions import delete_subscription, subscription_last_known
 from dashboard.service.subscriptions import fetch_subscription, refresh_subscriptions
 from dashboard.web.ui.htmx import Request, render_partial
+from dashboard.web.ui.saved_views import opens_saved_views, views_of_list
 from dashboard.web.webhooks.forms import AddForm
-from dashboard.web.webhooks.listing import SubscriptionFilters, ids_to_refresh
+from dashboard.web.webhooks.listing import KNOWN_VALUES, SubscriptionFilters, ids_to_refresh
 from dashboard.web.webhooks.listing import subscription_list as list_subscriptions
 
 MAX_REFRESH = 64
@@ -22,6 +25,7 @@ MAX_REFRESH = 64
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@opens_saved_views(ListName.WEBHOOKS)
 def subscription_list(request: Request) -> HttpResponse:
     """List known subscriptions by `?state= event=`; fetch one or all now, as every user may."""
     if request.method != "POST":
@@ -83,10 +87,12 @@ def _show(
     done: dict[str, int] | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    filters = SubscriptionFilters.of(request.GET)
+    saved = views_of_list(request, ListName.WEBHOOKS, KNOWN_VALUES)
+    filters = replace(SubscriptionFilters.of(saved.params), view=saved.hint)
     context: dict[str, Any] = {
         "here": "webhooks",
         "filters": filters,
+        "saved": saved,
         "found": list_subscriptions(filters, failures),
         "form": form,
         "done": done,

@@ -1,19 +1,21 @@
-"""The receiver: off until switched on, writes down what arrives, trusts and does nothing of it."""
+"""The receiver: off until switched on, writes down what arrives, and trusts nothing of it."""
 
 import json
 import socket
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from django.core.cache import cache
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
-from dashboard.ledger.models import Delivery, Receiver
+from dashboard.ledger.models import Delivery, DeviationRecord, Receiver
+from dashboard.notifications.models import Event
+from dashboard.outgoing_webhooks import new_secret, signed_headers
 from tests.support import wire
 from tests.support.dashboards import Dashboard, hidden, logged_in, over_http
 from tests.support.fake_service import FakeService
@@ -112,7 +114,7 @@ def test_an_old_address_gets_nothing_and_one_that_is_off_neither(
     assert shown_address(as_administrator) == new
 
 
-@pytest.mark.parametrize("do", ["on", "off", "replace"])
+@pytest.mark.parametrize("do", ["on", "off", "replace", "sign", "unsign"])
 def test_a_viewer_sees_no_receiver_url_and_turns_nothing_on(
     as_viewer: Client, as_administrator: Client, do: str
 ) -> None:
@@ -123,6 +125,78 @@ def test_a_viewer_sees_no_receiver_url_and_turns_nothing_on(
     assert "Only administrators can see it" in text(html)
     assert as_viewer.post(PAGE, {"do": do}).status_code == 403
     assert Receiver.objects.values().get() == before
+
+
+def signature(secret: str, body: bytes, *, ago: timedelta = timedelta()) -> dict[str, str]:
+    return signed_headers(secret, "msg_1", datetime.now(UTC) - ago, body)
+
+
+def test_with_a_secret_only_signed_deliveries_are_stored(as_administrator: Client) -> None:
+    address, secret, body = switched_on(as_administrator), new_secret(), b'{"audienceId": "a"}'
+    as_administrator.post(PAGE, {"do": "sign", "signing_secret": secret})
+    assert arrive(address, body).status_code == 401
+    assert arrive(address, body + b" ", **signature(secret, body)).status_code == 401
+    assert arrive(address, body, **signature(new_secret(), body)).status_code == 401
+    late = signature(secret, body, ago=timedelta(minutes=6))
+    assert arrive(address, body, **late).status_code == 401
+    assert Delivery.objects.count() == 0
+    assert "Last rejected" in text(as_administrator.get(PAGE).content.decode())
+    assert arrive(address, body, **signature(secret, body)).status_code == 200
+    assert "The signature is valid." in text(detail(as_administrator))
+
+
+def test_without_the_secret_signatures_are_not_required_again(as_administrator: Client) -> None:
+    address = switched_on(as_administrator)
+    as_administrator.post(PAGE, {"do": "sign", "signing_secret": new_secret()})
+    as_administrator.post(PAGE, {"do": "unsign"})
+    assert arrive(address).status_code == 200
+    assert "The sender wasn’t verified." in text(detail(as_administrator))
+
+
+@pytest.mark.parametrize("secret", ["", "whsec_", "whsec_short", "hunter2!", "whsec_" + "A" * 150])
+def test_a_text_that_is_no_secret_is_not_saved(as_administrator: Client, secret: str) -> None:
+    switched_on(as_administrator)
+    answer = as_administrator.post(PAGE, {"do": "sign", "signing_secret": secret})
+    assert answer.status_code == 422
+    assert f'value="{secret}"' in answer.content.decode() or not secret
+    assert Receiver.objects.get().signing_secret == ""
+
+
+def test_the_secret_is_stored_encrypted_and_never_shown(
+    as_administrator: Client, settings: Any
+) -> None:
+    address, secret = switched_on(as_administrator), new_secret()
+    as_administrator.post(PAGE, {"do": "sign", "signing_secret": secret})
+    assert secret not in str(Receiver.objects.values().get())
+    assert secret not in as_administrator.get(PAGE).content.decode()
+    encrypted = Receiver.objects.get().signing_secret
+    Receiver.objects.update(signing_secret=encrypted[:-9])
+    assert arrive(address, b"{}", **signature(secret, b"{}")).status_code == 401
+    assert "can’t be decrypted" in text(as_administrator.get(PAGE).content.decode())
+
+
+def test_a_new_secret_key_keeps_the_signing_secret(as_administrator: Client, settings: Any) -> None:
+    address, secret, body = switched_on(as_administrator), new_secret(), b"{}"
+    as_administrator.post(PAGE, {"do": "sign", "signing_secret": secret})
+    old, settings.SECRET_KEY = settings.SECRET_KEY, "another-key-of-the-tests-" + "y" * 40
+    with pytest.raises(CommandError, match="webhook receiver"):
+        call_command("reseal_second_factors", verbosity=0)
+    settings.SECRET_KEY_FALLBACKS = [old]
+    call_command("reseal_second_factors", verbosity=0)
+    settings.SECRET_KEY_FALLBACKS = []
+    assert arrive(address, body, **signature(secret, body)).status_code == 200
+
+
+def test_unknown_events_are_counted_up_to_twenty_names(as_administrator: Client) -> None:
+    address = switched_on(as_administrator)
+    for number in (*range(30), 0, 0):
+        arrive(address, {"event": f"page.version.{number}.{'x' * 300}"})
+    arrive(address, {"type": "page.version.published"})
+    counts = DeviationRecord.objects.order_by("pk").values_list("count", flat=True)
+    assert list(counts) == [3] + [1] * 19
+    assert max(map(len, DeviationRecord.objects.values_list("place", flat=True))) == 60
+    assert not Event.objects.exists()
+    assert "page.version.19." in as_administrator.get("/service/watch/").content.decode()
 
 
 def test_headers_and_body_are_for_administrators(
@@ -261,7 +335,7 @@ def test_a_delivery_costs_few_queries(
     as_administrator: Client, django_assert_max_num_queries: Any
 ) -> None:
     address = switched_on(as_administrator)
-    with django_assert_max_num_queries(6):
+    with django_assert_max_num_queries(8):
         arrive(address)
 
 

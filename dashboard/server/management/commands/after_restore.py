@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from dashboard.ledger.operations import note_restore
+from dashboard.notifications.pruning import drop_restored
 from dashboard.operations.approved_changes import void_restored
 from dashboard.releases.holding import hold_restored
 
@@ -16,17 +17,20 @@ class Command(BaseCommand):
     their keys would repeat, and the service would take a new publish for one already done. What a
     release has sent after the backup is not on record either, so a person decides on the rest. Nor
     can what went live meanwhile be told from what was published outside Pressroom: it is not listed
-    as such.
+    as such. What was to be delivered when the backup was made is not sent a second time.
     """
 
     help = (
         "After a restore: make sure that operation keys used after the backup are not reused, and "
-        "hold releases that were scheduled or running; void requests for an approval."
+        "hold releases that were scheduled or running; void requests for an approval; drop "
+        "notifications that were still to be sent."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Renew the keys, void requests, hold releases. Running it again does no harm."""
         note_restore()
+        # Before releases are held: their owners are to be notified of that.
+        dropped = drop_restored()
         held, void = hold_restored(), void_restored()
         self.stdout.write("New operation keys will differ from all earlier ones.")
         if held:
@@ -35,3 +39,7 @@ class Command(BaseCommand):
             )
         if void:
             self.stdout.write(f"Requests for an approval now void: {void}. Request them again.")
+        if dropped:
+            self.stdout.write(
+                f"Messages dropped: {dropped}. Send them again from the delivery log."
+            )

@@ -1,0 +1,124 @@
+"""Read the pages that events were about, and wake the releases whose items have changed.
+
+Source: DESIGN.md, *Received events are hints*. An event decides nothing: what the service returns
+is recorded, as by any other read, and a release follows its items by a read of its own.
+"""
+
+import logging
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from functools import partial
+from threading import Event as Signal
+
+from django.db import Error, close_old_connections, connections
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
+
+from dashboard.client import APIError, NotFoundError, RateLimitedError
+from dashboard.contract.audiences import Audience
+from dashboard.contract.envelope import ListEnvelope
+from dashboard.ledger.hints import (
+    ClaimedHint,
+    claim_hints,
+    delete_idle_hints,
+    put_off,
+    record_read,
+)
+from dashboard.ledger.models import AudienceRecord
+from dashboard.releases.checking import MAX_PARALLEL_CALLS
+from dashboard.releases.models import ItemState, Release, ReleaseItem
+from dashboard.service.client import publishing_client
+from dashboard.service.concurrency import run_concurrently
+from dashboard.service.reading import read_audiences
+
+POLL_S = 0.5
+"""Between two looks at the hints. A worker makes MAX_PARALLEL_CALLS each time, ten a second."""
+RETRY_AFTER = timedelta(seconds=5)
+"""When a page that could not be read is read again."""
+MAX_PAUSE_S = 60.0
+"""After a 429, whatever its Retry-After."""
+
+_logger = logging.getLogger("dashboard.worker")
+
+
+def follow_hints(worker_id: str, stop: Signal) -> None:
+    """Read pages that events were about, until stopped; the reads in progress are finished."""
+    pause_s = 0.0
+    try:
+        while not stop.wait(max(POLL_S, pause_s)):
+            close_old_connections()
+            try:
+                pause_s = read_hinted(worker_id)
+            except Error:
+                _logger.exception("The database failed")
+            except Exception:
+                # The claims end by themselves, and then the pages are read again.
+                _logger.exception("Pages could not be read after an event")
+    finally:
+        connections.close_all()
+
+
+def read_hinted(worker_id: str) -> float:
+    """Read some of the pages that are due; return for how many seconds to pause, mostly 0."""
+    read_at = timezone.now()
+    hints = claim_hints(worker_id, read_at, at_most=MAX_PARALLEL_CALLS)
+    if not hints:
+        return 0.0
+    audiences = publishing_client().audiences
+    calls = [(hint, run_concurrently(partial(audiences.list, hint.page_id))) for hint in hints]
+    pauses_s = [_read(hint, call, read_at) for hint, call in calls]
+    delete_idle_hints(read_at)
+    return max(pauses_s)
+
+
+def _read(
+    hint: ClaimedHint, call: Callable[[], ListEnvelope[Audience]], read_at: datetime
+) -> float:
+    """Record a page's list, and wake what waits for a change; return for how long to pause."""
+    try:
+        reading = read_audiences(hint.page_id, listing=call, read_at=read_at)
+        error = reading.error
+    except NotFoundError:
+        record_read(hint, read_at=read_at, is_complete=False)
+        return 0.0
+    except APIError as raised:
+        error = raised
+    if error:
+        put_off(hint, timezone.now() + RETRY_AFTER)
+        return _pause_s(error)
+    is_complete = not (reading.value.has_more or reading.value.unreadable)
+    record_read(hint, read_at=read_at, is_complete=is_complete)
+    wake_releases(hint.page_id, timezone.now())
+    return 0.0
+
+
+def _pause_s(error: APIError) -> float:
+    """Return for how long the service accepts no calls, in seconds; 0 if it did not say so."""
+    if not isinstance(error, RateLimitedError):
+        return 0.0
+    return min(error.retry_after_s or RETRY_AFTER.total_seconds(), MAX_PAUSE_S)
+
+
+def wake_releases(page_id: str, now: datetime) -> None:
+    """Let releases follow their items of a page now, if these have changed since they last did.
+
+    A release that a worker is acting on, or that is paused, keeps its time: it reads its items when
+    that comes.
+    """
+    audience = AudienceRecord.objects.filter(
+        page_id=OuterRef("page_id"),
+        audience_id=OuterRef("audience_id"),
+        changed_at__gt=OuterRef("checked_at"),
+    )
+    items = ReleaseItem.objects.filter(
+        Exists(audience), page_id=page_id, state__in=(ItemState.IN_PROGRESS, ItemState.UNKNOWN)
+    )
+    changed = dict(items.order_by("pk").values_list("pk", "release_id"))
+    # One row at a time: a worker that has locked some of them never waits for another one.
+    for pk in changed:
+        ReleaseItem.objects.filter(pk=pk).update(changed_at=now)
+    for release_id in sorted({*changed.values()}):
+        asleep = Release.objects.filter(
+            pk=release_id, wake_at__gt=now, worker_id="", pause_reason=""
+        )
+        asleep.update(wake_at=now)

@@ -1,0 +1,57 @@
+"""`manage.py worker`: run releases, deliver notifications, follow events, until stopped.
+
+And send the events of the embedded API, if it is the service.
+"""
+
+import os
+import signal
+from threading import Event
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandParser
+from django.utils.module_loading import import_string
+
+from dashboard.notifications.sending import deliver_emails, deliver_webhooks
+from dashboard.notifications.watches import watch
+from dashboard.releases.hinted_reads import follow_hints
+from dashboard.releases.worker import new_worker_id, run_worker
+
+
+class Command(BaseCommand):
+    """Run releases, deliver notifications, and read again what events are about.
+
+    SIGTERM and SIGINT let the current step end, its call included, the current delivery and reads.
+    """
+
+    help = (
+        "Run releases: check, publish and schedule them. Deliver notifications. "
+        "Refresh pages that webhook events are about. Any number of workers may run."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--parent",
+            type=int,
+            metavar="PID",
+            help="the process that starts this one: the worker ends with it, however that ends",
+        )
+
+    def handle(self, *, parent: int | None, **options: Any) -> None:
+        """Work until a signal, or until the server is gone."""
+        stop = Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: stop.set())
+        worker_id = new_worker_id()
+        if parent is None:
+            self.stdout.write("The worker is running. Press Ctrl+C to stop.")
+            self.stdout.flush()
+        run_worker(
+            worker_id,
+            stop,
+            is_orphaned=lambda: parent not in (None, os.getppid()),
+            tasks=(
+                *(deliver_emails, deliver_webhooks, watch, follow_hints),
+                *map(import_string, settings.WORKER_TASKS),
+            ),
+        )

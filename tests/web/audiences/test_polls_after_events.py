@@ -1,0 +1,57 @@
+"""A page that was read because of an event: polls get the ledger's state, for 2 seconds."""
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from dashboard.ledger.hints import take_hint
+from dashboard.releases.hinted_reads import read_hinted
+from tests.support.clock import Clock, stopped
+from tests.support.fake_service import FakeService
+from tests.support.many_audiences import ManyAudiences
+
+POLLS = {
+    "/pages/page_1/": "row-poll",
+    "/pages/page_1/audiences/aud_1/": "head-poll",
+    "/pages/page_1/audiences/aud_1/versions/": "watch",
+}
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The time of day, which the test advances."""
+    return stopped(monkeypatch)
+
+
+@pytest.fixture
+def calls(as_viewer: Client, fake_service: FakeService, clock: Clock) -> Callable[[], int]:
+    """Returns the number of calls since an event had a page read, whose version is queued."""
+    fake_service.answer = service = ManyAudiences()
+    service.add(2)
+    service.change(("page_1", "aud_1"), latestVersion=service.version(("page_1", "aud_1"), 9))
+    take_hint("page_1", "aud_1", timezone.now())
+    read_hinted("worker")
+    service.paths.clear()
+    return lambda: len(service.paths)
+
+
+@pytest.mark.parametrize("path", POLLS)
+def test_a_poll_right_after_an_event_calls_nothing(
+    calls: Callable[[], int], as_viewer: Client, clock: Clock, path: str
+) -> None:
+    htmx = {"HX-Request": "true", "HX-Target": POLLS[path]}
+    assert as_viewer.get(path, headers=htmx).status_code == 200
+    assert calls() == 0
+    clock.advance(2)
+    as_viewer.get(path, headers=htmx)
+    assert calls() == 1
+
+
+@pytest.mark.parametrize("path", POLLS)
+def test_opening_a_page_reads_it_whatever_an_event_did(
+    calls: Callable[[], int], as_viewer: Client, path: str
+) -> None:
+    assert "9" in as_viewer.get(path).content.decode()
+    assert calls() >= 1
