@@ -84,6 +84,8 @@ def test_the_selection_outlasts_filters_more_rows_reload_and_back(audiences: Pag
     boxes.nth(1).check()
     audiences.get_by_role("button", name="Publish 2…").click()
     expect(audiences.get_by_role("heading", level=1)).to_have_text(re.compile("^2 versions"))
+    # The new page's scripts are those that forget the selection.
+    audiences.wait_for_load_state()
     audiences.goto(LIST)
     assert bar(audiences) == ""
 
