@@ -217,10 +217,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_xdist_auto_num_workers() -> int | None:
-    """Use a worker more than there are cores, as many a test waits for a server or a browser."""
+    """Use two workers more than there are cores, as many a test waits for a server or a browser."""
     if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
         return None  # pytest-xdist reads it.
-    return (os.cpu_count() or 1) + 1
+    return (os.cpu_count() or 1) + 2
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ScopeScheduling:

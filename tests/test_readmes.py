@@ -19,6 +19,7 @@ ROOT = Path(__file__).parent.parent
 READMES = [
     ROOT / "README.md",
     *(ROOT / room / "README.md" for room in ("config", "dashboard", "tests")),
+    ROOT / "dashboard" / "embedded_api" / "README.md",
 ]
 RUNNING = ROOT / "config" / "README.md"
 MAX_LINES = 160

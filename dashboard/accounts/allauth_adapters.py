@@ -18,9 +18,9 @@ from django.utils.html import format_html
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.safestring import SafeString
 
+from dashboard import encryption
 from dashboard.accounts.permissions import must_set_up_second_factor
 from dashboard.accounts.provider import OrganisationProvider, UnacceptableError
-from dashboard.accounts.second_factor import encryption
 from dashboard.accounts.second_factor.policy import record_second_factor, set_up_url
 from dashboard.accounts.single_sign_on.policy import (
     has_matching_account,

@@ -8,12 +8,12 @@ from allauth.socialaccount.models import SocialAccount
 from django.contrib.auth.models import User
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from dashboard.accounts.second_factor.encryption import DecryptionError, decrypt
 from dashboard.accounts.single_sign_on.policy import (
     is_configured,
     organisation_name,
     provider_account,
 )
+from dashboard.encryption import DecryptionError, decrypt
 
 Type = Authenticator.Type
 

@@ -19,6 +19,8 @@ CREATE_PAGE = "ledger.create_page"
 UPDATE_SUBSCRIPTION = "ledger.update_subscription"
 MANAGE_PEOPLE = "auth.change_user"
 MANAGE_APPROVALS = "ledger.manage_approvals"
+MANAGE_DELIVERIES = "notifications.manage_deliveries"
+CHANGE_TEAM_VIEWS = "ledger.change_team_views"
 
 REFUSALS = {
     PUBLISH: "You need the Publisher role to publish.",
@@ -26,6 +28,8 @@ REFUSALS = {
     UPDATE_SUBSCRIPTION: "You need the Administrator role to edit webhooks.",
     MANAGE_PEOPLE: "You need the Administrator role to manage sign-in settings.",
     MANAGE_APPROVALS: "You need the Administrator role to change the approval rule.",
+    MANAGE_DELIVERIES: "You need the Administrator role to manage deliveries and team webhooks.",
+    CHANGE_TEAM_VIEWS: "Only publishers and administrators can change the team’s views.",
 }
 """The rule on second factors applies to users with any of these permissions."""
 

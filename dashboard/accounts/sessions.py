@@ -27,6 +27,9 @@ _WITH_PORT = re.compile(r"\[([^\]]*)\](?::\d*)?|([^:]*):\d*")
 """`[2001:db8::7]`, with or without a port, or `203.0.113.7:4711`."""
 MIN_WRITE_INTERVAL_S = 60
 """Avoids a write for each request."""
+BACKGROUND = "X-Background"
+"""A header of requests that a page sends by itself for as long as it is open, such as for the count
+of the bell: they keep no session alive, and lead nobody to the log-in page."""
 
 
 def begin(sender: object, request: HttpRequest, user: User, **more: Any) -> None:
@@ -66,7 +69,8 @@ def session_expiry_middleware(
             if is_signed_out or is_expired(began, seen, now, is_persistent=is_persistent):
                 logout(request)
                 return get_response(request)
-            if not is_persistent and now - seen > MIN_WRITE_INTERVAL_S:
+            is_activity = BACKGROUND not in request.headers
+            if is_activity and not is_persistent and now - seen > MIN_WRITE_INTERVAL_S:
                 request.session[SEEN] = int(now)
             # Replace the lazy object: the user is accessed about sixty times per request.
             request.user = get_user(request)

@@ -34,6 +34,12 @@ def prepared_database(prepare: Callable[[], None], *, fresh: bool) -> Iterator[N
         yield
 
 
+def has_demo_accounts() -> bool:
+    """Whether the demo made accounts here; others may have been added since."""
+    has_accounts = "auth_user" in connection.introspection.table_names()
+    return has_accounts and User.objects.filter(username__in=GROUPS).exists()
+
+
 def refuse_other_accounts(*, is_demo: bool) -> None:
     """Raise CommandError if the database has other accounts: our passwords are public."""
     has_accounts = "auth_user" in connection.introspection.table_names()

@@ -51,12 +51,17 @@ def backdate_records() -> None:
 def add_subscriptions(subscription_ids: list[str], *, added_by: User, now: datetime) -> None:
     """Add some subscriptions, as if over several weeks."""
     for number, (label, subscription_id) in enumerate(zip(LABELS, subscription_ids, strict=False)):
-        subscription = fetch_subscription(subscription_id)
-        record = recording.record_subscription(subscription, label=label, added_by=added_by)
+        record = add_subscription(label, subscription_id, added_by=added_by)
         since = now - timedelta(days=41 - 7 * number)
         SubscriptionRecord.objects.filter(pk=record.pk).update(
             first_seen_at=since, changed_at=since
         )
+
+
+def add_subscription(label: str, subscription_id: str, *, added_by: User) -> SubscriptionRecord:
+    """Add a subscription to the list, as a user does."""
+    subscription = fetch_subscription(subscription_id)
+    return recording.record_subscription(subscription, label=label, added_by=added_by)
 
 
 def _aggregate(

@@ -6,15 +6,19 @@ from typing import Protocol, cast
 
 from django.contrib.auth.models import Group, User
 from django.db import transaction
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.demo import ledger_history
+from dashboard.demo.notifications import add_notifications
 from dashboard.demo.operations import save_operations
 from dashboard.demo.outside_publishes import add_outside_publishes
 from dashboard.demo.releases import add_releases
+from dashboard.demo.saved_views import add_saved_views
 from dashboard.demo.scenarios import past_operations
+from dashboard.ledger.receiver import get_receiver, switch_receiver
 from dashboard.service.crawling import suppress_call_reports
 
 SAMPLE = "dashboard.embedded_api.sample.Sample"
@@ -45,6 +49,9 @@ class SampleService(Protocol):
     def subscription_ids(self) -> list[str]:
         """Return the ids of the webhook subscriptions."""
 
+    def subscribe_receiver(self, url: str) -> tuple[str, bool]:
+        """Subscribe a URL to every event; return the subscription's id, and whether it is new."""
+
     def issue_key(self) -> str:
         """Return a new API key for external callers."""
 
@@ -59,7 +66,8 @@ def fill(sample: SampleService, *, people: int, progress: ReportProgress) -> Non
     now = timezone.now()
     with transaction.atomic(), suppress_call_reports():
         accounts = make_accounts()
-        sample.load(people_count=people, progress=progress)
+        if not sample.is_loaded():  # `load_sample_data` may have done so
+            sample.load(people_count=people, progress=progress)
         progress("the history of the last weeks")
         ledger_history.save_seen_versions(sample.versions_seen())
         ledger_history.read_first_page()
@@ -70,6 +78,8 @@ def fill(sample: SampleService, *, people: int, progress: ReportProgress) -> Non
         save_operations(past_operations(now), accounts)
         add_outside_publishes()
         add_releases(now, accounts)
+        add_notifications(now, accounts)
+        add_saved_views(accounts)
 
 
 def make_accounts() -> dict[str, User]:
@@ -85,3 +95,16 @@ def make_accounts() -> dict[str, User]:
             accounts[name].save()
             accounts[name].groups.set(Group.objects.filter(name__in=groups))
     return accounts
+
+
+def subscribe_receiver(sample: SampleService, address: str) -> None:
+    """Have the events delivered to the receiver of this dashboard, which users may turn off."""
+    receiver = get_receiver()
+    if not receiver.changed_by:
+        receiver = switch_receiver(is_on=True, by="demo")
+    path = reverse("hook", kwargs={"secret": receiver.secret})
+    subscription_id, is_new = sample.subscribe_receiver(address.rstrip("/") + path)
+    if is_new:
+        demo = User.objects.get(username="demo")
+        with suppress_call_reports():
+            ledger_history.add_subscription("Receiver of this demo", subscription_id, added_by=demo)

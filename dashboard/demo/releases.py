@@ -31,7 +31,7 @@ from dashboard.text_diff import compare_texts
 
 ZONE = "Europe/Oslo"
 TONIGHT = time(22)
-AROUND = timedelta(minutes=45)
+AROUND = timedelta(minutes=75)
 """How far from the failed publish the others of the past release are."""
 MAX_PAST = 12
 MAX_PLANNED = 6

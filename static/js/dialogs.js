@@ -135,7 +135,8 @@ function focusPressed() {
   if (!pressed || (document.activeElement !== document.body && document.activeElement !== pressed)) return;
   const same = document.querySelector(`main a[href="${CSS.escape(pressed.getAttribute("href"))}"]`);
   const part = document.getElementById(pressed.closest("[id]")?.id) ?? document.querySelector("main");
-  const place = pressed.isConnected ? pressed : (same ?? part.querySelector("h1, h2, h3, th a"));
+  const headings = [...part.querySelectorAll("h1, h2, h3, th a")];
+  const place = pressed.isConnected ? pressed : (same ?? headings.find((each) => each.checkVisibility()));
   if (place?.tabIndex < 0) place.tabIndex = -1;
   place?.focus({ preventScroll: true });
   pressed = null;

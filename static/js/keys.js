@@ -2,6 +2,7 @@
 // or on a page without the navigation, such as the login page.
 // After G: the links of the navigation, in order.
 const SECTIONS = ["o", "p", "d", "r", "u", "w", "v", "a"];
+const NOTIFICATIONS = "n"; // likewise, in the panel of the bell
 const ROWS = "main tbody tr, main .log summary, main .items > li, main #find-results li";
 const SECOND_KEY_MS = 1500;
 let goesUntil = 0;
@@ -28,17 +29,22 @@ document.addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.isComposing) return;
   if (event.ctrlKey || event.metaKey || event.altKey || isTaken(event.target)) return;
   const key = event.key.toLowerCase();
-  const section = Date.now() < goesUntil ? SECTIONS.indexOf(key) : -1;
+  const place = Date.now() < goesUntil ? placeOf(key) : undefined;
   goesUntil = 0;
   // The page's own keys take precedence.
   const pageKey = new CustomEvent("pressroom:key", { detail: key, cancelable: true });
   pageKey.shiftKey = event.shiftKey;
-  const isDone = section < 0 && !document.dispatchEvent(pageKey);
-  if (section < 0 && !isDone && !KEYS[key]) return;
+  const isDone = !place && !document.dispatchEvent(pageKey);
+  if (!place && !isDone && !KEYS[key]) return;
   event.preventDefault();
-  if (section >= 0) document.querySelectorAll("#nav .nav a")[section]?.click();
+  if (place) place.click();
   else if (!isDone) KEYS[key]();
 });
+
+function placeOf(key) {
+  if (key === NOTIFICATIONS) return document.querySelector("[data-notifications]");
+  return document.querySelectorAll("#nav .nav a")[SECTIONS.indexOf(key)];
+}
 
 // Not while typing in a field, and not on the page behind a dialog.
 function isTaken(target) {

@@ -6,6 +6,7 @@ const note = () => document.querySelector("[data-offline]");
 
 for (const failure of ["htmx:sendError", "htmx:timeout"]) {
   document.addEventListener(failure, ({ detail }) => {
+    if (detail.elt.matches("[data-silent]")) return;
     const form = detail.elt.closest("[data-unsent]");
     show(form?.dataset.unsent ?? NO_RESPONSE, detail.elt.closest("#dialogs > dialog"));
   });

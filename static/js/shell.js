@@ -48,9 +48,9 @@ function firstNew(element) {
 }
 function heirOf({ part, heirs }) {
   const place = document.getElementById(part);
-  const there = heirs.map((id) => document.getElementById(id));
-  const heir = there.find((each) => place?.contains(each) && each.checkVisibility());
-  return heir ?? place?.querySelector("h1, h2, h3");
+  const there = heirs.map((id) => document.getElementById(id)).filter((each) => place?.contains(each));
+  const headings = place?.querySelectorAll("h1, h2, h3") ?? [];
+  return [...there, ...headings].find((each) => each.checkVisibility());
 }
 
 // Pause polling while the page is hidden, and resume when it is visible. The trigger "again"
@@ -68,9 +68,13 @@ document.addEventListener("visibilitychange", () => {
 for (const failure of ["htmx:sendError", "htmx:timeout", "htmx:responseError"]) {
   document.addEventListener(failure, (event) => {
     const part = event.detail.elt;
-    if (part.matches("[data-polls]")) setTimeout(() => pollAgain(part), 10000);
+    if (part.matches("[data-polls]:not([data-silent])")) setTimeout(() => pollAgain(part), 10000);
   });
 }
+// The failure of a background request is no news: it is sent again anyway.
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  if (detail.isError && detail.requestConfig.elt.matches("[data-silent]")) detail.shouldSwap = false;
+});
 function pollAgain(part) {
   delete part.dataset.held;
   if (part.isConnected) htmx.trigger(part, "again");

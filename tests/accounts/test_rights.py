@@ -24,9 +24,11 @@ from tests.support.second_factors import with_a_second_factor
 from tests.support.seeding import (
     seed_approval,
     seed_audiences,
+    seed_delivery,
     seed_pages,
     seed_release,
     seed_subscription,
+    seed_view,
 )
 
 OPEN = {"login", "account_login", "health-live", "health-ready"}
@@ -88,6 +90,8 @@ def test_a_stranger_enters_no_log_in_half_way(client: Client, method: str) -> No
 
 EVERYONE = {"viewer", "publisher", "administrator"}
 PUBLISHER, ADMINISTRATOR = {"publisher"}, {"administrator"}
+TEAM = PUBLISHER | ADMINISTRATOR
+"""Those who keep the team's views."""
 LOOKING = {
     *(
         "overview",
@@ -105,6 +109,8 @@ LOOKING = {
     *("outside-list", "outside-export"),
     *("release-list", "release-detail", "release-export", "release-operations"),
     *("approval-list", "approval-detail"),
+    "notification-list",
+    "saved-view-list",
 }
 """Pages that everyone reads, and that take no form."""
 OWN = {"login", "logout", "password", "settings", "theme", "utc", "keys", "pin"}
@@ -113,12 +119,15 @@ OWN |= {"mfa_reauthenticate_webauthn", "mfa_activate_totp", "mfa_deactivate_totp
 OWN |= {"mfa_add_webauthn", "mfa_remove_webauthn"}
 OWN |= {"mfa_view_recovery_codes", "mfa_generate_recovery_codes"}
 OWN |= {"organisation-connect", "organisation-disconnect"}
-"""A user's own account and appearance."""
+OWN |= {"notification-settings", "notification-open", "notification-read", "notifications-read"}
+OWN |= {"follow", "target-add"}
+"""A user's own account, appearance and notifications."""
 RELEASE_DECISIONS = {
     *("release-item", "release-check", "release-publish", "release-continue", "release-stop"),
     *("release-cancel", "release-roll-back", "release-retry", "release-request-approval"),
     *("approval-approve", "approval-decline", "approval-withdraw", "approval-send"),
 }
+NOTIFYING_TEAMS = {"target-detail", "target-delete"}
 DECISIONS: dict[str, tuple[set[str], set[str]]] = {
     **dict.fromkeys(LOOKING | OWN | OPEN | BY_SECRET, (EVERYONE, EVERYONE)),
     **dict.fromkeys(UNDER_WAY | WITH_A_PROVIDER, (EVERYONE, EVERYONE)),
@@ -142,6 +151,18 @@ DECISIONS: dict[str, tuple[set[str], set[str]]] = {
     **dict.fromkeys(("release-new", "release-edit", "release-schedule"), (PUBLISHER, PUBLISHER)),
     **dict.fromkeys(RELEASE_DECISIONS, (EVERYONE, PUBLISHER)),
     "approval-rule": (EVERYONE, ADMINISTRATOR),
+    # Webhooks of a team, and what was sent to whom; those of a user are found by the user only.
+    **dict.fromkeys(NOTIFYING_TEAMS, (ADMINISTRATOR, ADMINISTRATOR)),
+    # A method that they do not have is 405 before it is refused.
+    "delivery-send": (EVERYONE, ADMINISTRATOR),
+    "delivery-log": (ADMINISTRATOR, EVERYONE),
+    "delivery-entry": (ADMINISTRATOR, EVERYONE),
+    "target-secret": (ADMINISTRATOR, EVERYONE),
+    "target-test": (EVERYONE, ADMINISTRATOR),
+    # The view of the table is the team's; everyone saves views of their own.
+    **dict.fromkeys(("saved-view-new", "saved-view-default"), (EVERYONE, EVERYONE)),
+    **dict.fromkeys(("saved-view-edit", "saved-view-delete"), (TEAM, TEAM)),
+    "saved-view-save": (EVERYONE, TEAM),
     "operation-check": (EVERYONE, PUBLISHER),
     "operation-send-again": (EVERYONE, PUBLISHER),
 }
@@ -160,10 +181,13 @@ def test_every_address_has_a_decision() -> None:
 def something(db: None, fake_service: Any) -> None:
     """A page, an audience, a version, a subscription and an operation, each called some/id.
 
-    The release, its item and another request for an approval have the id 1.
+    The release, its item, another request for an approval, a team's webhook, a delivery to it and
+    a view of the team have the id 1.
     """
     seed_approval()
     seed_release()
+    seed_delivery()
+    seed_view(None)
     fake_service.answers(404)
     seed_pages(wire.page(pageId="some/id"))
     latest = wire.version(versionId="some/id", audienceId="some/id")

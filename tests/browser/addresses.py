@@ -17,7 +17,11 @@ LONG_TALK = """SELECT a.page_id, a.id FROM embedded_api_conversation c
 SUBSCRIPTION = "SELECT subscription_id FROM ledger_subscriptionrecord ORDER BY 1 LIMIT 1"
 VIEWER = "SELECT id FROM auth_user WHERE username = 'viewer'"
 RELEASE = "SELECT id FROM releases_release WHERE name = ?"
+VIEW = "SELECT id FROM ledger_savedview WHERE name = 'Unpublished changes'"
 APPROVAL = "SELECT id FROM ledger_approvalrequest ORDER BY id LIMIT 1"
+TARGET = "SELECT id FROM notifications_webhooktarget ORDER BY id LIMIT 1"
+DELIVERY = "SELECT id FROM notifications_delivery ORDER BY id DESC LIMIT 1"
+NOTIFIED = "/accounts/settings/notifications/webhooks/"
 OPERATION = "SELECT operation_key FROM ledger_operation WHERE outcome = ? ORDER BY 1 LIMIT 1"
 
 RELEASES = {
@@ -51,7 +55,8 @@ def addresses(server: Running) -> dict[str, str]:
         [subscription_id] = one(SUBSCRIPTION)
         [viewer] = one(VIEWER)
         accepted, unknown = one(OPERATION, "accepted"), one(OPERATION, "unknown")
-        [approval] = one(APPROVAL)
+        [approval], [target], [delivery] = one(APPROVAL), one(TARGET), one(DELIVERY)
+        [view] = one(VIEW)
         releases = {
             state: f"/releases/{one(RELEASE, name)[0]}/" for state, name in RELEASES.items()
         }
@@ -81,6 +86,11 @@ def addresses(server: Running) -> dict[str, str]:
         "approval": f"/approvals/{approval}/",
         "people": "/people/",
         "people found": "/people/?q=an",
+        "saved views": "/saved-views/",
+        "new view": "/saved-views/new/?list=audiences&state=live%3Dchanged",
+        "view to edit": f"/saved-views/{view}/",
+        "view to delete": f"/saved-views/{view}/delete/",
+        "changed view": f"/audiences/?live=live&columns=name,status,id&page=gone&view={view}",
         "webhooks": "/webhooks/",
         "webhook": f"/webhooks/{subscription_id}/",
         "receiver": "/hooks/",
@@ -91,6 +101,15 @@ def addresses(server: Running) -> dict[str, str]:
         "find": "/find/?q=fleet",
         "answers that differ": "/service/watch/",
         "settings": "/accounts/settings/",
+        "notifications": "/notifications/",
+        "unread notifications": "/notifications/?state=unread",
+        "notification settings": "/accounts/settings/notifications/",
+        "new webhook that is notified": f"{NOTIFIED}new/?team=1",
+        "webhook that is notified": f"{NOTIFIED}{target}/",
+        "webhook to delete": f"{NOTIFIED}{target}/delete/",
+        "delivery log": "/notifications/deliveries/",
+        "delivery log, none found": "/notifications/deliveries/?channel=email",
+        "delivery": f"/notifications/deliveries/{delivery}/",
         "approval rule": "/accounts/settings/approvals/",
         "password": "/accounts/password/",
         "confirm": "/accounts/again/",

@@ -21,9 +21,12 @@ def layers(server: Running) -> dict[str, Layer]:
         "keys": (at["pages"], _keys),
         "menu of the person": (at["activity"], _person_menu),
         "navigation on a phone": (at["overview"], _phone_menu),
+        "panel of the bell": (at["pages"], _bell),
         "menu of a page": (at["page"], _menu_of("More actions")),
         "menu of an audience": (at["audience"], _menu_of("More actions")),
         "publish": (at["versions"], _publish),
+        "saving a view": (at["audiences filtered"], _save_view),
+        "columns": (at["pages"], _columns),
         "turning off": (at["webhooks"], _switch_off),
         "removing a webhook": (at["webhook"], _take_off),
         "a person": (at["people"], _person),
@@ -70,6 +73,11 @@ def _person_menu(page: Page) -> None:
     _menu_of("demo")(page)
 
 
+def _bell(page: Page) -> None:
+    page.locator("[popovertarget=notices]:visible").click()
+    expect(page.locator("#notices .notice").first).to_be_visible()
+
+
 def _phone_menu(page: Page) -> None:
     page.set_viewport_size({"width": 360, "height": 800})
     page.get_by_role("button", name="Open menu").click()
@@ -79,6 +87,16 @@ def _phone_menu(page: Page) -> None:
 def _publish(page: Page) -> None:
     page.locator("main a[href$='/publish/']").first.click()
     expect(page.get_by_role("dialog", name="Publish version")).to_be_visible()
+
+
+def _save_view(page: Page) -> None:
+    page.get_by_role("button", name="Save view").first.click()
+    expect(page.get_by_role("heading", name="Save view")).to_be_visible()
+
+
+def _columns(page: Page) -> None:
+    page.get_by_role("button", name="Columns").click()
+    expect(page.get_by_role("button", name="Move Type down")).to_be_visible()
 
 
 def _switch_off(page: Page) -> None:

@@ -50,6 +50,7 @@ PICTURES = (
     Picture("overview-phone", "/", width=390, height=800),
     Picture("conversation", "/pages/?q=fleet+telematics", CONVERSATION),
     Picture("publish", "/pages/?q=fleet+telematics", ROLL_BACK, "dialog[open] form"),
+    Picture("notifications", "/", ("css:.bar [popovertarget=notices]",), "#notices .notice"),
     Picture("compare", "/pages/?q=fleet+telematics", COMPARE, "#compare-text"),
 )
 

@@ -176,12 +176,12 @@ def test_each_letter_after_g_leads_to_its_link_of_the_navigation(page: Page) -> 
     log_in(page)
     page.evaluate(NOTE_LINKS)
     went = []
-    for letter in "opdruwva":
+    for letter in "opdruwvan":
         page.keyboard.press("g")
         page.keyboard.press(letter)
         went.append(page.evaluate("window.link"))
     sections = ["/", *(f"/{name}/" for name in ("pages", "audiences", "releases", "people"))]
-    assert went == [*sections, "/webhooks/", "/approvals/", "/activity/"]
+    assert went == [*sections, "/webhooks/", "/approvals/", "/activity/", "/notifications/"]
 
 
 @pytest.mark.parametrize("address", ["/pages/", "/people/", "/activity/", "/webhooks/"])

@@ -305,7 +305,7 @@ def test_filters_make_no_request_and_survive_a_reload(reading: Page) -> None:
     reading.on("request", lambda request: urls.append(request.url))
     reading.get_by_role("link", name="Errors 1").click()
     until(reading, lambda: shown(reading) == ["m1", "m2"])
-    reading.get_by_role("link", name="Changes 1").click()
+    reading.get_by_role("link", name="Changes 1", exact=True).click()
     until(reading, lambda: shown(reading) == ["m4"])
     assert [url for url in urls if "/static/" not in url] == []  # the icon is requested again
     reading.reload()

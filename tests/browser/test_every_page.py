@@ -29,9 +29,15 @@ LOOKS: list[Look] = [
 ]
 MAX_SHIFT = 0.02
 NOT_THERE = {"page never seen", "no such page"}
-ASKS_LATER = {"find": 1, "audience": 1, "versions": 1, "publish": 1}
-ASKS_LATER |= {"audiences": 1, "audiences filtered": 1}
-OWN_FILES = {"create page": 1, "releases": 1, "releases, none found": 1, "approval": 2}
+ASKS_LATER = {"find": 1, "audience": 1, "versions": 1}
+ASKS_LATER |= {"audiences": 1, "audiences filtered": 1, "changed view": 1}
+OWN_FILES = {
+    "notification settings": 1,
+    "create page": 1,
+    "releases": 1,
+    "releases, none found": 1,
+    "approval": 2,
+}
 OWN_FILES |= {f"release {state}": 2 for state in RELEASES}
 ASKS_LATER |= OWN_FILES
 """Requests of a page that is there: people are searched once all else was found, the changes that

@@ -1,11 +1,18 @@
 """Lists at the width of a tablet, and beside a person who is open: nothing collides or is lost."""
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from tests.browser.addresses import database_of
 from tests.browser.barriers import barriers
 from tests.browser.conftest import log_in
 from tests.support.processes import Running
+
+PUBLISHED_BEFORE = """SELECT page_id, audience_id FROM ledger_versionrecord
+  WHERE status = 'archived' ORDER BY audience_id LIMIT 1"""
 
 GAPS = """() => [...document.querySelectorAll(".log summary")].map((row) => {
   const time = document.createRange();
@@ -79,18 +86,19 @@ def test_the_menu_of_the_person_leaves_no_link_half_covered(
 
 @pytest.mark.parametrize("width", [390, 1440])
 def test_cancel_and_publish_stay_side_by_side_where_the_number_is_typed(
-    page: Page, width: int
+    page: Page, server: Running, width: int
 ) -> None:
     page.set_viewport_size({"width": width, "height": 900})
-    log_in(page, to="/pages/?q=fleet+telematics")
-    page.get_by_role("link", name="Fleet telematics for regional carriers").first.click()
-    page.locator("#audience-results tbody a").first.click()
-    page.get_by_role("link", name="Versions").first.click()
-    page.get_by_role("link", name="Roll back to 1").first.click()
+    with closing(sqlite3.connect(database_of(server))) as database:
+        page_id, audience_id = database.execute(PUBLISHED_BEFORE).fetchone()
+    log_in(page, to=f"/pages/{page_id}/audiences/{audience_id}/versions/")
+    roll_back = page.get_by_role("link", name="Roll back to").first
+    number = roll_back.inner_text().rsplit(maxsplit=1)[-1]
+    roll_back.click()
     dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_label("Type 1 to publish")).to_be_visible()
+    expect(dialog.get_by_label(f"Type {number} to publish")).to_be_visible()
     cancel = dialog.get_by_role("link", name="Cancel").bounding_box()
-    publish = dialog.get_by_role("button", name="Publish version 1").bounding_box()
+    publish = dialog.get_by_role("button", name=f"Publish version {number}").bounding_box()
     assert cancel
     assert publish
     assert cancel["y"] == publish["y"]

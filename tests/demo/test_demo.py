@@ -16,7 +16,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from config.environment import BASE_DIR
-from dashboard.demo.load import fill, make_accounts, sample_service
+from dashboard.demo.load import fill, make_accounts, sample_service, subscribe_receiver
 from dashboard.ledger.models import (
     AudienceRecord,
     Operation,
@@ -27,8 +27,10 @@ from dashboard.ledger.models import (
 )
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.queries.pages import pages_coverage
+from dashboard.ledger.receiver import get_receiver, switch_receiver
 from dashboard.operations.checking import check_outcome
 from dashboard.releases.models import ItemState, Release, ReleaseState
+from dashboard.service.subscriptions import fetch_subscription
 from tests.support.processes import Running, demo, free_port
 
 AS_IT_IS = {"DJANGO_SETTINGS_MODULE": "config.settings"}
@@ -131,6 +133,20 @@ def test_accounts_may_do_what_their_names_say() -> None:
     assert accounts["publisher"].has_perm("ledger.publish_version")
     assert not accounts["publisher"].has_perm("ledger.update_subscription")
     assert not accounts["viewer"].has_perm("ledger.publish_version")
+
+
+@pytest.mark.django_db
+def test_each_start_subscribes_the_receiver_unless_users_have_turned_it_off() -> None:
+    make_accounts()
+    sample = sample_service(datetime.now(UTC))
+    subscribe_receiver(sample, "http://127.0.0.1:1/")
+    record = SubscriptionRecord.objects.get(label="Receiver of this demo")
+    assert get_receiver().is_on
+    switch_receiver(is_on=False, by="demo")
+    subscribe_receiver(sample, "http://127.0.0.1:2/")
+    assert not get_receiver().is_on
+    url = fetch_subscription(record.subscription_id).url
+    assert url == f"http://127.0.0.1:2/hooks/{get_receiver().secret}/"
 
 
 def test_making_accounts_again_leaves_a_changed_password_alone(db: None) -> None:

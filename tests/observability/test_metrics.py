@@ -1,6 +1,7 @@
 """What /metrics exports, and who may read it."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import httpx
@@ -8,9 +9,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import OperationalError, connection
 from django.test import Client
+from django.utils import timezone
 
 from dashboard.ledger.models.operations import OperationKind
 from dashboard.ledger.operations import Target, begin
+from dashboard.notifications.models import Channel, Delivery
 from dashboard.observability.instruments import get_metrics
 from dashboard.service.circuit_breaker import FAILURE_THRESHOLD
 from tests.support import wire
@@ -125,6 +128,21 @@ def test_operations_without_an_outcome_can_be_watched(paula: User) -> None:
     found = scrape()
     assert found['pressroom_operations_open{outcome="sending"}'] == 1
     assert found['pressroom_operations_open{outcome="unknown"}'] == 0
+
+
+@pytest.mark.django_db
+def test_how_long_a_notification_waits_can_be_watched(paula: User) -> None:
+    made_at = timezone.now() - timedelta(hours=2)
+    Delivery.objects.create(
+        channel=Channel.EMAIL,
+        user=paula,
+        message_id="msg_1",
+        created_at=made_at,
+        retry_until=made_at + timedelta(days=3),
+    )
+    ages = scrape()
+    assert 7200 <= ages['pressroom_delivery_age_seconds{channel="email"}'] < 7300
+    assert ages['pressroom_delivery_age_seconds{channel="webhook"}'] == 0
 
 
 @pytest.mark.django_db

@@ -53,7 +53,8 @@ def test_the_parts_of_our_script_can_stand_in_blocks() -> None:
     assert [name for name, text in parts.items() if outside.search(text)] == []
 
 
-OF_SOME_PAGES = {"css/releases.css", "js/releases.js", "js/page-form.js"}
+OF_SOME_PAGES = {"css/notification-settings.css", "css/releases.css"}
+OF_SOME_PAGES |= {"js/releases.js", "js/page-form.js"}
 """Linked by the templates of the pages that need them, so that the others stay light."""
 
 

@@ -129,10 +129,10 @@ class Dashboard:
         )
 
     def lets_a_minute_pass(self) -> None:
-        """Date the attempts back a minute, as if their timeout had passed."""
-        with sqlite3.connect(self.database, timeout=20) as rows:
+        """Date attempts and claims back a minute, as if their time had passed."""
+        with closing(sqlite3.connect(self.database, timeout=20)) as rows, rows:
             rows.execute("UPDATE ledger_attempt SET sent_at = datetime(sent_at, '-1 minute')")
-        rows.close()
+            rows.execute("UPDATE releases_release SET wake_at = datetime(wake_at, '-1 minute')")
 
     def outcomes(self) -> list[str]:
         """Return the outcome of each operation on record, oldest first."""

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from html import unescape
 from html.parser import HTMLParser
 
@@ -28,10 +29,16 @@ class _Reader(HTMLParser):
 
 def elements(html: str, tag: str = "") -> list[Element]:
     """Return the elements of some HTML, in order; of one tag only, if given."""
+    return [element for element in _parsed(html) if tag in ("", element.tag)]
+
+
+@lru_cache(maxsize=4)
+def _parsed(html: str) -> tuple[Element, ...]:
+    """A test looks at one page from several sides, and Python's parser is slow."""
     reader = _Reader()
     reader.feed(html)
     reader.close()
-    return [element for element in reader.elements if tag in ("", element.tag)]
+    return tuple(reader.elements)
 
 
 def text(html: str) -> str:

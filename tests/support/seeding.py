@@ -4,6 +4,7 @@ import json
 from datetime import timedelta
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.utils import timezone
 
 from dashboard.contract.audiences import Audience
@@ -11,8 +12,18 @@ from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import PageItem
 from dashboard.contract.webhooks import WebhookSubscription
 from dashboard.ledger import recording
-from dashboard.ledger.models import ApprovalRequest, OutsidePublish
+from dashboard.ledger.models import ApprovalRequest, OutsidePublish, SavedView
 from dashboard.ledger.models.approvals import ApprovalKind
+from dashboard.notifications.models import (
+    Channel,
+    Delivery,
+    DeliveryItem,
+    DeliveryState,
+    Event,
+    Notification,
+    WebhookFormat,
+    WebhookTarget,
+)
 from dashboard.releases.approvals import subject_of
 from dashboard.releases.models import Release, ReleaseItem, ReleaseState
 from tests.support import wire
@@ -89,6 +100,15 @@ def seed_approval(pk: int = 1, **columns: Any) -> ApprovalRequest:
     return request
 
 
+def seed_view(owner: User | None, pk: int = 1, **columns: Any) -> SavedView:
+    """Record a saved view of a user, or of the team."""
+    now = timezone.now()
+    names = {"created_by_name": "paula", "changed_by_name": "paula"}
+    state = {"list_name": "audiences", "name": f"View {pk}", "query": "live=changed"}
+    times = {"created_at": now, "changed_at": now}
+    return SavedView.objects.create(**{"pk": pk, "owner": owner} | state | names | times | columns)
+
+
 def seed_outside_publish(number: int = 2, **columns: Any) -> OutsidePublish:
     """Record that a version of `aud_1` went live outside Pressroom just now."""
     ids = {"page_id": "page_1", "audience_id": "aud_1", "version_id": f"ver_{number}"}
@@ -97,3 +117,48 @@ def seed_outside_publish(number: int = 2, **columns: Any) -> OutsidePublish:
     return OutsidePublish.objects.create(
         **{"version_number": number, "published_at": now, "noticed_at": now} | ids | names | columns
     )
+
+
+def seed_target(pk: int = 1, **columns: Any) -> WebhookTarget:
+    """Record a team's webhook in Slack's format."""
+    names = {"name": "Publishing channel", "created_by_name": "ada"}
+    where = {"url": f"https://hooks.example.com/{pk}", "format": WebhookFormat.SLACK}
+    return WebhookTarget.objects.create(
+        **{"pk": pk, "created_at": timezone.now()} | names | where | columns
+    )
+
+
+def seed_event(number: int = 1, **columns: Any) -> Event:
+    """Record an event, which notifies no user."""
+    doing = f"Publishing version {number} of Brightwater Foods"
+    about = {
+        "kind": "publish_failed",
+        "path": f"/activity/key-{number}/",
+        "facts": {"doing": doing},
+    }
+    return Event.objects.create(
+        **{"key": f"event:{number}", "at": timezone.now()} | about | columns
+    )
+
+
+def seed_notification(user: User, number: int = 1, **columns: Any) -> Notification:
+    """Record an unread notification of a user; of the event with this number, if there is one."""
+    event = Event.objects.filter(key=f"event:{number}").first() or seed_event(number)
+    return Notification.objects.create(
+        **{"user": user, "event": event, "created_at": event.at} | columns
+    )
+
+
+def seed_delivery(pk: int = 1, **columns: Any) -> Delivery:
+    """Record a delivery that was given up, to a team's webhook, with one event."""
+    now = timezone.now()
+    target = WebhookTarget.objects.first() or seed_target()
+    result = {"state": DeliveryState.GIVEN_UP, "attempts": 9, "attempted_at": now}
+    response = {"status_code": 503, "problem": "The receiver responded 503."}
+    values = {"pk": pk, "channel": Channel.WEBHOOK, "target": target, "message_id": f"msg_{pk}"}
+    times = {"created_at": now, "retry_until": now}
+    delivery = Delivery.objects.create(**values | result | response | times | columns)
+    of_item = {"channel": delivery.channel, "user": delivery.user, "target": delivery.target}
+    event = Event.objects.filter(key=f"event:{pk}").first() or seed_event(pk)
+    DeliveryItem.objects.create(event=event, delivery=delivery, due_at=now, **of_item)
+    return delivery

@@ -9,6 +9,7 @@ from tests.support import wire
 
 AUDIENCE = "/pages/page_1/audiences/aud_1/"
 CALLS = f"{AUDIENCE}conversation/"
+WEBHOOKS = "/accounts/settings/notifications/webhooks/"
 PAGES = {
     "overview": ["/"],
     "find": ["/find/", "/find/?q=bright", "/find/?q=publish"],
@@ -35,6 +36,17 @@ PAGES = {
     "approval-list": ["/approvals/", "/approvals/?state=open"],
     "approval-detail": ["/approvals/4/"],
     "approval-rule": ["/accounts/settings/approvals/"],
+    "notification-list": ["/notifications/", "/notifications/?state=unread"],
+    "notification-settings": ["/accounts/settings/notifications/"],
+    "target-add": [f"{WEBHOOKS}new/", f"{WEBHOOKS}new/?team=1"],
+    "target-detail": [f"{WEBHOOKS}1/"],
+    "target-delete": [f"{WEBHOOKS}1/delete/"],
+    "delivery-log": ["/notifications/deliveries/", "/notifications/deliveries/?state=sent"],
+    "delivery-entry": ["/notifications/deliveries/1/"],
+    "saved-view-list": ["/saved-views/"],
+    "saved-view-new": ["/saved-views/new/?list=audiences&state=live%3Dchanged"],
+    "saved-view-edit": ["/saved-views/1/"],
+    "saved-view-delete": ["/saved-views/1/delete/"],
     "people-list": ["/people/", "/people/?q=ada"],
     "page-export": ["/pages/export.csv"],
     "people-export": ["/people/export.csv"],
@@ -75,6 +87,8 @@ PARTIALS = [
     ("/releases/1/", "check"),
     ("/releases/2/", "progress-poll"),
     ("/people/?q=ada", "results"),
+    ("/notifications/", "bell-poll"),
+    ("/notifications/", "notices-in"),
     (f"{CALLS}?q=hello", "found"),
     (f"{AUDIENCE}versions/ver_2/publish/", "dialogs"),
     (f"{AUDIENCE}versions/ver_2/publish/?when=schedule&date=2020-01-01&time=14:00", "when-said"),
@@ -96,7 +110,9 @@ NOT_PAGES = {
     *("mfa_generate_recovery_codes", "mfa_reauthenticate", "mfa_reauthenticate_webauthn"),
     *("release-item", "release-check", "release-publish", "release-continue", "release-stop"),
     *("release-cancel", "release-roll-back", "release-retry", "release-request-approval"),
-    "subscription-add",
+    *("subscription-add", "saved-view-save", "saved-view-default"),
+    *("notification-open", "notification-read", "notifications-read", "follow"),
+    *("target-secret", "target-test", "delivery-send"),
     *("approval-approve", "approval-decline", "approval-withdraw", "approval-send"),
 }
 """Forms without a page, URLs for machines, and pages that need a second factor."""

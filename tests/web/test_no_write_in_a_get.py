@@ -15,7 +15,13 @@ from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.operations import AttemptResult
 from tests.conftest import logged_in, person
 from tests.support.fake_service import FakeService
-from tests.support.seeding import seed_release, seed_subscription
+from tests.support.seeding import (
+    seed_delivery,
+    seed_notification,
+    seed_release,
+    seed_subscription,
+    seed_view,
+)
 from tests.web.activity.test_activity import operation
 from tests.web.every_page import PAGES, PARTIALS, answer
 
@@ -36,10 +42,13 @@ def mia(fake_service: FakeService) -> Client:
     """Log in Mia, who may do everything, with two operations and an otherwise empty ledger."""
     fake_service.answer = answer
     seed_subscription()
+    seed_delivery()
+    seed_view(None)
     seed_release(1)
     seed_release(2, state="running", started_at=timezone.now())
     seed_release(3, state="finished", started_at=timezone.now(), finished_at=timezone.now())
     user = person("mia", "Publishers", "Administrators")
+    seed_notification(user)
     operation(user, "key-done")
     operation(user, "key-unknown", ending=AttemptResult(Outcome.UNKNOWN))
     return logged_in(user)

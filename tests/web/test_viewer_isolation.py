@@ -26,7 +26,14 @@ from dashboard.service.client import close_publishing_client, publishing_client
 from tests.conftest import logged_in, person
 from tests.support.fake_service import FakeService
 from tests.support.named_urls import URLS
-from tests.support.seeding import seed_approval, seed_release, seed_subscription
+from tests.support.seeding import (
+    seed_approval,
+    seed_delivery,
+    seed_notification,
+    seed_release,
+    seed_subscription,
+    seed_view,
+)
 from tests.web.activity.test_activity import operation
 from tests.web.every_page import NOT_PAGES, PAGES, PARTIALS, answer
 
@@ -72,12 +79,17 @@ def sessions(
     db: None, fake_service: FakeService, monkeypatch: pytest.MonkeyPatch
 ) -> dict[Viewer, str]:
     """Set up a service, a ledger and the viewers' sessions, which do not change."""
-    # The clock of the call counts is set ahead, so that no call leaves the hour that is shown.
+    # The clock of the call counts is set ahead, so that no call leaves the hour that is shown; and
+    # no count of the sidebar is made again, however long the test takes.
     now, monotonic = timezone.now() + timedelta(minutes=5), time.monotonic()
+    seconds = time.time()
+    monkeypatch.setattr(time, "time", lambda: seconds)
     monkeypatch.setattr(timezone, "now", lambda: now)
     monkeypatch.setattr(time, "monotonic", lambda: monotonic)
     fake_service.answer = answer
     seed_subscription()
+    seed_delivery()
+    seed_view(None)
     seed_release(1)
     seed_release(2, state="running", started_at=timezone.now())
     seed_release(3, state="finished", started_at=timezone.now(), finished_at=timezone.now())
@@ -89,6 +101,7 @@ def sessions(
         save_preferences(
             user, time_zone=viewer.time_zone, language=viewer.language, density=viewer.density
         )
+        seed_notification(user)
         pin(user, ("page_1", "aud_1" if viewer.density else ""))
         sessions[viewer] = logged_in(user).session.session_key or ""
     operation(User.objects.get(username="paula"), "key-done")

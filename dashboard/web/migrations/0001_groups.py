@@ -8,24 +8,41 @@ from django.db import migrations
 
 GROUPS = {
     "Viewers": [],
-    "Publishers": ["ledger.publish_version", "ledger.create_page"],
+    "Publishers": ["ledger.publish_version", "ledger.create_page", "ledger.change_team_views"],
     "Administrators": [
         "ledger.update_subscription",
         "ledger.manage_approvals",
+        "notifications.manage_deliveries",
+        "ledger.change_team_views",
         "auth.add_user",
         "auth.change_user",
         "auth.view_user",
         "auth.view_group",
+        *(
+            f"embedded_api.{action}_{model}"
+            for action in ("change", "delete", "view")
+            for model in ("webhookdelivery", "signingsecret")
+        ),
+        "embedded_api.view_deliveryattempt",
         "embedded_api.add_apikey",
         "embedded_api.change_apikey",
         "embedded_api.view_apikey",
+        "embedded_api.add_tenant",
+        "embedded_api.change_tenant",
+        "embedded_api.view_tenant",
+        "embedded_api.view_conversation",
+        *(
+            f"embedded_api.{action}_{model}"
+            for action in ("add", "change", "delete", "view")
+            for model in ("page", "audience", "version", "person", "subscription")
+        ),
     ],
 }
 
 
 def make_groups(apps: Any, schema_editor: Any) -> None:
     # Permissions are made after all migrations; the groups need theirs now.
-    for label in ("auth", "ledger", "embedded_api"):
+    for label in ("auth", "ledger", "notifications", "embedded_api"):
         create_permissions(installed_apps.get_app_config(label), verbosity=0)
     groups, permissions = apps.get_model("auth", "Group"), apps.get_model("auth", "Permission")
     for name, wanted in GROUPS.items():
@@ -42,6 +59,7 @@ class Migration(migrations.Migration):
         ("auth", "0012_alter_user_first_name_max_length"),
         ("contenttypes", "0002_remove_content_type_name"),
         ("ledger", "0001_initial"),
+        ("notifications", "0001_initial"),
         ("embedded_api", "0001_initial"),
     ]
     operations = [migrations.RunPython(make_groups, migrations.RunPython.noop)]

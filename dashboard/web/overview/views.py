@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
@@ -56,6 +57,7 @@ def overview(request: Request) -> HttpResponse:
         "went_live": list(queries.went_live(since, request.user)),
         "outcomes": queries.count_outcomes(since, request.user),
         "has_subscriptions": queries.has_subscriptions(),
+        "has_embedded_service": settings.EMBEDDED_API,
     }
     context |= _live_context(request, now) | _charts(now)
     response = render_partial(request, TEMPLATE, context)

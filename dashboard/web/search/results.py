@@ -3,7 +3,7 @@
 All of it comes from the ledger but people, who are fetched from the service.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -22,12 +22,15 @@ from dashboard.ledger.models import (
     SubscriptionRecord,
     VersionRecord,
 )
+from dashboard.ledger.models.saved_views import ListName
 from dashboard.ledger.queries import find
 from dashboard.ledger.queries.audiences import IN_FLIGHT
 from dashboard.ledger.queries.pages import page_names
+from dashboard.ledger.queries.saved_views import ViewOfUser
 from dashboard.releases.models import Release, ReleaseState
 from dashboard.web.search.recent_visits import Visit
 from dashboard.web.ui.locale_format import active_language, number
+from dashboard.web.ui.saved_views import view_url
 from dashboard.web.ui.version_status import version_status
 
 MAX_GROUP_HITS = 6
@@ -42,6 +45,8 @@ DESTINATIONS = (
     ("people", "People", "people-list"),
     ("webhook", "Webhooks", "subscription-list"),
     ("activity", "Activity", "operation-list"),
+    ("bell", "Notifications", "notification-list"),
+    ("view", "Saved views", "saved-view-list"),
     ("theme", "Settings", "settings"),
 )
 SIGN_OUT_NAMES = ("Sign out", "Log out", "Logout")
@@ -129,11 +134,15 @@ def exact_hits(identifier: str) -> list[Hit]:
 
 
 def search_groups(
-    words: str, exact: list[Hit], visits: list[Visit], rights: Rights
+    words: str,
+    exact: list[Hit],
+    visits: list[Visit],
+    rights: Rights,
+    views: Sequence[ViewOfUser] = (),
 ) -> list[ResultGroup]:
     """Return the results for the words; `exact` are the hits with the words as their id.
 
-    A verb alone is applied to the recent visits.
+    A verb alone is applied to the recent visits. `views` are those that the user can open.
     """
     audiences = find.search_audiences(words, MAX_GROUP_HITS)
     pages = find.search_pages(words, MAX_GROUP_HITS)
@@ -146,6 +155,7 @@ def search_groups(
     page_hits = [_page_hit(record, words) for record in pages.best]
     groups = [
         ResultGroup("Go to", _destinations(words, rights)),
+        ResultGroup("Saved views", _view_hits(views, words)[:MAX_GROUP_HITS]),
         _group("Audiences", _audience_hits(audiences.best), audiences.total, words),
         _group("Pages", page_hits, pages.total, words, url=reverse("page-list")),
         _group("Webhooks", [*map(_subscription_hit, webhooks.best)], webhooks.total, words),
@@ -213,11 +223,17 @@ def person_group(people: ListEnvelope[Person], words: str) -> ResultGroup:
 
 def visit_hits(visits: list[Visit]) -> list[Hit]:
     """Return pages and audiences by their ids, in order; those not in the ledger are left out."""
+    hits = hits_by_visit(visits)
+    return [hits[visit] for visit in visits if visit in hits]
+
+
+def hits_by_visit(visits: list[Visit]) -> dict[Visit, Hit]:
+    """Return pages and audiences by their ids, as far as they are in the ledger. Three queries."""
     pages = find.pages_by_id([page_id for page_id, audience_id in visits if not audience_id])
     audiences = find.audiences_by_id([visit for visit in visits if visit[1]])
     hits = {(page_id, ""): _page_hit(record) for page_id, record in pages.items()}
     hits |= zip(audiences, _audience_hits([*audiences.values()]), strict=True)
-    return [hits[visit] for visit in visits if visit in hits]
+    return hits
 
 
 def _page_hit(record: PageRecord, words: str = "") -> Hit:
@@ -274,6 +290,21 @@ def _subscription_hit(record: SubscriptionRecord) -> Hit:
     return Hit(
         "webhook", str(record), reverse("subscription-detail", args=[record.subscription_id])
     )
+
+
+def _view_hits(views: Sequence[ViewOfUser], words: str) -> list[Hit]:
+    """Return the saved views with each word in the name."""
+    wanted = fold(words).split()
+    return [
+        Hit("view", view.name, view_url(view), note=_view_note(view))
+        for view in views
+        if all(word in fold(view.name) for word in wanted)
+    ]
+
+
+def _view_note(view: ViewOfUser) -> str:
+    label = ListName(view.list_name).label
+    return f"{label}, team view" if view.is_team else label
 
 
 def _release_hits(words: str) -> list[Hit]:

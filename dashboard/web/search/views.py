@@ -31,6 +31,7 @@ from dashboard.web.search.results import (
 )
 from dashboard.web.ui.htmx import Request, render_partial, wants_partial
 from dashboard.web.ui.query_params import int_param, search_param
+from dashboard.web.ui.saved_views import visible_views
 
 TEMPLATE = "search/results.html"
 PEOPLE = ("find-people", "palette-people")
@@ -66,7 +67,7 @@ def find(request: Request) -> HttpResponse:
     rights = Rights(may(request, PUBLISH), may(request, CREATE_PAGE))
     visits = recent_visits(request)
     groups = (
-        search_groups(words, exact, visits, rights)
+        search_groups(words, exact, visits, rights, visible_views(request))
         if words
         else initial_groups(get_preferences(request.user).pins, visits, rights)
     )

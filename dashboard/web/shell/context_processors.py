@@ -2,18 +2,21 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.http import HttpRequest
 from django.middleware.csrf import get_token
 from django.utils.functional import SimpleLazyObject
 from django.utils.html import format_html
 
 from dashboard.accounts.permissions import (
+    CHANGE_TEAM_VIEWS,
     CREATE_PAGE,
     MANAGE_APPROVALS,
+    MANAGE_DELIVERIES,
     MANAGE_PEOPLE,
     PUBLISH,
     UPDATE_SUBSCRIPTION,
@@ -22,11 +25,20 @@ from dashboard.accounts.permissions import (
 )
 from dashboard.ledger.models import Preferences
 from dashboard.ledger.preferences import get_preferences
+from dashboard.notifications.following import is_followed
 from dashboard.observability.request_context import is_unrecorded
 from dashboard.service.health import health_now
+from dashboard.web.saved_views.counts import count_views
+from dashboard.web.saved_views.unsent_forms import view_ticket
 from dashboard.web.search.results import visit_hits
-from dashboard.web.shell.sidebar_counts import SidebarCounts, approvals_to_decide, side_counts
+from dashboard.web.shell.sidebar_counts import (
+    SidebarCounts,
+    approvals_to_decide,
+    side_counts,
+    unread_notifications,
+)
 from dashboard.web.shell.support_report import support_report
+from dashboard.web.ui.saved_views import visible_views
 from dashboard.web.ui.time_zones import time_zone_label
 
 TONES = {
@@ -38,6 +50,8 @@ TONES = {
     "red": "bad",
 }
 """Tones by the color of the environment; each is readable in both themes."""
+MAX_SIDEBAR_VIEWS = 8
+"""Saved views in the sidebar, the user's own first. Source: our choice."""
 EMBEDDED_SERVICE_LABEL = "Built-in API"
 
 
@@ -51,6 +65,7 @@ def shell(request: HttpRequest) -> dict[str, Any]:
     token = _lazy(get_token, request)
     # Read once a request, if at all: it is a trip to the cache.
     counts = _lazy(lambda: side_counts() if request.user.is_authenticated else SidebarCounts())
+    views = _lazy(visible_views, request)
     csrf_input = '<input type="hidden" name="csrfmiddlewaretoken" value="{}">'
     return {
         "preferences": preferences,
@@ -60,7 +75,13 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         "time_zone_label": _lazy(time_zone_label, request),
         "pinned": _lazy(lambda: visit_hits(preferences.pins)),
         "sidebar_counts": counts,
+        "sidebar_views": views,
+        "max_sidebar_views": MAX_SIDEBAR_VIEWS,
+        "view_counts": _lazy(lambda: count_views(views)),
+        "view_ticket": _lazy(view_ticket, request),
         "approvals_to_decide": partial(approvals_to_decide, request.user, counts),
+        "unread_notifications": _lazy(unread_notifications, request.user),
+        "is_followed": partial(is_followed, cast("User", request.user)),
         "service_health": _lazy(health_now),
         "unrecorded": _lazy(is_unrecorded),
         "support_report": _lazy(support_report, request),
@@ -69,6 +90,8 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         "may_update_subscription": _lazy(may, request, UPDATE_SUBSCRIPTION),
         "may_manage_people": _lazy(may, request, MANAGE_PEOPLE),
         "may_manage_approvals": _lazy(may, request, MANAGE_APPROVALS),
+        "may_manage_deliveries": _lazy(may, request, MANAGE_DELIVERIES),
+        "may_change_team_views": _lazy(may, request, CHANGE_TEAM_VIEWS),
         "must_set_up_second_factor": _lazy(must_set_up_second_factor, request),
         "environment_name": settings.ENVIRONMENT_NAME,
         "environment_tone": TONES[settings.ENVIRONMENT_COLOUR],
@@ -76,6 +99,7 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         # Defaults, which most pages override.
         "here": "",
         "reading": None,
+        "saved": None,
     }
 
 

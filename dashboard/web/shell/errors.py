@@ -20,6 +20,7 @@ from dashboard.ledger.models import Operation
 from dashboard.observability.request_context import current_notes, current_request_id
 from dashboard.web.pages.drafts import is_background_request, save_posted_form
 from dashboard.web.releases.unsent_forms import save_unsent_form
+from dashboard.web.saved_views.unsent_forms import url_of_typed_view
 from dashboard.web.shell.uploads import FileRefusedError
 from dashboard.web.ui.failures import Failure, explain
 from dashboard.web.ui.locale_format import number
@@ -32,6 +33,7 @@ SECTIONS = {
     "people": "people-list",
     "webhooks": "subscription-list",
     "activity": "operation-list",
+    "notifications": "notification-list",
 }
 """List views by section."""
 
@@ -88,7 +90,10 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
         return incomplete(request)
     if ticket and is_background_request(request):
         return HttpResponse(status=204)
-    if resume_url := save_unsent_form(request, is_from_us=False):
+    resume_url = save_unsent_form(request, is_from_us=False) or url_of_typed_view(
+        request, is_from_us=False
+    )
+    if resume_url:
         return _resume(request, resume_url)
     if ticket and ticket.user_id == request.user.pk:
         messages.warning(request, "Your session changed. Nothing was sent; submit again.")

@@ -13,6 +13,7 @@ from dashboard.web.pages.detail import language_of
 from dashboard.web.people.match_highlighting import person_field
 from dashboard.web.publishing import markup as publishing
 from dashboard.web.releases import markup as releases
+from dashboard.web.saved_views import markup as saved_views
 from dashboard.web.ui.jinja import make_environment
 from dashboard.web.ui.match_highlighting import marked
 from dashboard.web.versions.history import last_attempt
@@ -23,11 +24,13 @@ GLOBALS = (
     person_field,
     readable_pairs,
     result_around,
-    publishing.local_text,
     publishing.place_of,
     publishing.utc_text,
     releases.clock_time,
+    releases.local_text,
     releases.planned_moment,
+    releases.repeated_time_problem,
+    releases.skipped_time_note,
     releases.time_until,
     releases.time_zone_name,
 )
@@ -41,6 +44,9 @@ FILTERS = (
     pages.flag_label,
     pages.footer_link_count,
     pages.page_status,
+    saved_views.list_label,
+    saved_views.state_summary,
+    saved_views.view_url,
 )
 
 

@@ -19,11 +19,13 @@ from django.utils.deprecation import MiddlewareMixin
 from django_htmx.http import HttpResponseClientRedirect
 
 from dashboard.accounts.second_factor.policy import is_stale
+from dashboard.accounts.sessions import BACKGROUND
 from dashboard.client import APIError
 from dashboard.ledger.operations import OperationKeyConflictError
 from dashboard.observability.request_context import current_notes
 from dashboard.web.pages.drafts import is_background_request, save_posted_form
 from dashboard.web.releases.unsent_forms import save_unsent_form
+from dashboard.web.saved_views.unsent_forms import url_of_typed_view
 from dashboard.web.shell.errors import incomplete, key_conflict, service_error
 from dashboard.web.ui.htmx import Request
 from dashboard.web.ui.locale_format import override_language, request_language
@@ -83,10 +85,14 @@ class LoginRequiredMiddleware(auth_middleware.LoginRequiredMiddleware):
         show a message that nothing was sent.
         """
         htmx = getattr(request, "htmx", None)
+        if htmx and BACKGROUND in request.headers:
+            return HttpResponse(status=204)
         ticket = save_posted_form(request)
         if ticket and is_background_request(request):
             return HttpResponse(status=204)
-        resume_url = save_unsent_form(request, is_from_us=True)
+        resume_url = save_unsent_form(request, is_from_us=True) or url_of_typed_view(
+            request, is_from_us=True
+        )
         if resume_url:
             messages.warning(request, SIGNED_OUT_AND_SAVED)
         elif request.method == "POST" and not ticket:

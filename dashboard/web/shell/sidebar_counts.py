@@ -1,4 +1,4 @@
-"""The counts in the sidebar, from the ledger alone.
+"""The counts in the sidebar and in the bell, from our own database alone.
 
 People have none: counting them would take a service call.
 """
@@ -14,6 +14,7 @@ from django.utils import timezone
 from dashboard.ledger.models import AudienceRecord, SubscriptionRecord
 from dashboard.ledger.queries.overview import operations_needing_attention
 from dashboard.ledger.queries.pages import pages_coverage
+from dashboard.notifications.inbox import unread_count
 from dashboard.releases.models import Release, ReleaseState
 from dashboard.web.approvals.listing import count_for, open_requests
 
@@ -51,6 +52,17 @@ def side_counts() -> SidebarCounts:
 def approvals_to_decide(user: User | AnonymousUser, counts: SidebarCounts) -> int:
     """Return how many of the open requests for an approval a user can decide."""
     return count_for(user, counts.open_requests) if user.is_authenticated else 0
+
+
+def unread_notifications(user: User | AnonymousUser) -> int:
+    """Return the count of the bell, at most 100; 0 if the database fails. One query.
+
+    Not cached: it is right at once after the user has read one.
+    """
+    try:
+        return unread_count(user) if user.is_authenticated else 0
+    except Error:
+        return 0
 
 
 def _count() -> tuple[Any, ...]:

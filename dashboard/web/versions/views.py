@@ -13,11 +13,11 @@ from django_htmx.http import replace_url
 
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.ledger.queries.operations import publishes_of_versions
-from dashboard.service.reading import read_audience
+from dashboard.service.reading import poll_audience, read_audience
 from dashboard.text_diff import compare_texts
 from dashboard.web.audiences.polling import version_poll
 from dashboard.web.audiences.state import AudienceHead, head_of
-from dashboard.web.ui.htmx import Request, render_partial
+from dashboard.web.ui.htmx import Request, render_partial, wants_partial
 from dashboard.web.ui.load_more import params_for_all_rows, size_param
 from dashboard.web.ui.query_params import int_param
 from dashboard.web.ui.urls import cached_reverse
@@ -33,7 +33,9 @@ def version_list(request: Request, page_id: str, audience_id: str) -> HttpRespon
     is in progress, the browser polls the partial "watch"; `?was=` is the state it shows, `?from=`
     and `?to=` are the versions selected on it.
     """
-    reading, now = read_audience(page_id, audience_id), timezone.now()
+    is_poll = wants_partial(request, ("watch",))
+    reading = (poll_audience if is_poll else read_audience)(page_id, audience_id)
+    now = timezone.now()
     head = head_of(page_id, audience_id, reading.value)
     params, before = request.GET, request.GET.get("before", "")
     old, new = choose(head, from_param=params.get("from", ""), to_param=params.get("to", ""))
@@ -67,7 +69,8 @@ def version_compare(request: Request, page_id: str, audience_id: str) -> HttpRes
     While a version is in progress, the browser polls the partial "compare-poll"; `?was=` is the
     state it shows.
     """
-    reading = read_audience(page_id, audience_id)
+    is_poll = wants_partial(request, ("compare-poll",))
+    reading = (poll_audience if is_poll else read_audience)(page_id, audience_id)
     head = head_of(page_id, audience_id, reading.value)
     params = request.GET
     old, new = choose(head, from_param=params.get("from", ""), to_param=params.get("to", ""))

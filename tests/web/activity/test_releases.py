@@ -12,7 +12,7 @@ from django.utils import timezone
 from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState
-from tests.support.html import text
+from tests.support.html import elements, text
 
 pytestmark = pytest.mark.django_db
 
@@ -97,6 +97,65 @@ def test_the_entry_opens_to_its_operations_with_note_and_person(
     assert "<html" not in html
 
 
+def poll_in(html: str, poll_id: str = "operation-poll") -> dict[str, str]:
+    return next(e.attributes for e in elements(html) if e.attributes.get("id") == poll_id)
+
+
+def part(client: Client, html: str, poll_id: str = "operation-poll") -> str:
+    headers = {"HX-Request": "true", "HX-Target": poll_id}
+    return client.get(poll_in(html, poll_id)["hx-get"], headers=headers).content.decode()
+
+
+def set_running(release: Release) -> ReleaseItem:
+    """Let the release be published still: its last version is in progress."""
+    Release.objects.update(state=ReleaseState.RUNNING, finished_at=None)
+    release.items.filter(position=4).update(state=ItemState.IN_PROGRESS)
+    return release.items.get(position=4)
+
+
+def test_the_row_of_a_release_is_polled_until_it_is_settled(
+    as_viewer: Client, release: Release
+) -> None:
+    set_running(release)
+    page = as_viewer.get("/activity/").content.decode()
+    same = part(as_viewer, page)
+    assert f"#release-row-{release.pk}" not in same
+    release.items.update(state=ItemState.LIVE)
+    moved = part(as_viewer, same)
+    assert f"morph:#release-row-{release.pk}" in moved
+    assert "3 of 3 live" in text(moved)
+    Release.objects.update(state=ReleaseState.FINISHED)
+    settled = part(as_viewer, moved)
+    assert "Winter wording: Done, 3 of 3 live." in text(settled)
+    assert "hx-get" not in poll_in(settled)
+
+
+def test_the_operations_of_an_open_row_are_polled_with_it(
+    as_viewer: Client, release: Release
+) -> None:
+    item, poll_id = set_running(release), f"release-poll-{release.pk}"
+    headers = {"HX-Request": "true", "HX-Target": f"release-{release.pk}"}
+    opened = as_viewer.get(f"/activity/releases/{release.pk}/", headers=headers).content.decode()
+    same = part(as_viewer, opened, poll_id)
+    assert "Audience 4" not in same
+    item.state = ItemState.FAILED
+    item.save()
+    changed = part(as_viewer, same, poll_id)
+    assert f"morph:#release-operations-{release.pk}" in changed
+    Release.objects.update(state=ReleaseState.FINISHED)
+    assert "hx-get" not in poll_in(part(as_viewer, changed, poll_id), poll_id)
+
+
+def test_a_release_that_has_ended_is_not_polled(as_viewer: Client, release: Release) -> None:
+    assert "hx-get" not in poll_in(as_viewer.get("/activity/").content.decode())
+
+
+@pytest.mark.parametrize("marks", ["x", "7", "-", "999-1f", "x-y.z-", "1-1.1-2"])
+def test_a_poll_of_anything_else_responds(as_viewer: Client, release: Release, marks: str) -> None:
+    headers = {"HX-Request": "true", "HX-Target": "operation-poll"}
+    assert as_viewer.get(f"/activity/?releases={marks}", headers=headers).status_code == 200
+
+
 def test_without_htmx_the_operations_of_a_release_are_a_list(
     as_viewer: Client, release: Release
 ) -> None:
@@ -117,10 +176,11 @@ def test_a_filter_finds_a_single_operation_of_a_release(
 
 
 @pytest.mark.parametrize("query", ["?release=999", "?release=x", "?release=-1"])
-def test_an_unknown_release_has_no_operations(
+def test_an_unknown_release_is_named_and_ignored(
     as_viewer: Client, release: Release, query: str
 ) -> None:
-    assert "No operations match these filters" in shown(as_viewer, query)
+    page = shown(as_viewer, query)
+    assert f"Release “{query.partition('=')[2]}” doesn’t exist anymore and is ignored." in page
 
 
 def test_an_operation_links_to_its_release(as_viewer: Client, release: Release) -> None:

@@ -15,6 +15,7 @@ from dashboard.releases.drafting import create_release
 from dashboard.releases.models import Release
 from dashboard.releases.reviewing import board_digest
 from tests.conftest import logged_in, person
+from tests.support.clock import Clock, stopped
 from tests.support.fake_service import FakeService
 from tests.support.html import text
 from tests.support.release_service import PublishingAudiences
@@ -25,6 +26,12 @@ Ask: TypeAlias = Callable[..., ApprovalRequest]
 def new_rule(**covers: Any) -> ApprovalRule:
     """Put a rule in force."""
     return ApprovalRule.objects.create(changed_at=timezone.now(), changed_by_name="ada", **covers)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The time of day, which the test advances."""
+    return stopped(monkeypatch)
 
 
 @pytest.fixture

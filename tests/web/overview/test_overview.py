@@ -76,6 +76,20 @@ def test_a_new_installation_shows_three_first_steps(
     assert fake_service.sent == []
 
 
+def test_an_empty_built_in_service_names_what_fills_it(
+    as_viewer: Client, as_administrator: Client, ada: User, settings: Any
+) -> None:
+    User.objects.filter(pk=ada.pk).update(is_staff=True)
+    fill = ("load_sample_data", "import_people FILE.csv", "import_pages FILE.json")
+    for client, may_manage in ((as_viewer, False), (as_administrator, True)):
+        html = get(client)
+        assert [words for words in fill if words in text(html)] == list(fill)
+        links = [e.attributes.get("href") for e in elements(html, "a")]
+        assert links.count("/admin/") == (2 if may_manage else 0)  # the menu has one, too
+    settings.EMBEDDED_API = False
+    assert "import_people" not in get(as_administrator)
+
+
 def test_viewers_get_no_link_to_create_a_page(as_viewer: Client) -> None:
     links = [e.attributes.get("href") for e in elements(get(as_viewer), "a")]
     assert "/pages/new/" not in links
@@ -570,7 +584,7 @@ def test_the_number_of_queries_is_constant(
         operation(paula, f"k{number}", UNKNOWN)
         seed_outside_publish(number)
     side_counts()  # counted once for the pages of a while
-    with django_assert_max_num_queries(29):
+    with django_assert_max_num_queries(31):
         get(as_publisher)
 
 

@@ -155,5 +155,6 @@ def test_settings_add_no_query_to_a_request(
 ) -> None:
     as_viewer.post(SETTINGS, CHOSEN)
     side_counts()  # counted once for the pages of a while
-    with django_assert_num_queries(4):  # the session, the person, two of their rights
+    # The session, the person, two of their rights, the count of the bell, and the views.
+    with django_assert_num_queries(6):
         as_viewer.get("/accounts/password/")

@@ -112,7 +112,8 @@ def test_a_language_costs_no_query(
     as_viewer: Client, many: FakeService, django_assert_max_num_queries: Any
 ) -> None:
     side_counts()  # counted once for the pages of a while
-    with django_assert_max_num_queries(4):  # the session, the person, two of their rights
+    # The session, the person, two of their rights, the count of the bell, and the views.
+    with django_assert_max_num_queries(6):
         as_viewer.get("/accounts/password/", headers={"Accept-Language": "de"})
 
 

@@ -289,7 +289,7 @@ def test_2000_versions_come_in_consecutive_pages_of_50(
 ) -> None:
     serve(fake_service, wire.audience())
     start = time.process_time()
-    with django_assert_max_num_queries(24):
+    with django_assert_max_num_queries(27):
         page = get(as_viewer, "version-list")
     # Half a second on a fast machine, most of it to compile the templates.
     assert time.process_time() - start < 5
@@ -315,7 +315,7 @@ def test_loaded_pages_are_in_the_url_and_come_back(
     for rows in (100, 150, 200):
         shown_at = address_after_loading(as_viewer, last, shown_at)
         assert shown_at == f"{list_at}?show={rows}"
-        with django_assert_max_num_queries(20):
+        with django_assert_max_num_queries(23):
             page = as_viewer.get(shown_at).content.decode()
         last -= 50
         assert headings(page) == [f"Version {number}" for number in range(2001, last - 1, -1)]

@@ -3,6 +3,7 @@
 Several may run at the same time on different ports, and serve the same data.
 """
 
+import os
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -14,8 +15,13 @@ from django.utils import timezone
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from dashboard.demo.database import delete_database, prepared_database, refuse_other_accounts
-from dashboard.demo.load import GROUPS, SampleService, fill, sample_service
+from dashboard.demo.database import (
+    delete_database,
+    has_demo_accounts,
+    prepared_database,
+    refuse_other_accounts,
+)
+from dashboard.demo.load import GROUPS, SampleService, fill, sample_service, subscribe_receiver
 from dashboard.server.gunicorn import serve
 from dashboard.server.options import count, port
 from dashboard.server.static_files import collect_static
@@ -53,9 +59,12 @@ class Command(BaseCommand):
         _require_free_port(port)
         sample = sample_service(timezone.now())
         address = f"http://{HOST}:{port}/"
+        # For the links that the worker sends, which is another process.
+        os.environ.setdefault("PUBLIC_URL", address.rstrip("/"))
         try:
             with prepared_database(lambda: _prepare(sample, people, fresh=fresh), fresh=fresh):
                 key = sample.issue_key()
+                subscribe_receiver(sample, address)
                 ready = READY.format(address=address, accounts=", ".join(GROUPS), key=key)
                 serve(
                     *(HOST, port, PROCESSES, THREADS),
@@ -80,11 +89,12 @@ def _prepare(sample: SampleService, people: int, *, fresh: bool) -> None:
 
         # Compressing takes as long as creating the data, and uses the other core.
         collected = aside.submit(collect_static)
-        refuse_other_accounts(is_demo=sample.is_loaded())
+        is_demo = sample.is_loaded() and has_demo_accounts()
+        refuse_other_accounts(is_demo=is_demo)
         if fresh:
             delete_database()
         call_command("migrate", verbosity=0)
-        if not sample.is_loaded():
+        if fresh or not is_demo:
             fill(sample, people=people, progress=report)
         bar.update(task, description="Compressing static files", total=None)
         collected.result()
