@@ -16,7 +16,6 @@ from django.db import Error, close_old_connections, connections, transaction
 from django.db.models import Exists, OuterRef
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 
 from dashboard.client import APIError, NoResponseError, ServerError
 from dashboard.ledger.models import ApprovalRequest, Operation, VersionRecord
@@ -28,6 +27,7 @@ from dashboard.ledger.receiver import get_receiver
 from dashboard.notifications.digests import make_digests
 from dashboard.notifications.followed_changes import compare_followed
 from dashboard.notifications.models import Event, WatchState
+from dashboard.notifications.outages import Outage, after_failure
 from dashboard.notifications.receivers import (
     facts_of,
     record_expired,
@@ -43,9 +43,6 @@ from dashboard.releases.models import Release, ReleaseState
 from dashboard.service.client import publishing_client
 
 WATCH_S = 30.0
-UNREACHABLE_AFTER = timedelta(minutes=5)
-FORGOTTEN_AFTER = timedelta(minutes=3)
-"""Without a check for so long, a failure before says nothing of the time between."""
 FOLLOWED_FOR = timedelta(hours=2)
 """A publish that was sent earlier is not looked at any more."""
 FORGOTTEN_REQUEST = timedelta(days=1)
@@ -192,34 +189,20 @@ def watch_service(now: datetime) -> None:
 
 def note_service(now: datetime, *, is_reachable: bool) -> None:
     """Record whether the service responded. Workers share one row; any response counts."""
-    subject = Subject(reverse("service-watch"))
     with _locked_state("service", now) as state:
-        since = parse_datetime(state.value.get("failing_since", ""))
-        checked_at = parse_datetime(state.value.get("failed_at", ""))
-        if since and checked_at and now - checked_at > FORGOTTEN_AFTER and not is_reachable:
-            since = None
-        if is_reachable:
-            if since and state.value.get("is_reported"):
-                minutes = round((now - since) / timedelta(minutes=1))
-                record_event(
-                    "service_back", f"back:{since:%Y%m%d%H%M%S%f}", subject, {"minutes": minutes}
-                )
-            state.value = {}
-            return
-        is_reported = bool(since and state.value.get("is_reported"))
-        since = since or now
-        if now - since >= UNREACHABLE_AFTER and not is_reported:
-            minutes = round((now - since) / timedelta(minutes=1))
-            facts = {"minutes": minutes}
-            record_event(
-                "service_unreachable", f"unreachable:{since:%Y%m%d%H%M%S%f}", subject, facts
-            )
-            is_reported = True
-        state.value = {
-            "failing_since": since.isoformat(),
-            "failed_at": now.isoformat(),
-            "is_reported": is_reported,
-        }
+        before = Outage.from_json(state.value)
+        after = None if is_reachable else after_failure(before, now)
+        state.value = after.to_json() if after else {}
+        was_reported = before is not None and before.is_reported
+        if before and was_reported and after is None:
+            _record_outage("service_back", "back", before, now)
+        elif after and after.is_reported and not was_reported:
+            _record_outage("service_unreachable", "unreachable", after, now)
+
+
+def _record_outage(kind: str, key: str, outage: Outage, now: datetime) -> None:
+    key = f"{key}:{outage.since:%Y%m%d%H%M%S%f}"
+    record_event(kind, key, Subject(reverse("service-watch")), {"minutes": outage.minutes(now)})
 
 
 @contextmanager

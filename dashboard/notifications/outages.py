@@ -1,0 +1,50 @@
+"""How long the service has been unreachable, and whether that was reported. Pure."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Self
+
+UNREACHABLE_AFTER = timedelta(minutes=5)
+"""Source: our choice."""
+FORGOTTEN_AFTER = timedelta(minutes=3)
+"""Without a check for so long, a failure before says nothing of the time between."""
+
+
+@dataclass(frozen=True)
+class Outage:
+    """A time in which every check of the service failed."""
+
+    since: datetime
+    last_failure_at: datetime
+    is_reported: bool = False
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Self | None:
+        """Return the outage that was saved, or None if there was none."""
+        if not value:
+            return None
+        return cls(
+            since=datetime.fromisoformat(value["since"]),
+            last_failure_at=datetime.fromisoformat(value["last_failure_at"]),
+            is_reported=value["is_reported"],
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `from_json` reads."""
+        return {
+            "since": self.since.isoformat(),
+            "last_failure_at": self.last_failure_at.isoformat(),
+            "is_reported": self.is_reported,
+        }
+
+    def minutes(self, now: datetime) -> int:
+        """Return how long it has lasted, in minutes."""
+        return round((now - self.since) / timedelta(minutes=1))
+
+
+def after_failure(outage: Outage | None, now: datetime) -> Outage:
+    """Return the outage after another check that failed; it is reported once it is long enough."""
+    if outage is None or now - outage.last_failure_at > FORGOTTEN_AFTER:
+        return Outage(since=now, last_failure_at=now)
+    is_long = now - outage.since >= UNREACHABLE_AFTER
+    return replace(outage, last_failure_at=now, is_reported=outage.is_reported or is_long)
