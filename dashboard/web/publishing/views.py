@@ -309,45 +309,55 @@ def _confirm(
     typed: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    live, version = review.snapshot.live, review.snapshot.version
     page_id, audience_id, _ = review.target
+    version = review.snapshot.version
     state = AudienceState(page_id, audience_id, review.audience)
-
-    def difference() -> TextDifference:
-        """Return what changes in the supplementary context."""
-        return compare_texts(
-            live.supplementary_context if live else None,
-            version.supplementary_context if version else None,
-        )
-
-    needs_approval = _needs_approval(review)
-    if form is None or (form.is_now and needs_approval):
-        form = replace(
-            ScheduleForm.initial(needs_approval=needs_approval), note=form.note if form else ""
-        )
     context = {
         "kind": "confirm",
         "review": review,
         "version_status": state.status_of(version) if version else "",
+        "difference": SimpleLazyObject(lambda: _difference(review)),
+        "reading": review.reading,
+        "usual": typical_times(timezone.localdate()),
+        **_choices_context(request, review, form, problem),
+        "failed": failed,
+        "failed_attempt": failed.attempts.last() if failed else None,
+        "is_retry": is_retry,
+        "typed": typed,
+        "head": SimpleLazyObject(lambda: head_of(page_id, audience_id, review.reading.value)),
+    }
+    return _render(request, review.target, context, status=status)
+
+
+def _difference(review: PublishReview) -> TextDifference:
+    """Return what changes in the supplementary context."""
+    live, version = review.snapshot.live, review.snapshot.version
+    return compare_texts(
+        live.supplementary_context if live else None,
+        version.supplementary_context if version else None,
+    )
+
+
+def _choices_context(
+    request: Request, review: PublishReview, form: ScheduleForm | None, problem: str
+) -> dict[str, Any]:
+    """Return what the user may choose: at once, at a time, or once approved."""
+    page_id, audience_id, _ = review.target
+    needs_approval = _needs_approval(review)
+    if form is None or (form.is_now and needs_approval):
+        initial = ScheduleForm.initial(needs_approval=needs_approval)
+        form = replace(initial, note=form.note if form else "")
+    return {
         "form": form,
+        "problem": problem or form.problem,
         "needs_approval": needs_approval,
         "days": current_rule().days,
         "may_skip_approval": needs_approval and may_publish_in_an_emergency(request.user),
         "emergency_reason": request.POST.get("emergency_reason", ""),
         "worker": worker_status(),
         "planned": planned_publishes([page_id]).get((page_id, audience_id), []),
-        "usual": typical_times(timezone.localdate()),
         "ticket": ticket_of(request),
-        "difference": SimpleLazyObject(difference),
-        "reading": review.reading,
-        "failed": failed,
-        "failed_attempt": failed.attempts.last() if failed else None,
-        "is_retry": is_retry,
-        "problem": problem or form.problem,
-        "typed": typed,
-        "head": SimpleLazyObject(lambda: head_of(page_id, audience_id, review.reading.value)),
     }
-    return _render(request, review.target, context, status=status)
 
 
 def _render(
