@@ -63,9 +63,6 @@ def shell(request: HttpRequest) -> dict[str, Any]:
     preferences = _lazy(lambda: get_preferences(request.user))
     # Cached per request: `get_token` masks it on every call, and a page may contain five forms.
     token = _lazy(get_token, request)
-    # Read once a request, if at all: it is a trip to the cache.
-    counts = _lazy(lambda: side_counts() if request.user.is_authenticated else SidebarCounts())
-    views = _lazy(visible_views, request)
     csrf_input = '<input type="hidden" name="csrfmiddlewaretoken" value="{}">'
     return {
         "preferences": preferences,
@@ -73,6 +70,27 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         "csrf_input": _lazy(format_html, csrf_input, token),
         "theme": _lazy(_theme, request),
         "time_zone_label": _lazy(time_zone_label, request),
+        "is_followed": partial(is_followed, cast("User", request.user)),
+        "service_health": _lazy(health_now),
+        "unrecorded": _lazy(is_unrecorded),
+        "support_report": _lazy(support_report, request),
+        **_sidebar(request, preferences),
+        **_permissions(request),
+        "environment_name": settings.ENVIRONMENT_NAME,
+        "environment_tone": TONES[settings.ENVIRONMENT_COLOUR],
+        "service_host": urlsplit(settings.SERVICE_URL or "").netloc or EMBEDDED_SERVICE_LABEL,
+        # Defaults, which most pages override.
+        "here": "",
+        "reading": None,
+        "saved": None,
+    }
+
+
+def _sidebar(request: HttpRequest, preferences: Preferences) -> dict[str, Any]:
+    # Read once a request, if at all: it is a trip to the cache.
+    counts = _lazy(lambda: side_counts() if request.user.is_authenticated else SidebarCounts())
+    views = _lazy(visible_views, request)
+    return {
         "pinned": _lazy(lambda: visit_hits(preferences.pins)),
         "sidebar_counts": counts,
         "sidebar_views": views,
@@ -81,10 +99,11 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         "view_ticket": _lazy(view_ticket, request),
         "approvals_to_decide": partial(approvals_to_decide, request.user, counts),
         "unread_notifications": _lazy(unread_notifications, request.user),
-        "is_followed": partial(is_followed, cast("User", request.user)),
-        "service_health": _lazy(health_now),
-        "unrecorded": _lazy(is_unrecorded),
-        "support_report": _lazy(support_report, request),
+    }
+
+
+def _permissions(request: HttpRequest) -> dict[str, Any]:
+    return {
         "may_publish": _lazy(may, request, PUBLISH),
         "may_create_page": _lazy(may, request, CREATE_PAGE),
         "may_update_subscription": _lazy(may, request, UPDATE_SUBSCRIPTION),
@@ -93,13 +112,6 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         "may_manage_deliveries": _lazy(may, request, MANAGE_DELIVERIES),
         "may_change_team_views": _lazy(may, request, CHANGE_TEAM_VIEWS),
         "must_set_up_second_factor": _lazy(must_set_up_second_factor, request),
-        "environment_name": settings.ENVIRONMENT_NAME,
-        "environment_tone": TONES[settings.ENVIRONMENT_COLOUR],
-        "service_host": urlsplit(settings.SERVICE_URL or "").netloc or EMBEDDED_SERVICE_LABEL,
-        # Defaults, which most pages override.
-        "here": "",
-        "reading": None,
-        "saved": None,
     }
 
 
