@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import httpx
 import pytest
@@ -18,8 +19,17 @@ from tests.support.publishing_service import PublishingService
 ADDRESS = "/pages/page_1/audiences/aud_1/versions/ver_2/publish/"
 DIALOG = {"HX-Request": "true", "HX-Target": "publish"}
 PREVIEW = {"HX-Request": "true", "HX-Target": "when-said"}
+OSLO = ZoneInfo("Europe/Oslo")
 NEXT_YEAR = timezone.now().year + 1
-TOMORROW = (timezone.now() + timedelta(days=1)).date().isoformat()
+
+
+def tomorrow() -> str:
+    """Return the date of tomorrow in Oslo."""
+    return timezone.localdate(timezone.now() + timedelta(days=1), OSLO).isoformat()
+
+
+TOMORROW = tomorrow()
+"""When the tests began: a date in the future, that is."""
 
 pytestmark = pytest.mark.django_db
 
@@ -197,7 +207,7 @@ def preview(client: Client, **typed: str) -> str:
 def test_what_the_chosen_time_means_is_shown_before(
     as_publisher: Client, fake_service: FakeService
 ) -> None:
-    assert "Tomorrow, 14:00 in Oslo" in preview(as_publisher)
+    assert "Tomorrow, 14:00 in Oslo" in preview(as_publisher, date=tomorrow())
     assert "02:30 doesn’t exist" in preview(as_publisher, date=SPRING, time="02:30")
     assert "occurs twice" in preview(as_publisher, date=AUTUMN, time="02:30")
     assert "This time is in the past." in preview(as_publisher, date="2020-01-01")
