@@ -4,7 +4,9 @@ from typing import Any
 
 import httpx
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
+from django.urls import reverse
 
 from dashboard.contract.webhooks import WebhookSubscription
 from dashboard.ledger.models import ApprovalRequest, ApprovalRule, Operation, PageDraft
@@ -14,7 +16,7 @@ from dashboard.ledger.recording import record_subscription
 from tests.conftest import logged_in, person
 from tests.support.fake_service import FakeService
 from tests.support.html import elements
-from tests.support.webhook_service import WebhookService, away
+from tests.support.webhook_service import WebhookService, accepts, away, cut, shows
 from tests.web.approvals.conftest import decide, new_rule, said, shown, url
 from tests.web.pages.test_page_create import NEW, bodies, creates, typed
 from tests.web.webhooks.test_webhook_edit import fields
@@ -105,6 +107,33 @@ def test_what_was_approved_while_the_service_was_away_is_sent_later(
     service.reading = WebhookService().reading
     decide(as_alan, approval, "send")
     assert service.held["url"] == NEW_URL
+
+
+def test_an_approved_change_without_a_response_is_sent_again_as_approved(
+    service: WebhookService, as_administrator: Client, as_alan: Client
+) -> None:
+    approval = ApprovalRequest.objects.get(pk=_request(as_administrator))
+    service.way = cut(carried_out=False)
+    decide(as_alan, approval, "approve")
+    operation = Operation.objects.get()
+    assert operation.outcome == Outcome.UNKNOWN
+    service.way = accepts
+    as_administrator.post(reverse("operation-send-again", args=[operation.operation_key]))
+    operation.refresh_from_db()
+    assert (operation.outcome, service.held["url"]) == (Outcome.ACCEPTED, NEW_URL)
+
+
+def test_what_a_deleted_user_requested_is_not_sent(
+    service: WebhookService, ada: User, as_administrator: Client, as_alan: Client
+) -> None:
+    approval = ApprovalRequest.objects.get(pk=_request(as_administrator))
+    service.reading = away
+    decide(as_alan, approval, "approve")
+    ada.delete()
+    service.reading = shows
+    page = shown(as_alan, decide(as_alan, approval, "send").url)
+    assert "The account of ada no longer exists." in page
+    assert service.changes == []
 
 
 @pytest.mark.parametrize("active", ["on", "off"])
