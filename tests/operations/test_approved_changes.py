@@ -137,6 +137,13 @@ def test_an_administrator_does_not_approve_a_page(ada: User, paula: User) -> Non
         approve(request, ada)
 
 
+def test_who_lost_the_permission_since_the_request_gets_no_approval(paula: User) -> None:
+    request = approved_changes.request_page(PAGE, note="", user=paula)
+    paula.groups.clear()
+    with pytest.raises(ApprovalError, match="paula may no longer make this change"):
+        approve(ApprovalRequest.objects.get(pk=request.pk), person("peter", "Publishers"))
+
+
 def test_an_approved_page_is_created_once(fake_service: FakeService, paula: User) -> None:
     fake_service.answer = lambda request: httpx.Response(200, json=wire.page(pageId="page_new"))
     request = approved_changes.request_page(PAGE, note="", user=paula)

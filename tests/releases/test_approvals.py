@@ -460,6 +460,19 @@ def test_an_administrator_publishes_alone_with_a_reason(
     assert Operation.objects.get().emergency_reason == "The price is wrong."
 
 
+def test_an_emergency_ends_with_the_role_of_administrator(
+    service: PublishingAudiences, rule: ApprovalRule, ada: User, clock: Clock
+) -> None:
+    ada.groups.add(Group.objects.get(name="Publishers"))
+    release = checked(service, ada)
+    decisions.publish(release, ada, "", board_digest(release), emergency_reason="Wrong price")
+    ada.groups.remove(Group.objects.get(name="Administrators"))
+    work(release, clock)
+    item = release.items.get()
+    assert "ada may not publish without an approval." in item.reason + release.hold_reason
+    assert service.sent == []
+
+
 def test_no_one_else_publishes_in_an_emergency(
     service: PublishingAudiences, rule: ApprovalRule, paula: User
 ) -> None:
