@@ -40,8 +40,15 @@ EMBEDDED_API_CALLS_PER_MINUTE = env.api_calls_per_minute
 EVENTS_TO_PRIVATE_ADDRESSES = env.events_to_private_addresses
 # What is in a saved view that users follow: its list reads its query string.
 ROWS_OF_FOLLOWED_VIEW = "dashboard.web.saved_views.rows.rows_of_followed_view"
-# What else the worker does, each in a thread of its own.
-WORKER_TASKS = ["dashboard.embedded_api.event_worker.deliver_events"] if EMBEDDED_API else []
+# What else the worker does.
+WORKER_TASKS = (
+    [
+        "dashboard.embedded_api.event_worker.DELIVER_EVENTS",
+        "dashboard.embedded_api.event_worker.DELETE_OLD_EVENTS",
+    ]
+    if EMBEDDED_API
+    else []
+)
 
 INSTALLED_APPS = [
     "dashboard.web",

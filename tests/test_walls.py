@@ -14,7 +14,7 @@ CODE = ROOT / "dashboard"
 
 LEAVES = {
     *("compiled_query", "encryption", "folding", "outgoing_webhooks", "rate_limits", "text_diff"),
-    "word_alignment",
+    *("word_alignment", "worker_tasks"),
 }
 """Modules that any room may import; they import no room."""
 

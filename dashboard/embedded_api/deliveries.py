@@ -7,6 +7,7 @@ the same id.
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import F, QuerySet
@@ -131,10 +132,10 @@ def delete_old(now: datetime) -> None:
         WebhookEvent.objects.filter(pk__in=numbers).delete()
 
 
-_EARLIEST = CompiledQuery(
-    lambda: (
-        WebhookDelivery.objects.filter(next_attempt_at__isnull=False)
-        .order_by("next_attempt_at", "id")
-        .values_list("next_attempt_at", named=True)[:1]
-    )
-)
+def earliest_attempt() -> "QuerySet[WebhookDelivery, Any]":
+    """Return the time of the next attempt, or when a claim ends."""
+    waiting = WebhookDelivery.objects.filter(next_attempt_at__isnull=False)
+    return waiting.order_by("next_attempt_at", "id").values_list("next_attempt_at", named=True)[:1]
+
+
+_EARLIEST = CompiledQuery(earliest_attempt)

@@ -1,4 +1,4 @@
-"""Announce events and deliver them, until stopped: a task of `manage.py worker`."""
+"""Announce events and deliver them: tasks of `manage.py worker`."""
 
 import json
 import logging
@@ -7,33 +7,31 @@ from http import HTTPStatus
 from threading import Event
 
 from django.conf import settings
-from django.db import Error, close_old_connections, connections
 from django.utils import timezone
 
-from dashboard.embedded_api.deliveries import Result, claim_next, delete_old, record_result
-from dashboard.embedded_api.events import announce_due, payload_of
+from dashboard.embedded_api.deliveries import (
+    Result,
+    claim_next,
+    delete_old,
+    earliest_attempt,
+    record_result,
+)
+from dashboard.embedded_api.events import announce_due, earliest_event, payload_of
 from dashboard.embedded_api.models import DeliveryState, Subscription, WebhookDelivery, WebhookEvent
 from dashboard.embedded_api.signing import secret_of, sign
 from dashboard.encryption import DecryptionError
 from dashboard.outgoing_webhooks import WebhookError, WebhookResponse, send_webhook
+from dashboard.worker_tasks import WorkerTask
 
-POLL_S = 2.0
-"""Between two looks at the tables when nothing is due."""
-PRUNE_S = 3_600.0
 _logger = logging.getLogger("dashboard.embedded_api.events")
 
 
 def deliver_events(worker_id: str, stop: Event) -> None:
-    """Announce and deliver until stopped; the delivery being sent is finished first."""
-    looks = 0
-    try:
-        while not stop.is_set():
-            close_old_connections()
-            if not _try_next(worker_id, prunes=looks % round(PRUNE_S / POLL_S) == 0):
-                looks += 1
-                stop.wait(POLL_S)
-    finally:
-        connections.close_all()
+    """Announce and deliver what is due until stopped; the delivery being sent is finished first."""
+    while not stop.is_set():
+        announced = announce_due(timezone.now())
+        if not _send_next(worker_id) and not announced:
+            return
 
 
 def deliver_pending(worker_id: str) -> int:
@@ -44,21 +42,6 @@ def deliver_pending(worker_id: str) -> int:
     while _send_next(worker_id):
         attempts += 1
     return attempts
-
-
-def _try_next(worker_id: str, *, prunes: bool) -> bool:
-    """Announce what is due, and send one; return whether another may follow at once."""
-    try:
-        if prunes:
-            delete_old(timezone.now())
-        announced = announce_due(timezone.now())
-        return _send_next(worker_id) or announced > 0
-    except Error:
-        _logger.exception("The database failed")
-    except Exception:
-        # A claim ends by itself, and then the delivery is tried again.
-        _logger.exception("A delivery failed")
-    return False
 
 
 def _send_next(worker_id: str) -> bool:
@@ -116,3 +99,7 @@ def _result_of(response: WebhookResponse) -> Result:
         response.status_code,
         timedelta(seconds=min(response.retry_after_s or 0, 86_400)),
     )
+
+
+DELIVER_EVENTS = WorkerTask(deliver_events, due=(earliest_event, earliest_attempt))
+DELETE_OLD_EVENTS = WorkerTask(lambda *_: delete_old(timezone.now()), every_s=3_600.0)

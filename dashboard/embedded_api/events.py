@@ -12,6 +12,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 
 from dashboard.compiled_query import CompiledQuery
 from dashboard.contract.dates import read_date
@@ -146,10 +147,10 @@ def _new_event(version: Version, page_id: str, name: EventName, mark: str) -> We
     )
 
 
-_EARLIEST = CompiledQuery(
-    lambda: (
-        WebhookEvent.objects.filter(announced_at__isnull=True)
-        .order_by("occurred_at", "id")
-        .values_list("occurred_at", named=True)[:1]
-    )
-)
+def earliest_event() -> "QuerySet[WebhookEvent, Any]":
+    """Return the date of the earliest event that is not announced yet."""
+    planned = WebhookEvent.objects.filter(announced_at__isnull=True)
+    return planned.order_by("occurred_at", "id").values_list("occurred_at", named=True)[:1]
+
+
+_EARLIEST = CompiledQuery(earliest_event)

@@ -7,6 +7,7 @@ the pair of `worker_id` and `due_at`, the time when it ends, as for releases.
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import Case, F, QuerySet, When
@@ -141,13 +142,13 @@ def _drop(rows: QuerySet[PageHint]) -> None:
     rows.update(due_at=None, waiting_since=None, worker_id="")
 
 
-_EARLIEST = CompiledQuery(
-    lambda: (
-        PageHint.objects.filter(due_at__isnull=False)
-        .order_by("due_at")
-        .values_list("due_at", named=True)[:1]
-    )
-)
+def earliest_hint() -> "QuerySet[PageHint, Any]":
+    """Return the time when a page is first to be read, or when a claim ends."""
+    due = PageHint.objects.filter(due_at__isnull=False).order_by("due_at")
+    return due.values_list("due_at", named=True)[:1]
+
+
+_EARLIEST = CompiledQuery(earliest_hint)
 _LAST_READ = CompiledQuery(
     lambda page_id: PageHint.objects.filter(page_id=page_id, read_at__isnull=False).values_list(
         "read_at", named=True

@@ -190,17 +190,17 @@ def _claimed(delivery: Delivery) -> QuerySet[Delivery]:
     )
 
 
-_EARLIEST_ITEM = CompiledQuery(
-    lambda channel: (
-        DeliveryItem.objects.filter(channel=channel, delivery=None)
-        .order_by("due_at")
-        .values_list("due_at", named=True)[:1]
-    )
-)
-_EARLIEST_DELIVERY = CompiledQuery(
-    lambda channel: (
-        Delivery.objects.filter(channel=channel, next_attempt_at__isnull=False)
-        .order_by("next_attempt_at")
-        .values_list("next_attempt_at", named=True)[:1]
-    )
-)
+def earliest_item(channel: str) -> "QuerySet[DeliveryItem, Any]":
+    """Return the time when something is first to be made into a message of a channel."""
+    unsent = DeliveryItem.objects.filter(channel=channel, delivery=None).order_by("due_at")
+    return unsent.values_list("due_at", named=True)[:1]
+
+
+def earliest_attempt(channel: str) -> "QuerySet[Delivery, Any]":
+    """Return the time of a channel's next attempt, or when a claim ends."""
+    waiting = Delivery.objects.filter(channel=channel, next_attempt_at__isnull=False)
+    return waiting.order_by("next_attempt_at").values_list("next_attempt_at", named=True)[:1]
+
+
+_EARLIEST_ITEM = CompiledQuery(earliest_item)
+_EARLIEST_DELIVERY = CompiledQuery(earliest_attempt)

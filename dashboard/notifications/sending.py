@@ -1,9 +1,9 @@
-"""Send what is in the outbox by one channel, until stopped."""
+"""Send what is in the outbox: tasks of `manage.py worker`, one for each channel."""
 
 import logging
+from functools import partial
 from threading import Event as Signal
 
-from django.db import Error, close_old_connections, connections
 from django.utils import timezone
 
 from dashboard.notifications.email import send_email
@@ -13,28 +13,24 @@ from dashboard.notifications.outbox import (
     Failure,
     bundle,
     claim_next,
+    earliest_attempt,
+    earliest_item,
     record_failure,
     record_sent,
 )
-from dashboard.notifications.webhooks import GONE, reencrypt_secrets, send_to, turn_off
-
-POLL_S = 5.0
-"""Between two looks at the outbox when nothing is due."""
+from dashboard.notifications.webhooks import GONE, send_to, turn_off
+from dashboard.worker_tasks import WorkerTask
 
 _logger = logging.getLogger("dashboard.notifications")
 
 
 def deliver_emails(worker_id: str, stop: Signal) -> None:
-    """Send e-mails until stopped; the one being sent is finished first."""
+    """Send e-mails that are due until stopped; the one being sent is finished first."""
     _deliver(Channel.EMAIL, worker_id, stop)
 
 
 def deliver_webhooks(worker_id: str, stop: Signal) -> None:
-    """Send webhooks until stopped; the one being sent is finished first."""
-    try:
-        reencrypt_secrets()
-    except Error:
-        _logger.exception("Secrets of webhooks could not be encrypted again")
+    """Send webhooks that are due until stopped; the one being sent is finished first."""
     _deliver(Channel.WEBHOOK, worker_id, stop)
 
 
@@ -49,26 +45,10 @@ def deliver_pending(worker_id: str) -> int:
 
 
 def _deliver(channel: Channel, worker_id: str, stop: Signal) -> None:
-    try:
-        while not stop.is_set():
-            close_old_connections()
-            if not _try_next(channel, worker_id):
-                stop.wait(POLL_S)
-    finally:
-        connections.close_all()
-
-
-def _try_next(channel: Channel, worker_id: str) -> bool:
-    """Make messages of what is due, and send one; return whether another may follow at once."""
-    try:
+    while not stop.is_set():
         bundle(channel, timezone.now())
-        return _send_next(channel, worker_id)
-    except Error:
-        _logger.exception("The database failed")
-    except Exception:
-        # A claim ends by itself, and then the delivery is tried again.
-        _logger.exception("A delivery by %s failed", channel)
-    return False
+        if not _send_next(channel, worker_id):
+            return
 
 
 def _send_next(channel: Channel, worker_id: str) -> bool:
@@ -100,3 +80,13 @@ def attempt(delivery: Delivery) -> int | Failure | None:
         return Failure("The webhook is turned off.", is_final=True)
     response = send_to(target, message)
     return response if isinstance(response, Failure) else response.status_code
+
+
+DELIVER_EMAILS = WorkerTask(
+    deliver_emails,
+    due=(partial(earliest_item, Channel.EMAIL), partial(earliest_attempt, Channel.EMAIL)),
+)
+DELIVER_WEBHOOKS = WorkerTask(
+    deliver_webhooks,
+    due=(partial(earliest_item, Channel.WEBHOOK), partial(earliest_attempt, Channel.WEBHOOK)),
+)

@@ -1,4 +1,4 @@
-"""Notice what becomes true as time passes, in a worker, twice a minute.
+"""Notice what becomes true as time passes, in a worker, once a minute.
 
 Several workers may notice the same: the key of the event is unique, and what has to be known from
 one time to the next is in the database.
@@ -12,12 +12,13 @@ from itertools import pairwise
 from threading import Event as Signal
 
 from django.conf import settings
-from django.db import Error, close_old_connections, connections, transaction
+from django.db import Error, close_old_connections, transaction
 from django.db.models import Exists, OuterRef
 from django.urls import reverse
 from django.utils import timezone
 
 from dashboard.client import APIError, NoResponseError, ServerError
+from dashboard.compiled_query import CompiledQuery
 from dashboard.ledger.models import ApprovalRequest, Operation, VersionRecord
 from dashboard.ledger.models import Delivery as ReceivedDelivery
 from dashboard.ledger.models.approvals import RequestState
@@ -41,8 +42,9 @@ from dashboard.operations.typical_times import TypicalTimes, typical_times
 from dashboard.releases.holding import TOLERANCE
 from dashboard.releases.models import Release, ReleaseState
 from dashboard.service.client import publishing_client
+from dashboard.worker_tasks import WorkerTask
 
-WATCH_S = 30.0
+WATCH_S = 60.0
 FOLLOWED_FOR = timedelta(hours=2)
 """A publish that was sent earlier is not looked at any more."""
 FORGOTTEN_REQUEST = timedelta(days=1)
@@ -55,16 +57,6 @@ MIN_RECEIVED, MAX_RECEIVED = 20, 1_000
 """Events of the receiver, to say what is usual."""
 
 _logger = logging.getLogger("dashboard.notifications")
-
-
-def watch(worker_id: str, stop: Signal) -> None:
-    """Look for what happened, twice a minute, until stopped."""
-    try:
-        while not stop.wait(WATCH_S):
-            close_old_connections()
-            look_once(stop)
-    finally:
-        connections.close_all()
 
 
 def look_once(stop: Signal | None = None) -> None:
@@ -88,12 +80,16 @@ def look_once(stop: Signal | None = None) -> None:
             look(now)
         except Error:
             _logger.exception("The database failed")
+            close_old_connections()
         except Exception:
             _logger.exception("%s failed", look.__name__)
 
 
 def watch_schedules(now: datetime) -> None:
     """Notify of releases that no worker has started in time."""
+    earliest = _EARLIEST_SCHEDULE.first()
+    if earliest is None or earliest.due_at >= now - TOLERANCE:
+        return
     late = Release.objects.filter(state=ReleaseState.SCHEDULED, due_at__lt=now - TOLERANCE)
     for release in late:
         record_missed_schedule(release)
@@ -101,6 +97,9 @@ def watch_schedules(now: datetime) -> None:
 
 def watch_approvals(now: datetime) -> None:
     """Notify of requests that have expired; that of a release is also ended by its worker."""
+    earliest = _EARLIEST_EXPIRY.first()
+    if earliest is None or earliest.expires_at > now:
+        return
     lately = (now - FORGOTTEN_REQUEST, now)
     for request in ApprovalRequest.objects.filter(
         state=RequestState.OPEN, expires_at__range=lately
@@ -113,6 +112,9 @@ def watch_publishes(now: datetime) -> None:
 
     The audience is read again first: perhaps the version went live, and nobody has read it since.
     """
+    latest = _LATEST_PUBLISH.first()
+    if latest is None or latest.requested_at < now - FOLLOWED_FOR:
+        return
     version = VersionRecord.objects.filter(
         page_id=OuterRef("page_id"),
         audience_id=OuterRef("audience_id"),
@@ -239,3 +241,28 @@ def watch_receiver(now: datetime) -> None:
 
 def _hours(duration: timedelta) -> float:
     return round(duration / timedelta(hours=1), 1)
+
+
+_EARLIEST_SCHEDULE = CompiledQuery(
+    lambda: (
+        Release.objects.filter(state=ReleaseState.SCHEDULED, due_at__isnull=False)
+        .order_by("due_at")
+        .values_list("due_at", named=True)[:1]
+    )
+)
+_EARLIEST_EXPIRY = CompiledQuery(
+    lambda: (
+        ApprovalRequest.objects.filter(state=RequestState.OPEN, expires_at__isnull=False)
+        .order_by("expires_at")
+        .values_list("expires_at", named=True)[:1]
+    )
+)
+_LATEST_PUBLISH = CompiledQuery(
+    lambda: (
+        Operation.objects.filter(kind=OperationKind.PUBLISH_VERSION, outcome=Outcome.ACCEPTED)
+        .order_by("-requested_at")
+        .values_list("requested_at", named=True)[:1]
+    )
+)
+
+WATCH = WorkerTask(lambda _, stop: look_once(stop), every_s=WATCH_S)

@@ -18,6 +18,7 @@ from dashboard.outgoing_webhooks import (
     send_webhook,
     signed_headers,
 )
+from dashboard.worker_tasks import WorkerTask
 
 GONE = 410
 HISTORY_PAGE = "notification-list"
@@ -68,6 +69,9 @@ def reencrypt_secrets() -> None:
             WebhookTarget.objects.filter(pk=target.pk, secret=target.secret).update(
                 secret=encrypted
             )
+
+
+REENCRYPT_SECRETS = WorkerTask(lambda *_: reencrypt_secrets(), every_s=86_400.0)
 
 
 def turn_off(target: WebhookTarget, reason: str) -> None:

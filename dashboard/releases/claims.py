@@ -9,8 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import connection, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from dashboard.compiled_query import CompiledQuery
@@ -88,10 +90,10 @@ def claim_due(worker_id: str, now: datetime) -> Claim | None:
     return Claim(due.pk, worker_id, until)
 
 
-_EARLIEST = CompiledQuery(
-    lambda: (
-        Release.objects.filter(wake_at__isnull=False)
-        .order_by("wake_at")
-        .values_list("pk", "wake_at", named=True)[:1]
-    )
-)
+def earliest_wake() -> "QuerySet[Release, Any]":
+    """Return the time when a release first needs a worker, or when a claim ends."""
+    due = Release.objects.filter(wake_at__isnull=False).order_by("wake_at")
+    return due.values_list("wake_at", named=True)[:1]
+
+
+_EARLIEST = CompiledQuery(earliest_wake)

@@ -4,13 +4,11 @@ Source: DESIGN.md, *Received events are hints*. An event decides nothing: what t
 is recorded, as by any other read, and a release follows its items by a read of its own.
 """
 
-import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 from threading import Event as Signal
 
-from django.db import Error, close_old_connections, connections
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
@@ -21,6 +19,7 @@ from dashboard.ledger.hints import (
     ClaimedHint,
     claim_hints,
     delete_idle_hints,
+    earliest_hint,
     put_off,
     record_read,
 )
@@ -30,40 +29,32 @@ from dashboard.releases.models import ItemState, Release, ReleaseItem
 from dashboard.service.client import publishing_client
 from dashboard.service.concurrency import run_concurrently
 from dashboard.service.reading import read_audiences
+from dashboard.worker_tasks import WorkerTask
 
-POLL_S = 0.5
-"""Between two looks at the hints. A worker makes MAX_PARALLEL_CALLS each time, ten a second."""
+PACE_S = 0.5
+"""After some pages were read. A worker makes MAX_PARALLEL_CALLS each time, ten a second."""
 RETRY_AFTER = timedelta(seconds=5)
 """When a page that could not be read is read again."""
 MAX_PAUSE_S = 60.0
 """After a 429, whatever its Retry-After."""
 
-_logger = logging.getLogger("dashboard.worker")
-
 
 def follow_hints(worker_id: str, stop: Signal) -> None:
-    """Read pages that events were about, until stopped; the reads in progress are finished."""
-    pause_s = 0.0
-    try:
-        while not stop.wait(max(POLL_S, pause_s)):
-            close_old_connections()
-            try:
-                pause_s = read_hinted(worker_id)
-            except Error:
-                _logger.exception("The database failed")
-            except Exception:
-                # The claims end by themselves, and then the pages are read again.
-                _logger.exception("Pages could not be read after an event")
-    finally:
-        connections.close_all()
+    """Read pages that events were about until stopped; the reads in progress are finished."""
+    pause_s = read_hinted(worker_id)
+    while pause_s is not None and not stop.wait(max(PACE_S, pause_s)):
+        pause_s = read_hinted(worker_id)
 
 
-def read_hinted(worker_id: str) -> float:
-    """Read some of the pages that are due; return for how many seconds to pause, mostly 0."""
+def read_hinted(worker_id: str) -> float | None:
+    """Read some of the pages that are due; return for how many seconds to pause, mostly 0.
+
+    Returns None if none was due.
+    """
     read_at = timezone.now()
     hints = claim_hints(worker_id, read_at, at_most=MAX_PARALLEL_CALLS)
     if not hints:
-        return 0.0
+        return None
     audiences = publishing_client().audiences
     calls = [(hint, run_concurrently(partial(audiences.list, hint.page_id))) for hint in hints]
     pauses_s = [_read(hint, call, read_at) for hint, call in calls]
@@ -122,3 +113,6 @@ def wake_releases(page_id: str, now: datetime) -> None:
             pk=release_id, wake_at__gt=now, worker_id="", pause_reason=""
         )
         asleep.update(wake_at=now)
+
+
+FOLLOW_HINTS = WorkerTask(follow_hints, due=(earliest_hint,))

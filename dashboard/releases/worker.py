@@ -1,4 +1,4 @@
-"""The worker: it does what releases have to have done, one step after another.
+"""The worker: it starts a thread for each kind of work that is due, first of all for releases.
 
 Any number may run, on any number of machines: each claims one release at a time in the database
 (`claims.py`), and each step resumes from what the database says (`running.py`).
@@ -11,23 +11,20 @@ import socket
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from threading import Event, Thread
-from typing import TypeAlias
 
 from django.db import Error, close_old_connections, connections
 from django.utils import timezone
 
 from dashboard.observability.tracing import flush_spans
-from dashboard.releases.claims import ClaimLostError, claim_due
+from dashboard.releases.claims import ClaimLostError, claim_due, earliest_wake
 from dashboard.releases.models import Release, ReleaseState, WorkerHeartbeat
 from dashboard.releases.running import advance
+from dashboard.releases.worker_schedule import Schedule
 from dashboard.service.client import close_publishing_client
+from dashboard.worker_tasks import WorkerTask
 
-TICK_S = 1.0
-"""Between two looks at the table when nothing is due."""
-HEARTBEAT_S = 10.0
 MISSING_AFTER = timedelta(seconds=60)
 """Without a heartbeat. Source: DESIGN.md, Releases."""
-FORGOTTEN_AFTER = timedelta(days=1)
 
 _logger = logging.getLogger("dashboard.worker")
 
@@ -37,37 +34,66 @@ def new_worker_id() -> str:
     return f"{socket.gethostname()[:40]}-{os.getpid()}-{secrets.token_hex(4)}"
 
 
-Task: TypeAlias = Callable[[str, Event], None]
-"""What a worker does in a thread of its own until stopped, with its id."""
-
-
 def run_worker(
     worker_id: str,
     stop: Event,
     *,
     is_orphaned: Callable[[], bool] = lambda: False,
-    tasks: Sequence[Task] = (),
+    tasks: Sequence[WorkerTask] = (),
 ) -> None:
     """Work until `stop` is set, or the process that this one belongs to is gone.
 
-    The current step is finished first. Errors of the database are logged, and tried again. The
-    `tasks` of other rooms run beside, so that none of them delays a release.
+    What is in progress is finished first: a step of a release, and the `tasks` of other rooms. An
+    error is logged, and the task is run again at the next check.
     """
-    threads = [
-        Thread(target=task, args=(worker_id, stop), name=task.__name__) for task in (_beat, *tasks)
-    ]
-    for thread in threads:
+    schedule = Schedule(worker_id, (RUN_RELEASES, *tasks))
+    threads = {
+        task: Thread(target=_repeat, args=(task, worker_id, stop)) for task in tasks if task.every_s
+    }
+    for thread in threads.values():
         thread.start()
     try:
         while not stop.is_set() and not is_orphaned():
-            if not _work(worker_id):
-                stop.wait(TICK_S)
+            due, pause_s = schedule.check()
+            for task in due:
+                if task not in threads or not threads[task].is_alive():
+                    threads[task] = Thread(target=_run, args=(task, worker_id, stop))
+                    threads[task].start()
+            stop.wait(pause_s)
     finally:
         stop.set()
-        for thread in threads:
+        for thread in threads.values():
             thread.join()
+        schedule.close()
         close_publishing_client()
         flush_spans()
+
+
+def _run(task: WorkerTask, worker_id: str, stop: Event) -> None:
+    """Do what is due of a task, once."""
+    try:
+        _try(task, worker_id, stop)
+    finally:
+        connections.close_all()
+
+
+def _repeat(task: WorkerTask, worker_id: str, stop: Event) -> None:
+    """Run a task at its interval until stopped, by one connection: a new one takes 2 ms."""
+    try:
+        while not stop.is_set():
+            _try(task, worker_id, stop)
+            stop.wait(task.every_s)
+    finally:
+        connections.close_all()
+
+
+def _try(task: WorkerTask, worker_id: str, stop: Event) -> None:
+    try:
+        task.run(worker_id, stop)
+    except Exception:
+        # A claim ends by itself, and then what was claimed is tried again.
+        _logger.exception("A task of the worker failed")
+        close_old_connections()
 
 
 def run_pending(worker_id: str) -> int:
@@ -89,14 +115,13 @@ def is_needed() -> bool:
     return Release.objects.filter(state__in=states).exists()
 
 
-def _work(worker_id: str) -> bool:
-    """Do one step, if one is due; return whether another one may follow at once."""
-    close_old_connections()
-    try:
-        return _step(worker_id)
-    except Error:
-        _logger.exception("The database failed")
-        return False
+def run_releases(worker_id: str, stop: Event) -> None:
+    """Do the steps of releases that are due until stopped."""
+    while not stop.is_set() and _step(worker_id):
+        pass
+
+
+RUN_RELEASES = WorkerTask(run_releases, due=(earliest_wake,))
 
 
 def _step(worker_id: str) -> bool:
@@ -114,34 +139,3 @@ def _step(worker_id: str) -> bool:
         # The claim ends by itself, and then this step is tried again.
         _logger.exception("A step of release %s failed", claim.release_id)
     return True
-
-
-def _beat(worker_id: str, stop: Event) -> None:
-    """Write a heartbeat now and then, until stopped; then remove it."""
-    started_at = timezone.now()
-    try:
-        while True:
-            _try(lambda: _write_heartbeat(worker_id, started_at))
-            if stop.wait(HEARTBEAT_S):
-                break
-        _try(lambda: WorkerHeartbeat.objects.filter(pk=worker_id).delete())
-    finally:
-        connections.close_all()
-
-
-def _write_heartbeat(worker_id: str, started_at: datetime) -> None:
-    now = timezone.now()
-    WorkerHeartbeat.objects.update_or_create(
-        pk=worker_id,
-        defaults={"active_at": now},
-        create_defaults={"active_at": now, "started_at": started_at},
-    )
-    WorkerHeartbeat.objects.filter(active_at__lt=now - FORGOTTEN_AFTER).delete()
-
-
-def _try(write: Callable[[], object]) -> None:
-    close_old_connections()
-    try:
-        write()
-    except Error:
-        _logger.exception("The heartbeat could not be written")

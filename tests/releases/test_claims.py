@@ -1,6 +1,5 @@
 """One worker at a time acts on a release, and a person's decision takes it from any."""
 
-import time
 from datetime import timedelta
 
 import pytest
@@ -9,7 +8,6 @@ from django.utils import timezone
 
 from dashboard.releases.claims import CLAIM, Claim, ClaimLostError, claim_due
 from dashboard.releases.models import Release
-from dashboard.releases.worker import TICK_S
 from tests.support.clock import Clock, stopped
 
 pytestmark = pytest.mark.django_db
@@ -110,20 +108,3 @@ def test_a_change_that_fails_leaves_the_claim_to_its_end(clock: Clock) -> None:
         change_and_fail()
     assert Release.objects.get().name == "Prices"
     assert not own.let_go(None)
-
-
-IDLE_MINUTE_S = 0.02
-"""Processor time that a worker may take in a minute without work."""
-
-
-def test_a_thousand_scheduled_releases_cost_an_idle_worker_next_to_nothing() -> None:
-    for _ in range(1000):
-        due(-3600)
-    assert claim("idle") is None
-    minutes = []
-    for _ in range(5):
-        begun = time.process_time()
-        for _ in range(round(60 / TICK_S)):
-            assert claim("idle") is None
-        minutes.append(time.process_time() - begun)
-    assert min(minutes) < IDLE_MINUTE_S

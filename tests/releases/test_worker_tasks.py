@@ -5,6 +5,7 @@ from threading import Event
 import pytest
 
 from dashboard.releases.worker import run_worker
+from dashboard.worker_tasks import WorkerTask
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
@@ -25,6 +26,6 @@ def test_a_task_that_waits_delays_no_release_and_is_finished_first() -> None:
             may_end.set()
         return False
 
-    run_worker("worker-1", stop, is_orphaned=is_orphaned, tasks=[slow])
+    run_worker("worker-1", stop, is_orphaned=is_orphaned, tasks=[WorkerTask(slow, every_s=60)])
     assert looks == [False, False]
     assert ended == ["worker-1"]

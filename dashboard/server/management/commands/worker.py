@@ -12,10 +12,12 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 from django.utils.module_loading import import_string
 
-from dashboard.notifications.sending import deliver_emails, deliver_webhooks
-from dashboard.notifications.watches import watch
-from dashboard.releases.hinted_reads import follow_hints
+from dashboard.notifications.sending import DELIVER_EMAILS, DELIVER_WEBHOOKS
+from dashboard.notifications.watches import WATCH
+from dashboard.notifications.webhooks import REENCRYPT_SECRETS
+from dashboard.releases.hinted_reads import FOLLOW_HINTS
 from dashboard.releases.worker import new_worker_id, run_worker
+from dashboard.worker_tasks import WorkerTask
 
 
 class Command(BaseCommand):
@@ -50,8 +52,13 @@ class Command(BaseCommand):
             worker_id,
             stop,
             is_orphaned=lambda: parent not in (None, os.getppid()),
-            tasks=(
-                *(deliver_emails, deliver_webhooks, watch, follow_hints),
-                *map(import_string, settings.WORKER_TASKS),
-            ),
+            tasks=tasks_beside_releases(),
         )
+
+
+def tasks_beside_releases() -> tuple[WorkerTask, ...]:
+    """Return what a worker does beside releases, by the settings."""
+    return (
+        *(DELIVER_EMAILS, DELIVER_WEBHOOKS, REENCRYPT_SECRETS, WATCH, FOLLOW_HINTS),
+        *map(import_string, settings.WORKER_TASKS),
+    )
