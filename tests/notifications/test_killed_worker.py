@@ -5,27 +5,19 @@ Once, or at most twice with the same id.
 
 import os
 import signal
-import sqlite3
 import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 from aiosmtpd.smtp import Envelope, Session
 
-from config.environment import BASE_DIR
-from tests.support.dashboards import Dashboard
 from tests.support.mail_server import MailServer
 from tests.support.postgres import own_database
 from tests.support.processes import free_port
+from tests.support.worker_processes import WorkerDashboard
 
-PATIENCE_S = 60
-
+STATES = "SELECT state FROM notifications_delivery"
 FAIL_AND_DIE = """
 import os, signal
 from django.contrib.auth.models import User
@@ -60,44 +52,6 @@ class DeadlyMailServer(MailServer):
         return response
 
 
-class NotifyingDashboard(Dashboard):
-    """A dashboard without a server, whose workers send e-mails."""
-
-    def run(self, code: str) -> int:
-        """Run code with the ORM, in a process of its own; return how that ended."""
-        command = [sys.executable, "manage.py", "shell", "-v0", "-c", code]
-        ended = subprocess.run(command, cwd=BASE_DIR, env=self.env, timeout=PATIENCE_S, check=False)
-        return ended.returncode
-
-    @contextmanager
-    def worker(self) -> Iterator["subprocess.Popen[bytes]"]:
-        """Run a worker until the block ends."""
-        command = [sys.executable, "manage.py", "worker"]
-        with (self.folder / "worker.log").open("ab") as log:
-            process = subprocess.Popen(command, cwd=BASE_DIR, env=self.env, stdout=log, stderr=log)
-        try:
-            yield process
-        finally:
-            process.terminate()
-            process.wait(PATIENCE_S)
-
-    def states(self) -> list[str]:
-        """Return the state of each delivery."""
-        query, url = "SELECT state FROM notifications_delivery", self.env["DATABASE_URL"]
-        if url.startswith("sqlite:"):
-            with closing(sqlite3.connect(self.database, timeout=20)) as connection:
-                return [state for (state,) in connection.execute(query)]
-        with psycopg.connect(url) as connection:
-            return [state for (state,) in connection.execute(query)]
-
-
-def wait_until(happened: Callable[[], bool], log: Path) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not happened():
-        assert time.monotonic() < deadline, log.read_text()[-3000:]
-        time.sleep(0.05)
-
-
 def test_an_outcome_outlives_its_process_and_the_worker_that_sends_it(
     tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
@@ -112,23 +66,20 @@ def test_an_outcome_outlives_its_process_and_the_worker_that_sends_it(
 def notify_while_processes_are_killed(tmp_path: Path, database_url: str) -> None:
     server = DeadlyMailServer()
     nowhere = f"http://127.0.0.1:{free_port()}"
-    dashboard = NotifyingDashboard(tmp_path, nowhere, database_url=database_url)
+    dashboard = WorkerDashboard(tmp_path, nowhere, database_url=database_url)
     dashboard.env |= {"EMAIL_URL": server.url, "EMAIL_FROM": "pressroom@kestrel.example"}
     dashboard.prepare()
-    log = tmp_path / "worker.log"
-    assert dashboard.run(FAIL_AND_DIE) == -signal.SIGKILL
+    assert dashboard.run(FAIL_AND_DIE)[0] == -signal.SIGKILL
     dashboard.run(LET_FIVE_MINUTES_PASS)
     server.start()
     try:
         with dashboard.worker() as server.worker:
-            assert server.worker.wait(PATIENCE_S) == -signal.SIGKILL
-        assert (server.subjects, dashboard.states()) == (
-            ["Publishing version 2 of Hanseatic failed"],
-            ["waiting"],
-        )
+            assert server.worker.wait(dashboard.patience_s) == -signal.SIGKILL
+        assert server.subjects == ["Publishing version 2 of Hanseatic failed"]
+        assert dashboard.execute(STATES) == [("waiting",)]
         dashboard.run(LET_FIVE_MINUTES_PASS)
         with dashboard.worker() as worker:
-            wait_until(lambda: dashboard.states() == ["sent"], log)
+            dashboard.wait_until(lambda: dashboard.execute(STATES) == [("sent",)])
         assert worker.returncode == os.EX_OK
     finally:
         server.stop()

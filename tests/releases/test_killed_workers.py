@@ -6,32 +6,26 @@ Then the release is rolled back: what it published is as before, and what it cou
 import json
 import os
 import signal
-import sqlite3
-import subprocess
-import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from threading import Lock
 
 import httpx
-import psycopg
 import pytest
 
-from config.environment import BASE_DIR
 from dashboard.releases.models import ItemState
-from tests.support.dashboards import Dashboard, over_http
+from tests.support.dashboards import over_http
 from tests.support.many_audiences import Key
 from tests.support.postgres import own_database
 from tests.support.release_service import PublishingAudiences, responds
+from tests.support.worker_processes import WorkerDashboard
 
 COUNT = 100
 REJECTED, HANGS = ("aud_20", "aud_40", "aud_60"), "aud_30"
 KILLS_AT = (50, 75)
 """Which publish kills the worker that sends it, after it was carried out."""
-PATIENCE_S = 240
 LATEST_RELEASE = "SELECT MAX(id) FROM releases_release"
 
 PUBLISH = f"""
@@ -76,7 +70,7 @@ Attempt.objects.filter(outcome="sending").update(sent_at=F("sent_at") - minute)
 class DeadlyService(PublishingAudiences):
     """Kills the worker that sends a certain publish."""
 
-    def __init__(self, dashboard: "WorkedDashboard") -> None:
+    def __init__(self, dashboard: "ReleaseDashboard") -> None:
         super().__init__(way=self.choose)
         self.dashboard, self.lock = dashboard, Lock()
         self.killed: list[int] = []
@@ -109,63 +103,26 @@ class DeadlyService(PublishingAudiences):
         return response
 
 
-class WorkedDashboard(Dashboard):
-    """A dashboard without a server: its workers run alone."""
+class ReleaseDashboard(WorkerDashboard):
+    """A dashboard whose workers publish a release."""
 
+    patience_s = 240
     timeout_s = 3
-
-    def run(self, code: str) -> str:
-        """Run code with the ORM, in a process of its own; return what it prints."""
-        command = [sys.executable, "manage.py", "shell", "-v0", "-c", code]
-        return subprocess.run(
-            command,
-            cwd=BASE_DIR,
-            env=self.env,
-            check=True,
-            stdout=subprocess.PIPE,
-            text=True,
-            timeout=PATIENCE_S,
-        ).stdout
-
-    @contextmanager
-    def worker(self) -> Iterator["subprocess.Popen[bytes]"]:
-        """Run a worker until the block ends."""
-        command = [sys.executable, "manage.py", "worker"]
-        with (self.folder / "worker.log").open("ab") as log:
-            process = subprocess.Popen(command, cwd=BASE_DIR, env=self.env, stdout=log, stderr=log)
-        try:
-            yield process
-        finally:
-            process.kill()
-            process.wait(60)
-
-    def rows(self, sql: str) -> list[tuple[object, ...]]:
-        """Return the rows of a query."""
-        url = self.env["DATABASE_URL"]
-        if url.startswith("sqlite:"):
-            with closing(sqlite3.connect(self.database, timeout=20)) as connection:
-                return connection.execute(sql).fetchall()
-        with psycopg.connect(url) as connection:
-            return connection.execute(sql).fetchall()  # type: ignore[arg-type]
 
     def sending_process(self) -> int:
         """Return the process id of the worker that has claimed the release."""
-        [(worker_id,)] = self.rows("SELECT worker_id FROM releases_release")
+        [(worker_id,)] = self.execute("SELECT worker_id FROM releases_release")
         return int(str(worker_id).split("-")[-2])
 
     def states(self) -> Counter[object]:
         """Return how many items of the latest release are in each state."""
         items = f"SELECT state FROM releases_releaseitem WHERE release_id = ({LATEST_RELEASE})"
-        return Counter(state for (state,) in self.rows(items))
+        return Counter(state for (state,) in self.execute(items))
 
     def wait_until_finished(self) -> None:
         """Wait until the workers have finished the latest release."""
         query = f"SELECT state FROM releases_release WHERE id = ({LATEST_RELEASE})"
-        deadline = time.monotonic() + PATIENCE_S
-        while self.rows(query) == [("running",)] and time.monotonic() < deadline:
-            time.sleep(0.5)
-        log = (self.folder / "worker.log").read_text()
-        assert self.rows(query) == [("finished",)], log[-3000:]
+        self.wait_until(lambda: self.execute(query) == [("finished",)])
 
 
 def test_a_hundred_versions_survive_two_killed_workers(
@@ -181,18 +138,18 @@ def test_a_hundred_versions_survive_two_killed_workers(
 
 def publish_while_workers_are_killed(tmp_path: Path, database_url: str) -> None:
     with ExitStack() as stack:
-        dashboard = WorkedDashboard(tmp_path, "", database_url=database_url, timeout_s=3)
+        dashboard = ReleaseDashboard(tmp_path, "", database_url=database_url, timeout_s=3)
         service = DeadlyService(dashboard)
         service.add(COUNT)
         live_before = service.live_versions()
         dashboard.env["SERVICE_URL"] = stack.enter_context(over_http(service))
         dashboard.prepare()
-        dashboard.run(PUBLISH)
+        assert dashboard.run(PUBLISH)[0] == os.EX_OK
         for _ in range(2):
             stack.enter_context(dashboard.worker())
-        wait_for_kills(service, 1)
+        dashboard.wait_until(lambda: len(service.killed) >= 1)
         dashboard.run(LET_A_MINUTE_PASS)
-        wait_for_kills(service, 2)
+        dashboard.wait_until(lambda: len(service.killed) >= 2)
         stack.enter_context(dashboard.worker())
         dashboard.run(LET_A_MINUTE_PASS)
         dashboard.wait_until_finished()
@@ -205,17 +162,11 @@ def publish_while_workers_are_killed(tmp_path: Path, database_url: str) -> None:
         assert len(set(service.operation_keys)) == len(service.operation_keys) == COUNT
         assert max(service.carried_out.values()) == 1
         assert service.live_versions() != live_before
-        left_out = json.loads(dashboard.run(ROLL_BACK))
+        ended, left_out = dashboard.run(ROLL_BACK)
+        assert ended == os.EX_OK
         dashboard.wait_until_finished()
         failed, unknown = "It failed, so nothing changed.", "Left out until its outcome is known."
-        assert left_out == dict.fromkeys(REJECTED, failed) | {HANGS: unknown}
+        assert json.loads(left_out) == dict.fromkeys(REJECTED, failed) | {HANGS: unknown}
         assert dashboard.states() == {ItemState.LIVE.value: COUNT - 4}
         assert service.live_versions() == live_before
         assert len(set(service.operation_keys)) == len(service.operation_keys) == 2 * COUNT - 4
-
-
-def wait_for_kills(service: DeadlyService, count: int) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while len(service.killed) < count:
-        assert time.monotonic() < deadline, json.dumps(service.audiences_sent)
-        time.sleep(0.1)
