@@ -48,6 +48,7 @@ RIGHTS = {
     OperationKind.CREATE_PAGE: CREATE_PAGE,
     OperationKind.UPDATE_SUBSCRIPTION: UPDATE_SUBSCRIPTION,
 }
+POLL_ID = "operation-poll"
 
 
 @require_GET
@@ -56,10 +57,11 @@ def operation_list(request: Request) -> HttpResponse:
     """List operations, newest first, filtered by `?kind= outcome= actor= since= target=`.
 
     `?after=` is the key of the last operation before the list, `show=` the number of rows. While
-    an operation is being sent or a release published, the page polls its partial "operation-poll";
-    `?sending=` are the ids of those operations, `releases=` those releases as shown.
+    an operation is being sent or a release published, the page polls its partial "operation-poll",
+    and each "Load more" adds a poll of its rows, "operation-poll-7"; `?sending=` are the ids of
+    those operations, `releases=` those releases as shown.
     """
-    if wants_partial(request, ("operation-poll",)):
+    if (request.htmx.target or "").startswith(POLL_ID) and not request.htmx.history_restore_request:
         return _poll_sending(request)
     actors = list_actor_names()
     saved = views_of_list(request, ListName.ACTIVITY, known_values(actors))
@@ -93,6 +95,7 @@ def operation_list(request: Request) -> HttpResponse:
         **_poll_context(
             [one.operation for one in records if _is_sending(one, in_releases)],
             releases.values(),
+            poll_id=f"{POLL_ID}-{last.pk}" if last else POLL_ID,
             polls=0,
         ),
     }
@@ -157,13 +160,15 @@ def _poll_sending(request: Request) -> HttpResponse:
     context = {
         "settled": settled,
         "changed_releases": changed,
-        **_poll_context(sending, releases, polls=polls),
+        **_poll_context(sending, releases, poll_id=request.htmx.target or POLL_ID, polls=polls),
     }
-    return render_partial(request, "activity/list.html", context, parts=("operation-poll",))
+    response = render(request, "activity/list.html#operation_poll", context)
+    patch_vary_headers(response, ["HX-Target", "HX-History-Restore-Request"])
+    return response
 
 
 def _poll_context(
-    sending: list[Operation], releases: Iterable[ReleaseSummary], *, polls: int
+    sending: list[Operation], releases: Iterable[ReleaseSummary], *, poll_id: str, polls: int
 ) -> dict[str, Any]:
     shown = {
         "sending": ".".join(str(one.pk) for one in sending),
@@ -171,6 +176,7 @@ def _poll_context(
     }
     is_moving = any(shown.values())
     return {
+        "poll_id": poll_id,
         "poll_query": urlencode(shown | {"polls": polls}),
         "wait_s": wait_s(polls) if is_moving else None,
     }

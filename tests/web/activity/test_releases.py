@@ -130,6 +130,22 @@ def test_the_row_of_a_release_is_polled_until_it_is_settled(
     assert "hx-get" not in poll_in(settled)
 
 
+def test_a_row_that_was_loaded_by_load_more_has_a_poll_of_its_own(
+    as_viewer: Client, release: Release
+) -> None:
+    set_running(release)
+    last = Operation.objects.get(operation_key="pr-5")
+    headers = {"HX-Request": "true", "HX-Target": "more"}
+    more = as_viewer.get(f"/activity/?after={last.operation_key}", headers=headers)
+    poll_id = f"operation-poll-{last.pk}"
+    same = part(as_viewer, more.content.decode(), poll_id)
+    release.items.update(state=ItemState.LIVE)
+    Release.objects.update(state=ReleaseState.FINISHED)
+    settled = part(as_viewer, same, poll_id)
+    assert f"morph:#release-row-{release.pk}" in settled
+    assert "hx-get" not in poll_in(settled, poll_id)
+
+
 def test_the_operations_of_an_open_row_are_polled_with_it(
     as_viewer: Client, release: Release
 ) -> None:
