@@ -22,7 +22,7 @@ from dashboard.notifications.preferences import (
 )
 from dashboard.notifications.targets import list_targets
 from dashboard.web.notifications.forms import CELL_SEPARATOR, SettingsForm, group_kinds
-from dashboard.web.search.results import Hit, hits_by_visit
+from dashboard.web.search.hits import Hit, hits_by_visit
 from dashboard.web.ui.htmx import Request
 from dashboard.web.ui.saved_views import list_url
 from dashboard.web.ui.time_zones import UTC, request_time_zone

@@ -18,13 +18,12 @@ from dashboard.ledger.queries.pages import pages_coverage
 from dashboard.service.concurrency import run_concurrently
 from dashboard.service.health import is_fast
 from dashboard.service.reading import read_people
+from dashboard.web.search.commands import MAX_GROUP_HITS, Rights
+from dashboard.web.search.hits import exact_hits
 from dashboard.web.search.recent_visits import recent_visits
 from dashboard.web.search.results import (
-    MAX_GROUP_HITS,
     ResultGroup,
-    Rights,
     all_hits,
-    exact_hits,
     initial_groups,
     person_group,
     search_groups,

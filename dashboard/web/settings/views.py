@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from dashboard.accounts.overview import factors_of
 from dashboard.ledger import preferences as ledger
 from dashboard.ledger.models import Preferences
-from dashboard.web.search.results import visit_hits
+from dashboard.web.search.hits import visit_hits
 from dashboard.web.settings.forms import PreferencesForm
 from dashboard.web.ui.htmx import Request, render_partial, safe_return_url
 from dashboard.web.ui.time_zones import UTC

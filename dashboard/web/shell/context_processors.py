@@ -30,7 +30,7 @@ from dashboard.observability.request_context import is_unrecorded
 from dashboard.service.health import health_now
 from dashboard.web.saved_views.counts import count_views
 from dashboard.web.saved_views.unsent_forms import view_ticket
-from dashboard.web.search.results import visit_hits
+from dashboard.web.search.hits import visit_hits
 from dashboard.web.shell.sidebar_counts import (
     SidebarCounts,
     approvals_to_decide,

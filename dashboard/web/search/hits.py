@@ -1,0 +1,173 @@
+"""Search results that are objects of the ledger: pages, audiences, versions, releases and more."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.urls import reverse
+from django.utils import timezone
+
+from dashboard.folding import fold
+from dashboard.ledger.models import (
+    AudienceRecord,
+    Operation,
+    PageRecord,
+    SubscriptionRecord,
+    VersionRecord,
+)
+from dashboard.ledger.models.saved_views import ListName
+from dashboard.ledger.queries import find
+from dashboard.ledger.queries.pages import page_names
+from dashboard.ledger.queries.saved_views import ViewOfUser
+from dashboard.releases.models import Release, ReleaseState
+from dashboard.web.search.recent_visits import Visit
+from dashboard.web.ui.locale_format import active_language
+from dashboard.web.ui.saved_views import view_url
+from dashboard.web.ui.version_status import version_status
+
+MAX_RELEASES = 1_000
+"""Releases whose names are searched, the newest first."""
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One search result."""
+
+    icon: str
+    name: str
+    url: str
+    note: str = ""
+    status: str = ""
+    form: str = ""
+    """The id of a form to submit instead of a link."""
+    audience: AudienceRecord | None = None
+    """The audience whose state is shown, instead of a status."""
+
+
+def exact_hits(identifier: str) -> list[Hit]:
+    """Return everything in the ledger with exactly this id."""
+    matches = find.find_by_id(identifier)
+    return [
+        *map(page_hit, matches.pages),
+        *audience_hits(matches.audiences),
+        *_version_hits(matches.versions),
+        *map(subscription_hit, matches.subscriptions),
+        *_operation_hits(matches.operations),
+    ]
+
+
+def visit_hits(visits: list[Visit]) -> list[Hit]:
+    """Return pages and audiences by their ids, in order; those not in the ledger are left out."""
+    hits = hits_by_visit(visits)
+    return [hits[visit] for visit in visits if visit in hits]
+
+
+def hits_by_visit(visits: list[Visit]) -> dict[Visit, Hit]:
+    """Return pages and audiences by their ids, as far as they are in the ledger. Three queries."""
+    pages = find.pages_by_id([page_id for page_id, audience_id in visits if not audience_id])
+    audiences = find.audiences_by_id([visit for visit in visits if visit[1]])
+    hits = {(page_id, ""): page_hit(record) for page_id, record in pages.items()}
+    hits |= zip(audiences, audience_hits([*audiences.values()]), strict=True)
+    return hits
+
+
+def page_hit(record: PageRecord, words: str = "") -> Hit:
+    """Return a page, with its title or id as a note if that contains words the name lacks."""
+    url = reverse("page-detail", args=[record.page_id])
+    name = record.name or record.page_id
+    missing = [word for word in fold(words).split() if word not in fold(name)]
+    texts = (record.title, record.page_id)
+    note = next((text for text in texts if any(word in fold(text) for word in missing)), "")
+    return Hit("page", name, url, note=note, status=record.status)
+
+
+def audience_hits(records: list[AudienceRecord]) -> list[Hit]:
+    """Return audiences, each with its page's name, as its own is not unique, and its status."""
+    pages = page_names([record.page_id for record in records])
+    hits = []
+    for record in records:
+        page = pages.get(record.page_id) or record.page_id
+        hit = Hit(
+            "audience",
+            str(record),
+            reverse("audience-detail", args=[record.page_id, record.audience_id]),
+            note=f"{page}, archived" if record.archived else page,
+            audience=record,
+        )
+        hits.append(hit)
+    return hits
+
+
+def _version_hits(records: list[VersionRecord]) -> list[Hit]:
+    pages = page_names([record.page_id for record in records])
+    audiences = find.audiences_by_id([(one.page_id, one.audience_id) for one in records])
+    hits = []
+    for record in records:
+        ids = (record.page_id, record.audience_id)
+        version = record.version_number
+        note = f"{audiences.get(ids, ids[1])}, {pages.get(ids[0]) or ids[0]}"
+        url = f"{reverse('version-list', args=ids)}#v{version}"
+        status = _version_status(record, audiences.get(ids))
+        hits.append(Hit("versions", f"Version {version}", url, note=note, status=status))
+    return hits
+
+
+def _version_status(record: VersionRecord, audience: AudienceRecord | None) -> str:
+    return version_status(
+        record.version_id,
+        record.status,
+        was_published=bool(record.version.published_at),
+        live_version_id=audience.live_version_id if audience else None,
+    )
+
+
+def subscription_hit(record: SubscriptionRecord) -> Hit:
+    """Return a webhook subscription."""
+    return Hit(
+        "webhook", str(record), reverse("subscription-detail", args=[record.subscription_id])
+    )
+
+
+def view_hits(views: Sequence[ViewOfUser], words: str) -> list[Hit]:
+    """Return the saved views with each word in the name."""
+    wanted = fold(words).split()
+    return [
+        Hit("view", view.name, view_url(view), note=_view_note(view))
+        for view in views
+        if all(word in fold(view.name) for word in wanted)
+    ]
+
+
+def _view_note(view: ViewOfUser) -> str:
+    label = ListName(view.list_name).label
+    return f"{label}, team view" if view.is_team else label
+
+
+def release_hits(words: str) -> list[Hit]:
+    """Return the releases with each word in the name, newest first, of the last 1,000."""
+    wanted = fold(words).split()
+    columns = ("pk", "name", "state", "due_at")
+    releases = Release.objects.only(*columns)[:MAX_RELEASES]
+    return [
+        Hit("release", one.name, reverse("release-detail", args=[one.pk]), note=_release_note(one))
+        for one in releases
+        if all(word in fold(one.name) for word in wanted)
+    ]
+
+
+def _release_note(release: Release) -> str:
+    state = release.get_state_display()
+    if release.state != ReleaseState.SCHEDULED or release.due_at is None:
+        return state
+    due_at, language = timezone.localtime(release.due_at), active_language()
+    return f"{state} for {language.day(due_at)}, {language.time(due_at, seconds=False)}"
+
+
+def _operation_hits(operations: list[Operation]) -> list[Hit]:
+    pages = page_names([one.page_id for one in operations if one.audience_id])
+    hits = []
+    for one in operations:
+        name = " ".join(filter(None, [one.title, one.target_name]))
+        url = reverse("operation-detail", args=[one.operation_key])
+        page = (pages.get(one.page_id) or one.page_id) if one.audience_id else ""
+        hits.append(Hit("activity", name, url, note=page, status=one.outcome))
+    return hits
