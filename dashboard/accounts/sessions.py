@@ -29,7 +29,7 @@ MIN_WRITE_INTERVAL_S = 60
 """Avoids a write for each request."""
 BACKGROUND = "X-Background"
 """A header of requests that a page sends by itself for as long as it is open, such as for the count
-of the bell: they keep no session alive, and lead nobody to the log-in page."""
+of the bell: they keep no session alive, and don't redirect to the log-in page."""
 
 
 def begin(sender: object, request: HttpRequest, user: User, **more: Any) -> None:

@@ -171,7 +171,7 @@ def _add_scheduled(now: datetime, owner: User, *, without: set[str]) -> None:
 
 
 def _add_request(now: datetime, owner: User) -> None:
-    """Have another person asked to approve two drafts of a page, as of this morning."""
+    """Request another person's approval of two drafts of a page, as of this morning."""
     planned = set(ReleaseItem.objects.values_list("audience_id", flat=True))
     fitting = (found for found in _drafts_by_page(now, planned) if len(found) >= MAX_REQUESTED)
     audiences = next(fitting, [])[:MAX_REQUESTED]

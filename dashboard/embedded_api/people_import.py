@@ -270,7 +270,7 @@ def _values(raw: bytes, header: list[str], cells: list[str]) -> dict[str, str | 
 def _derived_id(tenant_id: str, person: NewPerson) -> str:
     """Return the ID of a person that has none: the same for the same email, or else the same line.
 
-    So importing a file twice adds nobody twice, without an index of emails.
+    So importing a file twice adds each person once, without an index of emails.
     """
     fields = [getattr(person, column) or "" for column in COLUMNS.values()]
     identity = person.email.casefold() if person.email else "\n".join(fields)

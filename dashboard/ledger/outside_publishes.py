@@ -8,7 +8,7 @@ In doubt nothing is listed, as a version that Pressroom has published must never
 
 - an operation counts unless it was certainly not carried out, so also while its outcome is open;
 - after a restore (`manage.py after_restore`), the operations since the backup are missing, so what
-  was queued or went live before the restore can't be told apart, and is not listed.
+  was queued or went live before the restore is unknown: it is not listed.
 
 Source: our choice; the service does not say who published.
 """

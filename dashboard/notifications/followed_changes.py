@@ -1,4 +1,4 @@
-"""Notice changes of what users follow: by the ledger, whoever has read them."""
+"""Notice changes of what users follow: by the ledger, whichever request has read them."""
 
 from datetime import datetime, timedelta
 from typing import Any

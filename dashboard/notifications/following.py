@@ -27,7 +27,7 @@ def follow(
         page_id=page_id, audience_id=audience_id, view=view, defaults={"compare_since": now}
     )
     if is_new or not followed.follows.exists():
-        # What changed while nobody followed it is not news.
+        # What changed while it had no followers is not news.
         followed.snapshot, followed.compare_since = take_snapshot(followed), now - SLOWEST_READ
         followed.view_query = view.query if view else ""
         followed.save(update_fields=["snapshot", "compare_since", "view_query"])
@@ -65,7 +65,7 @@ def list_follows(user: User) -> QuerySet[Follow]:
 
 
 def visible_to_follower() -> Q:
-    """Return the condition that whoever follows a saved view can open it."""
+    """Return the condition that the follower of a saved view can open it."""
     return Q(followed__view__owner=None) | Q(followed__view__owner=F("user"))
 
 

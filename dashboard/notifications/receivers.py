@@ -160,7 +160,7 @@ def on_release_held(release: Release, **_: Any) -> None:
 
 
 def record_missed_schedule(release: Release) -> None:
-    """Notify that a release was not started in time: once, whoever notices it first."""
+    """Notify once that a release was not started in time."""
     due_at = release.due_at
     due = f"{release.due_as_typed}, {release.time_zone}" if release.due_as_typed else ""
     record_event(
@@ -208,7 +208,7 @@ def on_approval_ended(request: ApprovalRequest, **_: Any) -> None:
 
 
 def record_expired(request: ApprovalRequest) -> None:
-    """Notify that nobody has decided a request in time: once, whoever notices it first."""
+    """Notify once that a request has expired undecided."""
     _record_end(request, BECAME[RequestState.EXPIRED])
 
 

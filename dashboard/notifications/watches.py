@@ -110,7 +110,7 @@ def watch_approvals(now: datetime) -> None:
 def watch_publishes(now: datetime) -> None:
     """Notify of publishes that take longer than 95% of those before.
 
-    The audience is read again first: perhaps the version went live, and nobody has read it since.
+    The audience is read again first: perhaps the version went live, and was not read since.
     """
     latest = _LATEST_PUBLISH.first()
     if latest is None or latest.requested_at < now - FOLLOWED_FOR:

@@ -27,7 +27,7 @@ PERMISSIONS = {
     ApprovalKind.WEBHOOK: "ledger.update_subscription",
     ApprovalKind.PAGE: "ledger.create_page",
 }
-"""Who may approve a change: whoever may make it. Source: our choice."""
+"""Who may approve a change: those who may make it. Source: our choice."""
 
 NEEDED = "It needs the approval of another person."
 USED = "It was already sent by this approval. Sending it again needs another one."

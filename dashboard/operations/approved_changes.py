@@ -94,7 +94,7 @@ def decline_change(request: ApprovalRequest, user: User, *, note: str, shown: st
 
 
 def withdraw_change(request: ApprovalRequest, name: str) -> None:
-    """Take back a request that nobody has decided. Raises ApprovalError."""
+    """Take back an undecided request. Raises ApprovalError."""
     with locked(request):
         end_request(request, RequestState.WITHDRAWN, f"{name} withdrew the request.")
 

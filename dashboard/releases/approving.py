@@ -111,7 +111,7 @@ def decline(request: ApprovalRequest, user: User, *, note: str, shown: str) -> N
 
 
 def withdraw(request: ApprovalRequest, user: User) -> None:
-    """Take back a request that nobody has decided; its release can be changed again."""
+    """Take back an undecided request; its release can be changed again."""
     with _decision(request) as release:
         reason = f"{actor_name(user)} withdrew the request."
         end_request(request, RequestState.WITHDRAWN, reason)
@@ -127,14 +127,14 @@ def title_of(release: Release) -> str:
 
 
 def waiting_until(release: Release) -> datetime:
-    """Return when a release that waits for an approval is held, if nobody has approved it."""
+    """Return when a release that waits for an approval is held, if it is not approved."""
     if release.approval is None:
         return timezone.now()
     return min(filter(None, (release.approval.expires_at, release.due_at)))
 
 
 def hold_unapproved(release: Release) -> datetime | None:
-    """Hold a locked release that nobody has approved in time; return the time of its next step."""
+    """Hold a locked release that was not approved in time; return the time of its next step."""
     now, request = timezone.now(), release.approval
     if now < waiting_until(release):
         return None

@@ -2,7 +2,7 @@
 
 A claim is the pair of the row's `worker_id` and `wake_at`, the time when it ends. Changing either
 takes it away: so do another worker once it has ended, and a person who decides something. Without
-a `worker_id`, nobody acts on the release, and `wake_at` is the time of its next step.
+a `worker_id`, no worker acts on the release, and `wake_at` is the time of its next step.
 """
 
 from collections.abc import Iterator

@@ -121,7 +121,7 @@ def schedule(
 
 
 def reschedule(release: Release, user: User, moment: ScheduledMoment) -> None:
-    """Change the moment of a scheduled release. Whoever changes it is its owner from then on.
+    """Change the moment of a scheduled release. The user who changes it is its owner from then on.
 
     Raises ReleaseError if somebody else changed it after `release` was read.
     """

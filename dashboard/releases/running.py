@@ -2,7 +2,7 @@
 
 A step changes a release only in a transaction that locks its row and finds the worker's claim in
 it. An item becomes *sending* in the same transaction that records its operation, whose unique key
-is the lock of one publish; the call follows the commit. So whoever is killed, wherever, leaves an
+is the lock of one publish; the call follows the commit. So a killed worker leaves an
 item that was not sent or an operation on record, and an item whose operation is on record is not
 sent again: its state follows from the outcome. Nothing is sent for a release that is stopped, late
 or no longer allowed, nor an item that wasn't compared with its review just before.
@@ -111,7 +111,7 @@ def _check(claim: Claim, release: Release) -> datetime:
 def _wait_for_approval(
     claim: Claim, release: Release, items: Sequence[ReleaseItem]
 ) -> datetime | None:
-    """Compare the items with their review if a person asked for it; hold what nobody approved."""
+    """Compare the items with their review if a person requested it; hold what is not approved."""
     try:
         if release.needs_check:
             _check_before_sending(

@@ -95,7 +95,7 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not so at run t
         return self.cleaned_data
 
     def body(self) -> dict[str, Any]:
-        """Return the request that the form stands for; empty fields are omitted."""
+        """Return the request that the form makes; empty fields are omitted."""
         fields = self.rules.model_fields if self.rules else {}
         values = {str(field.alias): self.cleaned_data.get(name) for name, field in fields.items()}
         return {alias: value for alias, value in values.items() if value not in (None, "")}

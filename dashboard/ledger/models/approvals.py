@@ -13,7 +13,7 @@ from dashboard.ledger.models.operations import MAX_ACTOR_NAME
 MAX_NOTE = 2000
 """Characters."""
 MIN_DAYS, DEFAULT_DAYS, MAX_DAYS = 1, 7, 30
-"""After which a request expires that nobody decides. Source: our choice."""
+"""After which an undecided request expires. Source: our choice."""
 
 
 class ApprovalKind(models.TextChoices):
@@ -135,7 +135,7 @@ class ApprovalRequest(models.Model):
         return self.state == RequestState.OPEN
 
     def has_expired(self, now: datetime) -> bool:
-        """Return whether nobody has decided it in time."""
+        """Return whether it has expired undecided."""
         return self.is_open and now >= self.expires_at
 
 

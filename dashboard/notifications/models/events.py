@@ -19,12 +19,12 @@ class Event(models.Model):
     kind = models.CharField(max_length=32)
     """A name of `kinds.KINDS`."""
     key = models.CharField(max_length=MAX_KEY, unique=True)
-    """Identifies what happened: whoever notices it again, in whatever process, records nothing."""
+    """Identifies what happened: to notice it again, in any process, records nothing."""
     at = models.DateTimeField()
     actor = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
-    """The user who did it; null if nobody did, such as when a service is unreachable."""
+    """The user who did it; null if none did, such as when a service is unreachable."""
     actor_name = models.CharField(max_length=MAX_ACTOR_NAME, blank=True)
     """The name at that time; it outlives the account."""
 

@@ -31,7 +31,7 @@ def read_last_visit(request: Request, now: datetime) -> LastVisit:
     cookie = request.COOKIES.get(_cookie_name(request.user), "")
     match = re.fullmatch(r"([0-9]{1,10})\.([0-9]{1,10})", cookie)
     seconds = map(int, match.groups()) if match else (0, 0)
-    # 0 stands for none; a moment in the future is not ours.
+    # 0 means none; a moment in the future is not ours.
     since, last = (
         datetime.fromtimestamp(one, UTC) if 0 < one <= now.timestamp() else None for one in seconds
     )

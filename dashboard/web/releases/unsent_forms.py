@@ -1,7 +1,7 @@
 """Save what was typed or selected in a release's form while its user signs in again.
 
 It is saved in the session of the browser. The form carries a signed ticket with its user's id, so
-that nobody else who signs in there gets it, and no other site can put it there.
+that no other user who signs in there gets it, and no other site can put it there.
 """
 
 from typing import Any
@@ -39,7 +39,7 @@ def save_unsent_form(request: HttpRequest, *, is_from_us: bool) -> str:
 
     Returns the URL at which it is resumed; "" if it is no form of a release. A form without a
     ticket, such as the selection of audiences, is saved only if it passed the CSRF check
-    (`is_from_us`), and then for whoever signs in: it has nothing but ids.
+    (`is_from_us`), and then for any user who signs in: it has nothing but ids.
     """
     path = _path_of_form(request) if request.method == "POST" else ""
     if not path:

@@ -13,7 +13,7 @@ REQUESTED = "Approval requested. Share this page’s address with the person who
 
 
 def redirect_to_request(request: Request, approval: ApprovalRequest) -> HttpResponse:
-    """Redirect a user who has just asked for an approval to the page of the request."""
+    """Redirect a user who has just requested an approval to the page of the request."""
     messages.success(request, REQUESTED)
     url = reverse("approval-detail", args=[approval.pk])
     return HttpResponseClientRedirect(url) if request.htmx else redirect(url)

@@ -16,8 +16,8 @@ class Command(BaseCommand):
     A publish's key counts the recorded publishes. A restored database lacks the latest ones, so
     their keys would repeat, and the service would take a new publish for one already done. What a
     release has sent after the backup is not on record either, so a person decides on the rest. Nor
-    can what went live meanwhile be told from what was published outside Pressroom: it is not listed
-    as such. What was to be delivered when the backup was made is not sent a second time.
+    is it known whether what went live meanwhile was published outside Pressroom: it is not
+    listed as such. What was to be delivered when the backup was made is not sent a second time.
     """
 
     help = (
