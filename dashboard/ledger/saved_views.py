@@ -121,7 +121,9 @@ def _check_scope(list_name: str, *, is_team: bool) -> None:
 
 def _check_query(query: str) -> None:
     if not query:
-        raise SavedViewError("Nothing to save yet. Search, filter, sort or choose columns first.")
+        raise SavedViewError(
+            "Nothing to save yet. Search, filter, sort or change the display first."
+        )
     if len(query) > MAX_QUERY:
         raise SavedViewError("Too many filters to save. Remove some first.")
 

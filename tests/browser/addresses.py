@@ -90,7 +90,8 @@ def addresses(server: Running) -> dict[str, str]:
         "new view": "/saved-views/new/?list=audiences&state=live%3Dchanged",
         "view to edit": f"/saved-views/{view}/",
         "view to delete": f"/saved-views/{view}/delete/",
-        "changed view": f"/audiences/?live=live&columns=name,status,id&page=gone&view={view}",
+        "changed view": "/audiences/?live=live&columns=name,status,id&density=comfortable"
+        f"&page=gone&view={view}",
         "webhooks": "/webhooks/",
         "webhook": f"/webhooks/{subscription_id}/",
         "receiver": "/hooks/",

@@ -26,7 +26,7 @@ def layers(server: Running) -> dict[str, Layer]:
         "menu of an audience": (at["audience"], _menu_of("More actions")),
         "publish": (at["versions"], _publish),
         "saving a view": (at["audiences filtered"], _save_view),
-        "columns": (at["pages"], _columns),
+        "display": (at["pages"], _display),
         "turning off": (at["webhooks"], _switch_off),
         "removing a webhook": (at["webhook"], _take_off),
         "a person": (at["people"], _person),
@@ -94,8 +94,8 @@ def _save_view(page: Page) -> None:
     expect(page.get_by_role("heading", name="Save view")).to_be_visible()
 
 
-def _columns(page: Page) -> None:
-    page.get_by_role("button", name="Columns").click()
+def _display(page: Page) -> None:
+    page.get_by_role("button", name="Display").click()
     expect(page.get_by_role("button", name="Move Type down")).to_be_visible()
 
 

@@ -53,6 +53,13 @@ def save_view(page: Page, name: str, *boxes: str) -> None:
     expect(page.get_by_text("View saved.")).to_be_visible()
 
 
+def cell_height(page: Page) -> float:
+    """Return the height of a cell of the first row, in CSS pixels."""
+    box = page.locator("#rows td").first.bounding_box()
+    assert box
+    return box["height"]
+
+
 def delete_view(page: Page, name: str) -> None:
     page.goto("/saved-views/")
     page.get_by_role("link", name=f"Delete {name}").click()
@@ -65,6 +72,13 @@ def test_a_view_saved_in_one_browser_opens_in_another_with_the_same_rows(
 ) -> None:
     ours, viewers, elsewhere = browsers
     ours.goto("/audiences/?live=not-live&sort=-name&columns=name,created,status")
+    compact = cell_height(ours)
+    ours.get_by_role("button", name="Display").click()
+    ours.get_by_label("Comfortable").check()
+    ours.get_by_role("button", name="Apply").last.click()
+    ours.wait_for_url("**density=comfortable**")
+    comfortable = cell_height(ours)
+    assert comfortable > compact
     rows, headings = ours.locator(ROWS).all_inner_texts(), ours.locator("thead").inner_text()
     save_view(ours, "Backwards", "Everyone")
     for page in (elsewhere, viewers):
@@ -75,6 +89,7 @@ def test_a_view_saved_in_one_browser_opens_in_another_with_the_same_rows(
             "aria-current", "page"
         )
         assert page.locator(ROWS).all_inner_texts() == rows
+        assert cell_height(page) == comfortable
     assert elsewhere.locator("thead").inner_text() == headings
     delete_view(elsewhere, "Backwards")
     # The link still works for those who have it.
@@ -109,13 +124,13 @@ def test_a_changed_view_is_reset_saved_and_opened_by_default(browsers: list[Page
 def test_columns_are_moved_and_hidden(browsers: list[Page], has_scripts: bool) -> None:
     page = browsers[0]
     page.goto("/audiences/?live=changed")
-    page.get_by_role("button", name="Columns").click()
+    page.get_by_role("button", name="Display").click()
     page.get_by_role("checkbox", name="New page agent").uncheck()
     page.get_by_role("button", name="Move Updated up").click()
     if has_scripts:
         # It is still below the column that was hidden, and nothing was sent yet.
         page.get_by_role("button", name="Move Updated up").click()
-        expect(page.locator("#columns [role=status]")).to_have_text("Updated: 3 of 8")
+        expect(page.locator("#display [role=status]")).to_have_text("Updated: 3 of 8")
         page.get_by_role("button", name="Apply").last.click()
     headings = ["Audience", "Latest version", "Live version", "Updated", "Live status"]
     expect(page.locator("thead th")).to_have_text(headings)

@@ -21,7 +21,7 @@ class ListName(models.TextChoices):
 
 
 class SavedView(models.Model):
-    """The search, filters, order and columns of a list, under a name.
+    """The search, filters, order, columns and density of a list, under a name.
 
     A view of people holds what was typed, which may be personal data: it has an owner, always, and
     neither its name nor its query string is logged.

@@ -15,6 +15,7 @@ from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.queries.operations import find_operations
 from dashboard.releases.models import Release
 from dashboard.web.activity.releases import of_release
+from dashboard.web.ui.density import density_param
 from dashboard.web.ui.ignored_values import KnownValues
 from dashboard.web.ui.query_params import int_param
 
@@ -36,6 +37,8 @@ class ActivityFilters:
     """The id of a release that sent them."""
     approval: str = ""
     """`none`: those that were sent without the approval they needed."""
+    density: str = ""
+    """Of the list: one of DENSITIES, or empty."""
     view: str = ""
     """The hint of the saved view that is shown: see `web/ui/saved_views.py`."""
 
@@ -47,7 +50,7 @@ class ActivityFilters:
     @property
     def are_set(self) -> bool:
         """Whether anything is filtered."""
-        return replace(self, view="") != ActivityFilters()
+        return replace(self, density="", view="") != ActivityFilters()
 
     @property
     def since_day(self) -> date | None:
@@ -72,7 +75,7 @@ class ActivityFilters:
     @property
     def match_outside(self) -> bool:
         """Whether they have no filter that only operations have."""
-        return replace(self, view="") == self.of_outside
+        return replace(self, density="", view="") == self.of_outside
 
     @property
     def are_grouped(self) -> bool:
@@ -117,7 +120,7 @@ def read_filters(query: Mapping[str, str]) -> ActivityFilters:
     values = {
         name: query.get(name, "").replace("\0", "").strip() for name in asdict(ActivityFilters())
     }
-    values.pop("view")
+    values |= {"density": density_param(query), "view": ""}
     since = values.pop("since")
     return ActivityFilters(**values, since=since if _day(since) else "")
 

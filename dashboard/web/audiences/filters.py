@@ -20,6 +20,7 @@ from dashboard.ledger.queries.audience_list import (
 from dashboard.ledger.queries.filter_values import values_found
 from dashboard.ledger.queries.pages import NOT_GIVEN
 from dashboard.web.ui.columns import Column, Columns, ShownColumns
+from dashboard.web.ui.density import density_param
 from dashboard.web.ui.ignored_values import KnownValues
 from dashboard.web.ui.query_params import clean_param, search_param
 from dashboard.web.ui.saved_views import hint_param
@@ -63,12 +64,14 @@ KNOWN_VALUES = {
 
 @dataclass(frozen=True)
 class AudienceListQuery:
-    """What the list shows: `?q= page= live= status= agent= sort= columns=`."""
+    """What the list shows: `?q= page= live= status= agent= sort= columns= density=`."""
 
     filters: AudienceFilters
     sort: str = ""
     """One of AUDIENCE_SORTS, or empty."""
     columns: ShownColumns = DEFAULT_COLUMNS
+    density: str = ""
+    """One of DENSITIES, or empty."""
     view: str = ""
     """The hint of the saved view that is shown: see `web/ui/saved_views.py`."""
 
@@ -93,6 +96,7 @@ class AudienceListQuery:
             filters,
             sort if sort in AUDIENCE_SORTS else "",
             columns=COLUMNS.choose(params.get("columns", "")),
+            density=density_param(params),
             view=hint_param(params),
         )
 
@@ -110,7 +114,8 @@ class AudienceListQuery:
         """Return the query string of this query, such as `?q=acme&live=changed`."""
         params: dict[str, Any] = {"q": self.filters.words}
         params |= {name: getattr(self.filters, field) for name, field in FILTER_FIELDS.items()}
-        params |= {"sort": self.sort, "columns": self.columns.param, "view": self.view} | more
+        params |= {"sort": self.sort, "columns": self.columns.param}
+        params |= {"density": self.density, "view": self.view} | more
         given = {name: value for name, value in params.items() if value not in ("", ())}
         return "?" + urlencode(given, doseq=True)
 

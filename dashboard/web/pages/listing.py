@@ -28,6 +28,7 @@ from dashboard.ledger.queries.pages import (
 )
 from dashboard.service.reading import ReadResult, read_pages
 from dashboard.web.ui.columns import Column, Columns, ShownColumns
+from dashboard.web.ui.density import density_param
 from dashboard.web.ui.load_more import PAGE_SIZE, size_param
 from dashboard.web.ui.query_params import clean_param, int_param, search_param
 from dashboard.web.ui.saved_views import hint_param
@@ -93,12 +94,14 @@ class PageQuery:
     sort: str = ""
     """One of PAGE_SORTS, or empty."""
     columns: ShownColumns = DEFAULT_COLUMNS
+    density: str = ""
+    """One of DENSITIES, or empty."""
     view: str = ""
     """The hint of the saved view that is shown: see `web/ui/saved_views.py`."""
 
     @classmethod
     def from_params(cls, params: QueryDict) -> "PageQuery":
-        """Parse `?q= status= type= flag= sort= columns= view=`.
+        """Parse `?q= status= type= flag= sort= columns= density= view=`.
 
         Unknown flags and sort orders are dropped.
         """
@@ -115,6 +118,7 @@ class PageQuery:
             flags=tuple(flag for flag in values("flag") if flag in AUDIENCE_FLAGS),
             sort=sort if sort in PAGE_SORTS else "",
             columns=COLUMNS.choose(params.get("columns", "")),
+            density=density_param(params),
             view=hint_param(params),
         )
 
@@ -137,6 +141,7 @@ class PageQuery:
             "flag": self.flags,
             "sort": self.sort,
             "columns": self.columns.param,
+            "density": self.density,
             "view": self.view,
         }
         given = {name: value for name, value in (params | more).items() if value not in ("", ())}

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 
 from dashboard.web.ui.columns import Column, Columns, ShownColumns
+from dashboard.web.ui.density import density_param
 from dashboard.web.ui.load_more import MAX_SHOWN, PAGE_SIZE, size_param
 from dashboard.web.ui.query_params import int_param, search_param
 from dashboard.web.ui.saved_views import hint_param
@@ -73,12 +74,14 @@ class PeopleQuery:
     size: int = PAGE_SIZE
     """The maximum number of people."""
     columns: ShownColumns = DEFAULT_COLUMNS
+    density: str = ""
+    """One of DENSITIES, or empty."""
     view: str = ""
     """The hint of the saved view that is shown: see `web/ui/saved_views.py`."""
 
     @classmethod
     def from_params(cls, params: QueryDict) -> "PeopleQuery":
-        """Parse `?q= cursor= after= back= person= row= show= columns= view=`."""
+        """Parse `?q= cursor= after= back= person= row= show= columns= density= view=`."""
         back = map(PageCursor.from_param, params.getlist("back"))
         cursor = params.get("cursor", "")
         return cls(
@@ -89,6 +92,7 @@ class PeopleQuery:
             row=int_param(params.get("row", "")),
             size=size_param(params),
             columns=COLUMNS.choose(params.get("columns", "")),
+            density=density_param(params),
             view=hint_param(params),
         )
 
@@ -100,7 +104,9 @@ class PeopleQuery:
     @property
     def first(self) -> "PeopleQuery":
         """The same search from its start."""
-        return PeopleQuery(words=self.words, columns=self.columns, view=self.view)
+        return PeopleQuery(
+            words=self.words, columns=self.columns, density=self.density, view=self.view
+        )
 
     @property
     def closed(self) -> "PeopleQuery":
@@ -150,6 +156,7 @@ class PeopleQuery:
             "row": self.row,
             "show": self.size if self.size > PAGE_SIZE else 0,
             "columns": self.columns.param,
+            "density": self.density,
             "view": self.view,
         }
         query = urlencode({name: value for name, value in params.items() if value}, doseq=True)

@@ -7,7 +7,12 @@ from dashboard.web.ui.saved_views import view_url
 
 __all__ = ["list_label", "state_summary", "view_url"]
 
-NO_FILTERS = {"q": "the search", "sort": "the order", "columns": "the columns"}
+NO_FILTERS = {
+    "q": "the search",
+    "sort": "the order",
+    "columns": "the columns",
+    "density": "the density",
+}
 """Parameters of a list that do not filter it by a value, in words."""
 
 

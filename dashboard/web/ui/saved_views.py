@@ -19,6 +19,7 @@ from dashboard.ledger.models.saved_views import ListName
 from dashboard.ledger.queries.audience_list import DEFAULT_AUDIENCE_SORT
 from dashboard.ledger.queries.saved_views import ViewOfUser, views_of
 from dashboard.web.ui.columns import CHECKED, MOVE, Columns, url_of_form
+from dashboard.web.ui.density import DENSITIES, density_param
 from dashboard.web.ui.htmx import Request
 from dashboard.web.ui.ignored_values import IgnoredValue, KnownValues, check_params
 from dashboard.web.ui.query_params import int_param
@@ -34,17 +35,22 @@ URL_NAMES = {
     ListName.WEBHOOKS: "subscription-list",
 }
 PARAMS: dict[str, tuple[str, ...]] = {
-    ListName.PAGES: ("q", "status", "type", "flag", "sort", "columns"),
-    ListName.AUDIENCES: ("q", "page", "live", "status", "agent", "sort", "columns"),
-    ListName.ACTIVITY: ("kind", "outcome", "actor", "since", "target", "release", "approval"),
-    ListName.PEOPLE: ("q", "columns"),
-    ListName.WEBHOOKS: ("state", "event"),
+    ListName.PAGES: ("q", "status", "type", "flag", "sort", "columns", "density"),
+    ListName.AUDIENCES: ("q", "page", "live", "status", "agent", "sort", "columns", "density"),
+    ListName.ACTIVITY: (
+        *("kind", "outcome", "actor", "since", "target", "release", "approval"),
+        "density",
+    ),
+    ListName.PEOPLE: ("q", "columns", "density"),
+    ListName.WEBHOOKS: ("state", "event", "density"),
 }
 """The parameters that are saved, in the order of a view's query string: not those of paging."""
 SEVERAL = {"status", "type", "flag", "page", "live", "agent"}
 """Parameters with several values, whose order makes no difference."""
 DEFAULT_SORTS: dict[str, str] = {ListName.AUDIENCES: DEFAULT_AUDIENCE_SORT}
 """The orders that lists have anyway. That of pages may be the service's own."""
+KNOWN_VALUES = {"density": KnownValues("Density", DENSITIES)}
+"""The values of the parameters that all lists have."""
 
 View = Callable[..., HttpResponse]
 
@@ -143,6 +149,11 @@ class ListViews:
         return list_url(self.list_name, "&".join(filter(None, (self.query, urlencode(hint)))))
 
     @property
+    def density(self) -> str:
+        """The density of the list, one of DENSITIES; empty for the user's preference."""
+        return density_param(self.params)
+
+    @property
     def saved_params(self) -> list[tuple[str, str]]:
         """The parameters of the list as shown, for hidden fields of a form."""
         return [(name, value) for name, values in QueryDict(self.query).lists() for value in values]
@@ -159,7 +170,7 @@ def views_of_list(
     `known` are the values of its filters: the list ignores others.
     """
     shown = columns.choose(request.GET.get("columns", "")) if columns else None
-    checked = check_params(request.GET, known or {}, shown)
+    checked = check_params(request.GET, {**(known or {}), **KNOWN_VALUES}, shown)
     return ListViews(
         list_name=list_name,
         views=tuple(view for view in visible_views(request) if view.list_name == list_name),

@@ -10,6 +10,7 @@ from dashboard.contract.webhooks import EventName, WebhookSubscription
 from dashboard.ledger.models import Operation, SubscriptionRecord
 from dashboard.ledger.queries.subscriptions import list_subscriptions, troubled_subscriptions
 from dashboard.service.subscriptions import parse_subscription
+from dashboard.web.ui.density import density_param
 from dashboard.web.ui.ignored_values import KnownValues
 
 NULL, NONE = "null", "none"
@@ -25,14 +26,20 @@ class SubscriptionFilters:
     """One of STATES."""
     event: str = ""
     """The name of an event, or NULL or NONE."""
+    density: str = ""
+    """Of the list: one of DENSITIES, or empty."""
     view: str = ""
     """The hint of the saved view that is shown: see `web/ui/saved_views.py`."""
 
     @classmethod
     def of(cls, params: Mapping[str, str]) -> "SubscriptionFilters":
-        """Parse `?state= event=`; an unknown state is dropped."""
+        """Parse `?state= event= density=`; an unknown state is dropped."""
         state = params.get("state", "")
-        return cls(state=state if state in STATES else "", event=params.get("event", "")[:200])
+        return cls(
+            state=state if state in STATES else "",
+            event=params.get("event", "")[:200],
+            density=density_param(params),
+        )
 
     @property
     def query(self) -> str:

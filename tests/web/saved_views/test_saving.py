@@ -48,7 +48,7 @@ def test_only_what_the_list_knows_is_saved_in_a_fixed_order(
         ({"name": "x" * 61}, "Enter at most 60 characters."),
         ({"name": "Draft\npages"}, "Remove line breaks and control characters."),
         ({"name": "Draft\u202epages"}, "Remove line breaks and control characters."),
-        ({"state": "q="}, "choose columns first"),
+        ({"state": "q="}, "change the display first"),
         ({"state": "q=" + "x" * 3000}, "Too many filters to save."),
     ],
 )

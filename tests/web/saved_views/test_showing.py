@@ -165,6 +165,7 @@ def test_clearing_the_filters_of_a_default_leads_to_the_whole_list(
         ("/pages/?status=paused&sort=name", "Status “paused” doesn’t exist anymore"),
         ("/activity/?actor=someone", "User “someone” doesn’t exist anymore"),
         ("/webhooks/?event=page.eaten", "Event “page.eaten” doesn’t exist anymore"),
+        ("/activity/?density=cosy", "Density “cosy” doesn’t exist anymore"),
     ],
 )
 def test_a_value_that_no_longer_exists_is_named_and_left_out(

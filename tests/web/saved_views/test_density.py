@@ -1,0 +1,144 @@
+"""The density of a list: of its URL, else the user's preference; part of a view."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.http import QueryDict
+from django.test import Client
+
+from dashboard.ledger.models import SavedView
+from dashboard.ledger.preferences import save_preferences
+from dashboard.web.ui.load_more import PAGE_SIZE
+from tests.support import wire
+from tests.support.fake_service import FakeService
+from tests.support.html import elements, text
+from tests.support.seeding import seed_audiences, seed_pages, seed_subscription
+from tests.web.activity.test_activity import operation
+from tests.web.saved_views.conftest import save
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
+REGIONS = {
+    "/pages/?sort=name": "results",
+    "/audiences/?live=not-live": "results",
+    "/people/?q=ada": "results",
+    "/webhooks/?state=on": "subscriptions",
+}
+"""What htmx replaces in each list, by a URL that filters or sorts it."""
+LISTS = [*REGIONS, "/activity/?kind=publish_version"]
+each_list = pytest.mark.parametrize("url", LISTS)
+
+
+@pytest.fixture
+def lists(db: None, fake_service: FakeService, paula: User) -> None:
+    """Every list has rows."""
+    seed_pages(wire.page())
+    seed_audiences(wire.audience(publishedVersion=None))
+    operation(paula, "key-0")
+    seed_subscription()
+    fake_service.answers(200, json=wire.envelope(wire.person(), hasMore=True, nextCursor="c"))
+
+
+@pytest.fixture
+def long_lists(lists: None, paula: User) -> None:
+    """Pages, audiences and Activity have more rows than they show at once."""
+    many = range(PAGE_SIZE + 1)
+    seed_pages(*(wire.page(pageId=f"page_{number}") for number in many))
+    others = (f"aud_{number}" for number in many)
+    seed_audiences(*(wire.audience(audienceId=one, publishedVersion=None) for one in others))
+    for number in many:
+        operation(paula, f"key-{number + 1}")
+
+
+def densities(client: Client, url: str, target: str = "") -> list[str]:
+    """Return the densities that a response sets, the outermost first."""
+    headers = {"HX-Request": "true", "HX-Target": target} if target else {}
+    html = client.get(url, headers=headers).content.decode()
+    marked = [one for tag in ("html", "div") for one in elements(html, tag)]
+    return [one.attributes["data-density"] for one in marked if "data-density" in one.attributes]
+
+
+@each_list
+def test_the_density_of_the_url_is_that_of_the_list_and_else_the_users_own(
+    as_viewer: Client, vera: User, url: str
+) -> None:
+    assert densities(as_viewer, f"{url}&density=comfortable") == ["comfortable"]
+    assert densities(as_viewer, url) == []
+    save_preferences(vera, density="comfortable")
+    assert densities(as_viewer, f"{url}&density=compact") == ["comfortable", "compact"]
+    assert densities(as_viewer, f"{url}&density=cosy") == ["comfortable"]
+
+
+@pytest.mark.parametrize(("url", "target"), REGIONS.items())
+def test_htmx_replaces_the_density_with_the_results(
+    as_viewer: Client, url: str, target: str
+) -> None:
+    assert densities(as_viewer, f"{url}&density=comfortable", target) == ["comfortable"]
+    assert densities(as_viewer, url, target) == []
+
+
+@pytest.mark.usefixtures("long_lists")
+@each_list
+def test_links_and_forms_of_a_list_keep_its_density(as_viewer: Client, url: str) -> None:
+    html = as_viewer.get(f"{url}&density=comfortable").content.decode()
+    own = ("?", f"{url.partition('?')[0]}?")
+    places = [
+        address
+        for each in elements(html)
+        for name, address in each.attributes.items()
+        if name in ("href", "action", "hx-get", "hx-post") and address.startswith(own)
+    ]
+    assert {QueryDict(place.partition("?")[2]).get("density") for place in places} == {
+        "comfortable"
+    }
+    assert '<input type="hidden" name="density" value="comfortable">' in html
+
+
+@pytest.mark.usefixtures("long_lists")
+@pytest.mark.parametrize(
+    "url", ["/pages/?sort=name", "/audiences/?live=not-live", "/people/?q=ada"]
+)
+def test_added_rows_leave_the_density_in_the_browsers_url(as_viewer: Client, url: str) -> None:
+    shown = f"{url}&density=comfortable"
+    html = as_viewer.get(shown).content.decode()
+    [more] = [
+        each.attributes["hx-get"]
+        for each in elements(html, "a")
+        if each.attributes.get("id") == "load-more"
+    ]
+    headers = {
+        "HX-Request": "true",
+        "HX-Target": "rows",
+        "HX-Current-URL": f"http://testserver{shown}",
+    }
+    path = "" if more.startswith("/") else url.partition("?")[0]
+    added = as_viewer.get(path + more, headers=headers)
+    assert "density=comfortable" in added["HX-Replace-Url"]
+
+
+@each_list
+def test_density_is_part_of_a_view(as_viewer: Client, url: str) -> None:
+    path, _, query = url.partition("?")
+    list_name = path.strip("/")
+    assert (
+        save(as_viewer, list_name, state=f"{query}&density=compact").url == f"{url}&density=compact"
+    )
+    view = SavedView.objects.get()
+    changed = text(as_viewer.get(f"{url}&density=comfortable&view={view.pk}").content.decode())
+    assert "“Changed” was changed since it was saved. Save Save as new Reset" in changed
+    as_viewer.post(f"/saved-views/{view.pk}/save/", {"state": f"{query}&density=comfortable"})
+    as_viewer.post("/saved-views/default/", {"list": list_name, "view": str(view.pk)})
+    assert as_viewer.get(path).url == f"{url}&density=comfortable"
+
+
+def test_the_form_of_the_display_sets_the_density_with_the_columns(as_viewer: Client) -> None:
+    form = "live=changed&view=1&column=name&column=updated&density=compact"
+    response = as_viewer.get(f"/audiences/?{form}")
+    assert response.url == "/audiences/?live=changed&view=1&density=compact&columns=name%2Cupdated"
+    form = form.replace("density=compact", "density=")
+    assert "density" not in as_viewer.get(f"/audiences/?{form}").url
+
+
+def test_the_form_names_the_users_own_density(as_viewer: Client, vera: User) -> None:
+    save_preferences(vera, density="comfortable")
+    html = as_viewer.get("/activity/?density=compact").content.decode()
+    assert "My setting: comfortable" in text(html)
+    assert '<input type="radio" name="density" value="compact" checked>' in html
