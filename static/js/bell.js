@@ -1,3 +1,16 @@
+// Opening a notification marks it as read: first, so that the bell of its page counts without it.
+const open = async (event) => {
+  const link = event.target.closest("a[data-read]");
+  if (!link || event.button > 1) return;
+  const isHere = !(event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
+  if (isHere) event.preventDefault();
+  const row = link.closest("li");
+  await htmx.ajax("POST", link.dataset.read, { target: row, swap: "outerHTML" }).catch(() => {});
+  if (isHere) location.assign(link.href);
+};
+document.addEventListener("click", open);
+document.addEventListener("auxclick", open); // the middle button
+
 // Load the latest notifications whenever the panel of the bell opens.
 document.addEventListener(
   "toggle",

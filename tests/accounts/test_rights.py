@@ -119,7 +119,7 @@ OWN |= {"mfa_reauthenticate_webauthn", "mfa_activate_totp", "mfa_deactivate_totp
 OWN |= {"mfa_add_webauthn", "mfa_remove_webauthn"}
 OWN |= {"mfa_view_recovery_codes", "mfa_generate_recovery_codes"}
 OWN |= {"organisation-connect", "organisation-disconnect"}
-OWN |= {"notification-settings", "notification-open", "notification-read", "notifications-read"}
+OWN |= {"notification-settings", "notification-read", "notifications-read"}
 OWN |= {"follow", "target-add"}
 """A user's own account, appearance and notifications."""
 RELEASE_DECISIONS = {

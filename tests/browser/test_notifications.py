@@ -54,7 +54,7 @@ def test_a_failure_in_another_tab_makes_the_bell_count(
     expect(bell).to_be_focused()
 
     bell.click()
-    entry.get_by_role("button").click()
+    entry.get_by_role("link").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Publish version 2")
     expect(page.locator("#bell-count")).to_be_hidden()
     page.keyboard.press("g")
@@ -73,6 +73,18 @@ def test_one_is_marked_as_read_where_it_stands(page: Page) -> None:
     expect(page.locator("main .notice :focus, main .notice:focus")).to_have_count(1)
     number = page.locator("#bell-count")
     expect(number).to_be_hidden() if count == 1 else expect(number).to_contain_text(str(count - 1))
+
+
+def test_one_that_opens_in_a_new_tab_is_marked_as_read(page: Page) -> None:
+    log_in(page, "publisher", to=LIST)
+    unread = page.locator("main .notice.unread")
+    count, link = unread.count(), unread.first.get_by_role("link")
+    url = link.get_attribute("href")
+    with page.context.expect_page() as opened:
+        link.click(modifiers=["ControlOrMeta"])
+    opened.value.wait_for_url(f"**{url}")
+    expect(unread).to_have_count(count - 1)
+    assert page.url.endswith(LIST)
 
 
 def test_the_matrix_is_set_by_keyboard_and_stays(page: Page) -> None:

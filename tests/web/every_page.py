@@ -111,7 +111,7 @@ NOT_PAGES = {
     *("release-item", "release-check", "release-publish", "release-continue", "release-stop"),
     *("release-cancel", "release-roll-back", "release-retry", "release-request-approval"),
     *("subscription-add", "saved-view-save", "saved-view-default"),
-    *("notification-open", "notification-read", "notifications-read", "follow"),
+    *("notification-read", "notifications-read", "follow"),
     *("target-secret", "target-test", "delivery-send"),
     *("approval-approve", "approval-decline", "approval-withdraw", "approval-send"),
 }

@@ -6,11 +6,13 @@ from itertools import groupby
 
 from django.contrib.auth.models import User
 from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
 
 from dashboard.notifications.inbox import list_notifications
 from dashboard.notifications.messages import words_of
 from dashboard.notifications.models import Notification
 from dashboard.web.ui.markup import day
+from dashboard.web.ui.urls import cached_reverse
 
 MAX_IN_PANEL = 10
 LOOKS: dict[str, tuple[str, str]] = {
@@ -47,6 +49,13 @@ class Entry:
     text: str
     icon: str
     tone: str
+
+    @property
+    def url(self) -> str:
+        """The URL of what it is about."""
+        path = self.notification.event.path
+        is_ours = url_has_allowed_host_and_scheme(path, allowed_hosts=None)
+        return path if is_ours else cached_reverse("notification-list")
 
     @property
     def is_unread(self) -> bool:

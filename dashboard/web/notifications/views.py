@@ -6,7 +6,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.http import url_has_allowed_host_and_scheme, urlencode
+from django.utils.http import urlencode
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import replace_url
 
@@ -16,7 +16,6 @@ from dashboard.notifications.inbox import (
     mark_read,
     unread_count,
 )
-from dashboard.notifications.models import Notification
 from dashboard.web.notifications.listing import entry_of, latest_by_day
 from dashboard.web.ui.htmx import Request, render_partial, safe_return_url
 from dashboard.web.ui.load_more import params_for_all_rows, size_param
@@ -58,24 +57,15 @@ def notification_list(request: Request) -> HttpResponse:
 
 
 @require_POST
-def notification_open(request: Request, notification_id: int) -> HttpResponse:
-    """Mark a notification as read, and go to what it is about."""
-    notification = _notification(request, notification_id)
-    mark_read(request.user, [notification.pk])
-    path = notification.event.path
-    is_ours = url_has_allowed_host_and_scheme(path, allowed_hosts=None)
-    return redirect(path if is_ours else "notification-list")
-
-
-@require_POST
 def notification_read(request: Request, notification_id: int) -> HttpResponse:
-    """Mark one notification as read."""
-    notification = _notification(request, notification_id)
+    """Mark one of the user's own notifications as read; any other is a 404."""
+    notification = get_object_or_404(list_notifications(request.user), pk=notification_id)
     mark_read(request.user, [notification.pk])
     if not request.htmx:
         return redirect(safe_return_url(request, "next", reverse("notification-list")))
     notification.read_at = notification.read_at or timezone.now()
-    context = {"entry": entry_of(notification)} | _counts(request)
+    is_in_panel = (request.htmx.target or "").startswith("notice-")
+    context = {"entry": entry_of(notification), "is_in_panel": is_in_panel} | _counts(request)
     return render(request, "notifications/row.html", context)
 
 
@@ -86,11 +76,6 @@ def notifications_read(request: Request) -> HttpResponse:
     if request.htmx.target == "notices-in":
         return _show_panel(request)
     return redirect(safe_return_url(request, "next", reverse("notification-list")))
-
-
-def _notification(request: Request, notification_id: int) -> Notification:
-    """Return one of the user's own notifications; any other is a 404."""
-    return get_object_or_404(list_notifications(request.user), pk=notification_id)
 
 
 def _poll_bell(request: Request) -> HttpResponse:
