@@ -1,9 +1,10 @@
-"""Saved views: create, change and delete them, and choose the defaults of the lists."""
+"""Saved views: create, change and move them, and choose the defaults of the lists."""
 
 import unicodedata
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
+from django.db.models import Max
 from django.utils import timezone
 
 from dashboard.ledger.models import DefaultView, SavedView
@@ -42,6 +43,7 @@ def create_view(
         name=name,
         query=query,
         owner=owner,
+        position=_next_position(owner),
         created_at=now,
         created_by_name=actor,
         changed_at=now,
@@ -69,6 +71,7 @@ def edit_view(
     _check_scope(view.list_name, is_team=is_team)
     if is_team != view.is_team:
         view.owner = None if is_team else user
+        view.position = _next_position(view.owner)
     _save_changed(view, user)
     if not is_team:
         DefaultView.objects.filter(view=view).exclude(user=user).delete()
@@ -77,6 +80,21 @@ def edit_view(
     else:
         DefaultView.objects.filter(view=view, user=None).delete()
     return view
+
+
+@transaction.atomic
+def move_view(view: SavedView, *, is_up: bool) -> None:
+    """Move a view by one place among those of its list that its owner has, or the team."""
+    views = [*SavedView.objects.select_for_update().filter(owner=view.owner)]
+    of_list = [each for each in views if each.list_name == view.list_name]
+    place = of_list.index(view) + (-1 if is_up else 1)
+    if not 0 <= place < len(of_list):
+        return
+    first, second = views.index(view), views.index(of_list[place])
+    views[first], views[second] = views[second], views[first]
+    for position, each in enumerate(views):
+        each.position = position
+    SavedView.objects.bulk_update(views, ["position"])
 
 
 def is_team_default(view: SavedView) -> bool:
@@ -93,6 +111,12 @@ def set_default(list_name: str, view: SavedView | None, *, user: User | None) ->
 def clear_default(list_name: str, *, user: User | None) -> None:
     """Remove the default of a list, of a user or of the team (None)."""
     DefaultView.objects.filter(user=user, list_name=list_name).delete()
+
+
+def _next_position(owner: User | None) -> int:
+    """Return the position after all views of the owner, or of the team."""
+    last: int | None = SavedView.objects.filter(owner=owner).aggregate(last=Max("position"))["last"]
+    return 0 if last is None else last + 1
 
 
 def _clean_name(name: str) -> str:

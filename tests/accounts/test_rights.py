@@ -162,7 +162,7 @@ DECISIONS: dict[str, tuple[set[str], set[str]]] = {
     # The view of the table is the team's; everyone saves views of their own.
     **dict.fromkeys(("saved-view-new", "saved-view-default"), (EVERYONE, EVERYONE)),
     **dict.fromkeys(("saved-view-edit", "saved-view-delete"), (TEAM, TEAM)),
-    "saved-view-save": (EVERYONE, TEAM),
+    **dict.fromkeys(("saved-view-save", "saved-view-move"), (EVERYONE, TEAM)),
     "operation-check": (EVERYONE, PUBLISHER),
     "operation-send-again": (EVERYONE, PUBLISHER),
 }

@@ -68,7 +68,7 @@ def delete_view(page: Page, name: str) -> None:
 
 
 def test_a_view_saved_in_one_browser_opens_in_another_with_the_same_rows(
-    browsers: list[Page],
+    browsers: list[Page], has_scripts: bool
 ) -> None:
     ours, viewers, elsewhere = browsers
     ours.goto("/audiences/?live=not-live&sort=-name&columns=name,created,status")
@@ -91,6 +91,13 @@ def test_a_view_saved_in_one_browser_opens_in_another_with_the_same_rows(
         assert page.locator(ROWS).all_inner_texts() == rows
         assert cell_height(page) == comfortable
     assert elsewhere.locator("thead").inner_text() == headings
+    elsewhere.goto("/saved-views/")
+    up = elsewhere.get_by_role("button", name="Move Backwards up")
+    up.click()
+    of_team = elsewhere.locator("#side-views a", has_text=re.compile("Backwards|Unpublished"))
+    expect(of_team).to_have_text([re.compile("Backwards"), re.compile("Unpublished")])
+    if has_scripts:
+        expect(up).to_be_focused()
     delete_view(elsewhere, "Backwards")
     # The link still works for those who have it.
     viewers.reload()

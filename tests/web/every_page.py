@@ -110,7 +110,7 @@ NOT_PAGES = {
     *("mfa_generate_recovery_codes", "mfa_reauthenticate", "mfa_reauthenticate_webauthn"),
     *("release-item", "release-check", "release-publish", "release-continue", "release-stop"),
     *("release-cancel", "release-roll-back", "release-retry", "release-request-approval"),
-    *("subscription-add", "saved-view-save", "saved-view-default"),
+    *("subscription-add", "saved-view-save", "saved-view-move", "saved-view-default"),
     *("notification-read", "notifications-read", "follow"),
     *("target-secret", "target-test", "delivery-send"),
     *("approval-approve", "approval-decline", "approval-withdraw", "approval-send"),

@@ -431,6 +431,7 @@ class Migration(migrations.Migration):
                 ('list_name', models.CharField(choices=[('pages', 'Pages'), ('audiences', 'Audiences'), ('activity', 'Activity'), ('people', 'People'), ('webhooks', 'Webhooks')], max_length=16)),
                 ('name', models.CharField(max_length=60)),
                 ('query', models.TextField()),
+                ('position', models.PositiveIntegerField(default=0)),
                 ('created_at', models.DateTimeField()),
                 ('created_by_name', models.CharField(max_length=200)),
                 ('changed_at', models.DateTimeField()),
@@ -438,7 +439,7 @@ class Migration(migrations.Migration):
                 ('owner', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='saved_views', to=settings.AUTH_USER_MODEL)),
             ],
             options={
-                'ordering': ['pk'],
+                'ordering': ['position', 'pk'],
                 'permissions': [('change_team_views', "Can change the team's saved views")],
                 'default_permissions': (),
             },

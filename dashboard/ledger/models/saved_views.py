@@ -38,6 +38,8 @@ class SavedView(models.Model):
         related_name="saved_views",
     )
     """Whose view it is; None for the team's."""
+    position = models.PositiveIntegerField(default=0)
+    """Its place among all views of its owner, or of the team."""
     created_at = models.DateTimeField()
     created_by_name = models.CharField(max_length=MAX_ACTOR_NAME)
     changed_at = models.DateTimeField()
@@ -45,7 +47,7 @@ class SavedView(models.Model):
     """The names at that time; those of a team's view outlive the accounts."""
 
     class Meta:
-        ordering = ["pk"]
+        ordering = ["position", "pk"]
         default_permissions = ()
         permissions = [("change_team_views", "Can change the team's saved views")]
         constraints = [

@@ -35,7 +35,7 @@ class ViewOfUser:
 
 
 def views_of(user: User) -> list[ViewOfUser]:
-    """Return the user's own views, then the team's, each the oldest first; one query."""
+    """Return the user's own views, then the team's, each in their order; one query."""
     found = _VIEWS.rows(user.pk)
     shown = Counter((row.list_name, row.query) for row in found)
     rows = [

@@ -1,4 +1,4 @@
-"""Saved views: the list of them, and the forms that save, rename, delete and make them a default.
+"""Saved views: the list of them, and the forms that save, change, move and delete them.
 
 No message names a view: that of a view of people may be personal data.
 """
@@ -23,6 +23,7 @@ from dashboard.ledger.saved_views import (
     create_view,
     edit_view,
     is_team_default,
+    move_view,
     set_default,
     update_query,
 )
@@ -113,6 +114,13 @@ def saved_view_save(request: Request, view_id: int) -> HttpResponse:
         return redirect(list_url(view.list_name, f"{query}&view={view.pk}".lstrip("&")))
     messages.success(request, "View saved.")
     return redirect(list_url(view.list_name, view.query))
+
+
+@require_POST
+def saved_view_move(request: Request, view_id: int) -> HttpResponse:
+    """Move a view by one place, `up` or down, among the user's own of its list or the team's."""
+    move_view(_changeable(request, view_id), is_up=request.POST.get("move") == "up")
+    return redirect("saved-view-list")
 
 
 @require_POST

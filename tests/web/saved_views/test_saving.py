@@ -8,6 +8,7 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 
 from dashboard.ledger.models import DefaultView, SavedView
+from dashboard.ledger.queries.saved_views import views_of
 from dashboard.ledger.saved_views import MAX_VIEWS
 from tests.conftest import logged_in, person
 from tests.support.html import elements, text
@@ -147,6 +148,31 @@ def test_a_view_that_is_no_longer_shared_is_no_default_of_others(
     as_publisher.post("/saved-views/default/", {"list": "audiences", "view": "1"})
     as_publisher.post("/saved-views/1/", {"name": "Mine now", "share": "me"})
     assert [one.user.username for one in DefaultView.objects.all() if one.user] == ["paula"]
+
+
+def test_a_view_is_moved_among_those_of_its_list(as_publisher: Client, paula: User) -> None:
+    for name, list_name in {"A": "audiences", "P": "pages", "B": "audiences"}.items():
+        save(as_publisher, list_name, name=name, state="q=x")
+    seed_view(None, 1_000, name="Team")
+
+    def moved(pk: int, direction: str) -> list[str]:
+        as_publisher.post(f"/saved-views/{pk}/move/", {"move": direction})
+        return [view.name for view in views_of(paula)]
+
+    pks = {view.name: view.pk for view in views_of(paula)}
+    assert moved(pks["A"], "up") == ["A", "P", "B", "Team"]
+    assert moved(pks["A"], "down") == ["B", "P", "A", "Team"]
+    assert moved(pks["A"], "down") == ["B", "P", "A", "Team"]
+    assert moved(pks["A"], "up") == ["A", "P", "B", "Team"]
+    save(as_publisher, "audiences", name="Last", state="q=y")
+    assert [view.name for view in views_of(paula)] == ["A", "P", "B", "Last", "Team"]
+
+
+def test_a_view_that_is_given_to_the_team_is_its_last(as_publisher: Client, paula: User) -> None:
+    seed_view(paula, 1)
+    seed_view(None, 2, position=4)
+    as_publisher.post("/saved-views/1/", {"name": "Prices", "share": "team"})
+    assert [view.pk for view in views_of(paula)] == [2, 1]
 
 
 def test_a_view_is_deleted_after_a_confirmation(as_viewer: Client, vera: User) -> None:
