@@ -13,6 +13,7 @@ from dashboard.notifications.kinds import TEAM_KINDS
 from dashboard.notifications.models import (
     Channel,
     Delivery,
+    DeliveryAttempt,
     DeliveryItem,
     DeliveryState,
     Event,
@@ -90,6 +91,12 @@ def _add_deliveries(now: datetime, added_by: User) -> None:
             status_code=410 if is_last else 200,
             problem=GONE if is_last else "",
             sent_at=None if is_last else event.at,
+        )
+        DeliveryAttempt.objects.create(
+            delivery=delivery,
+            at=event.at,
+            status_code=delivery.status_code,
+            problem=delivery.problem,
         )
         item = {"event": event, "channel": Channel.WEBHOOK, "target": target}
         DeliveryItem.objects.create(delivery=delivery, due_at=event.at, **item)

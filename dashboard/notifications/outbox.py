@@ -19,6 +19,7 @@ from dashboard.compiled_query import CompiledQuery
 from dashboard.notifications.models import (
     Channel,
     Delivery,
+    DeliveryAttempt,
     DeliveryItem,
     DeliveryState,
     WebhookTarget,
@@ -142,17 +143,15 @@ def claim_next(channel: Channel, worker_id: str, now: datetime) -> Delivery | No
     return found
 
 
+@transaction.atomic
 def record_sent(delivery: Delivery, status_code: int | None, now: datetime) -> None:
     """Record that a claimed delivery arrived."""
-    _claimed(delivery).update(
+    _record_attempt(
+        delivery,
+        DeliveryAttempt(delivery=delivery, at=now, status_code=status_code),
         state=DeliveryState.SENT,
-        attempts=delivery.attempts + 1,
-        attempted_at=now,
         sent_at=now,
-        status_code=status_code,
-        problem="",
         next_attempt_at=None,
-        worker_id="",
     )
 
 
@@ -165,20 +164,32 @@ def record_failure(delivery: Delivery, failure: Failure, now: datetime) -> None:
     )
     next_attempt_at = now + wait
     is_over = failure.is_final or next_attempt_at > delivery.retry_until
-    _claimed(delivery).update(
+    code, problem = failure.status_code, failure.problem
+    _record_attempt(
+        delivery,
+        DeliveryAttempt(delivery=delivery, at=now, status_code=code, problem=problem),
         state=DeliveryState.GIVEN_UP if is_over else DeliveryState.WAITING,
-        attempts=delivery.attempts + 1,
-        attempted_at=now,
-        status_code=failure.status_code,
-        problem=failure.problem,
         next_attempt_at=None if is_over else next_attempt_at,
-        worker_id="",
     )
     if failure.is_shared:
         others = Delivery.objects.filter(channel=delivery.channel, next_attempt_at__lte=now)
         if delivery.target_id:
             others = others.filter(target=delivery.target_id)
         others.update(next_attempt_at=next_attempt_at)
+
+
+def _record_attempt(delivery: Delivery, made: DeliveryAttempt, **changes: Any) -> None:
+    """Record an attempt and what it changed, as long as this worker's claim holds."""
+    is_claimed = _claimed(delivery).update(
+        attempts=delivery.attempts + 1,
+        attempted_at=made.at,
+        status_code=made.status_code,
+        problem=made.problem,
+        worker_id="",
+        **changes,
+    )
+    if is_claimed:
+        made.save()
 
 
 def _claimed(delivery: Delivery) -> QuerySet[Delivery]:

@@ -91,6 +91,8 @@ def test_a_message_has_the_same_id_in_each_attempt(
     first, second, third = receiver.received
     assert first.headers["webhook-id"] == second.headers["webhook-id"]
     assert first.body == second.body == third.body
+    attempts = Delivery.objects.get(target=desk).attempt_log.order_by("pk")
+    assert [each.status_code for each in attempts] == [500, 503, 204]
     Webhook(targets.reveal_secret(desk)).verify(third.body, {"webhook-id": "", **third.headers})
 
 

@@ -17,6 +17,7 @@ from dashboard.ledger.models.approvals import ApprovalKind
 from dashboard.notifications.models import (
     Channel,
     Delivery,
+    DeliveryAttempt,
     DeliveryItem,
     DeliveryState,
     Event,
@@ -158,6 +159,7 @@ def seed_delivery(pk: int = 1, **columns: Any) -> Delivery:
     values = {"pk": pk, "channel": Channel.WEBHOOK, "target": target, "message_id": f"msg_{pk}"}
     times = {"created_at": now, "retry_until": now}
     delivery = Delivery.objects.create(**values | result | response | times | columns)
+    DeliveryAttempt.objects.create(delivery=delivery, at=now, **response)
     of_item = {"channel": delivery.channel, "user": delivery.user, "target": delivery.target}
     event = Event.objects.filter(key=f"event:{pk}").first() or seed_event(pk)
     DeliveryItem.objects.create(event=event, delivery=delivery, due_at=now, **of_item)

@@ -162,6 +162,20 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='DeliveryAttempt',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('at', models.DateTimeField()),
+                ('status_code', models.PositiveIntegerField(null=True)),
+                ('problem', models.TextField(blank=True)),
+                ('delivery', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='attempt_log', to='notifications.delivery')),
+            ],
+            options={
+                'ordering': ['-pk'],
+                'default_permissions': (),
+            },
+        ),
+        migrations.CreateModel(
             name='DeliveryItem',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),

@@ -2,7 +2,12 @@
 
 from dashboard.notifications.models.events import Event, Notification, WatchState
 from dashboard.notifications.models.follows import Follow, Followed
-from dashboard.notifications.models.outbox import Delivery, DeliveryItem, DeliveryState
+from dashboard.notifications.models.outbox import (
+    Delivery,
+    DeliveryAttempt,
+    DeliveryItem,
+    DeliveryState,
+)
 from dashboard.notifications.models.preferences import (
     Channel,
     NotificationSettings,
@@ -14,6 +19,7 @@ from dashboard.notifications.models.preferences import (
 __all__ = [
     "Channel",
     "Delivery",
+    "DeliveryAttempt",
     "DeliveryItem",
     "DeliveryState",
     "Event",

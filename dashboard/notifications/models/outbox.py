@@ -86,6 +86,24 @@ class Delivery(models.Model):
         return f"delivery {self.pk}"
 
 
+class DeliveryAttempt(models.Model):
+    """One attempt to send a delivery, with its result."""
+
+    delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="attempt_log")
+    at = models.DateTimeField()
+    status_code = models.PositiveIntegerField(null=True)
+    """Of the response, by HTTP or SMTP; null if there was none."""
+    problem = models.TextField(blank=True)
+    """What it failed for, in a sentence; empty if it succeeded."""
+
+    class Meta:
+        ordering = ["-pk"]
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"attempt {self.pk}"
+
+
 class DeliveryItem(models.Model):
     """An event to be delivered to one recipient by one channel."""
 

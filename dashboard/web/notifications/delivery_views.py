@@ -69,6 +69,7 @@ def delivery_entry(request: Request, delivery_id: int) -> HttpResponse:
     message = message_of(delivery)
     context = {
         "delivery": delivery,
+        "attempts": list(delivery.attempt_log.all()),
         "badge": BADGES[DeliveryState(delivery.state)],
         "message": message,
         "events": [(event, words_of(event)) for event in message.events],

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from dashboard.notifications.models import Channel, Delivery, DeliveryState
+from dashboard.notifications.models import Channel, Delivery, DeliveryAttempt, DeliveryState
 from dashboard.web.ui.load_more import PAGE_SIZE
 from tests.support.html import text
 from tests.support.seeding import seed_delivery
@@ -48,10 +48,16 @@ def test_more_are_loaded_below(as_administrator: Client) -> None:
     assert more["HX-Replace-Url"] == f"{LOG}?show=51"
 
 
-def test_one_delivery_shows_its_events_and_the_response(as_administrator: Client) -> None:
-    seed_delivery()
-    page = shown(as_administrator, f"{LOG}1/")
-    assert "Response 503 Problem The receiver responded 503." in page
+def test_one_delivery_shows_its_events_and_each_attempt(as_administrator: Client) -> None:
+    delivery = seed_delivery()
+    DeliveryAttempt.objects.create(delivery=delivery, at=delivery.created_at, status_code=200)
+    page = as_administrator.get(f"{LOG}1/").content.decode()
+    rows = page.split('data-label="Response"')[1:]
+    assert [text("<td " + row.partition("</tr>")[0]) for row in rows] == [
+        "200 Accepted",
+        "503 The receiver responded 503.",
+    ]
+    page = text(page)
     assert "Publishing version 1 of Brightwater Foods failed." in page
 
 
