@@ -11,8 +11,10 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.template.defaultfilters import pluralize
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.http import urlencode
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -34,7 +36,7 @@ from dashboard.ledger.receiver import (
 )
 from dashboard.rate_limits import seconds_to_wait
 from dashboard.service.conformance import record_event_name
-from dashboard.web.ui.htmx import Request
+from dashboard.web.ui.htmx import Request, render_partial, wants_partial
 from dashboard.web.ui.query_params import int_param
 from dashboard.web.ui.request_body import BodyTooLargeError, IncompleteBodyError, read_body
 from dashboard.web.webhooks.deliveries import (
@@ -104,33 +106,58 @@ def _record(request: HttpRequest, body: bytes, *, is_signed: bool) -> None:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(UPDATE_SUBSCRIPTION, methods=("POST",))
 def receiver_page(request: Request) -> HttpResponse:
-    """Show the receiver and its deliveries by `?event= before=`; change its state or URL."""
+    """Show the receiver and its deliveries by `?event= before=`; change its state or URL.
+
+    While it is on, the page polls its partial "deliveries"; `?after=` is the newest one shown.
+    """
+    if wants_partial(request, ("deliveries",)):
+        return _poll_deliveries(request)
     is_secret = request.POST.get("do") == "sign"
     form = SigningSecretForm(request.POST if is_secret else None, label_suffix="")
     if request.method == "POST" and (form.is_valid() or not form.is_bound):
         return _change(request, form)
-    event = request.GET.get("event", "")
-    chosen = event if event in set(EventName) else ""
-    before = int_param(request.GET.get("before", "")) or None
-    found = list(list_deliveries(event=chosen, before=before)[: PAGE_SIZE + 1])
-    state = get_receiver()
+    context = _deliveries_context(request)
+    state = context["receiver"]
     path = reverse("hook", kwargs={"secret": state.secret})
-    context = {
+    context |= {
         "here": "webhooks",
-        "receiver": state,
         "receiver_url": request.build_absolute_uri(path)
         if may(request, UPDATE_SUBSCRIPTION)
         else "",
         "events": list(EventName),
-        "event": chosen,
-        "deliveries": found[:PAGE_SIZE],
-        "next": found[PAGE_SIZE - 1].pk if len(found) > PAGE_SIZE else None,
         "max_per_minute": MAX_SIGNED_PER_MINUTE if state.signing_secret else MAX_PER_MINUTE,
         "form": form,
         "can_verify": can_verify(state),
     }
     status = 422 if form.is_bound else 200
-    return render(request, "webhooks/receiver/detail.html", context, status=status)
+    return render_partial(request, "webhooks/receiver/detail.html", context, status=status)
+
+
+def _deliveries_context(request: Request) -> dict[str, Any]:
+    """Return the context of the partial "deliveries"."""
+    event = request.GET.get("event", "")
+    chosen = event if event in set(EventName) else ""
+    before = int_param(request.GET.get("before", "")) or None
+    found = list(list_deliveries(event=chosen, before=before)[: PAGE_SIZE + 1])
+    newest = found[0].pk if found else 0
+    return {
+        "receiver": get_receiver(),
+        "event": chosen,
+        "deliveries": found[:PAGE_SIZE],
+        "next": found[PAGE_SIZE - 1].pk if len(found) > PAGE_SIZE else None,
+        "poll_query": "" if before else urlencode({"event": chosen, "after": str(newest)}),
+        "announcement": "",
+    }
+
+
+def _poll_deliveries(request: Request) -> HttpResponse:
+    """Return the deliveries, or 204 if none has arrived since `?after=`."""
+    context, after = _deliveries_context(request), int_param(request.GET.get("after", ""))
+    arrived = sum(delivery.pk > after for delivery in context["deliveries"])
+    if not arrived:
+        return HttpResponse(status=204)
+    context["announcement"] = f"{arrived} new deliver{pluralize(arrived, 'y,ies')}"
+    return render_partial(request, "webhooks/receiver/detail.html", context, parts=("deliveries",))
 
 
 @require_GET

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from django.core.cache import cache
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
@@ -175,18 +175,6 @@ def test_the_secret_is_stored_encrypted_and_never_shown(
     assert "can’t be decrypted" in text(as_administrator.get(PAGE).content.decode())
 
 
-def test_a_new_secret_key_keeps_the_signing_secret(as_administrator: Client, settings: Any) -> None:
-    address, secret, body = switched_on(as_administrator), new_secret(), b"{}"
-    as_administrator.post(PAGE, {"do": "sign", "signing_secret": secret})
-    old, settings.SECRET_KEY = settings.SECRET_KEY, "another-key-of-the-tests-" + "y" * 40
-    with pytest.raises(CommandError, match="webhook receiver"):
-        call_command("reseal_second_factors", verbosity=0)
-    settings.SECRET_KEY_FALLBACKS = [old]
-    call_command("reseal_second_factors", verbosity=0)
-    settings.SECRET_KEY_FALLBACKS = []
-    assert arrive(address, body, **signature(secret, body)).status_code == 200
-
-
 def test_unknown_events_are_counted_up_to_twenty_names(as_administrator: Client) -> None:
     address = switched_on(as_administrator)
     for number in (*range(30), 0, 0):
@@ -197,6 +185,41 @@ def test_unknown_events_are_counted_up_to_twenty_names(as_administrator: Client)
     assert max(map(len, DeviationRecord.objects.values_list("place", flat=True))) == 60
     assert not Event.objects.exists()
     assert "page.version.19." in as_administrator.get("/service/watch/").content.decode()
+
+
+def polled(client: Client, html: str) -> Any:
+    """Poll for new deliveries as the page does."""
+    divs = [each.attributes for each in elements(html, "div")]
+    [part] = [each for each in divs if each.get("id") == "deliveries"]
+    headers = {"HX-Request": "true", "HX-Target": "deliveries"} | json.loads(part["hx-headers"])
+    return client.get(part["hx-get"], headers=headers)
+
+
+def test_a_page_that_is_open_gets_what_arrives_and_nothing_else(as_administrator: Client) -> None:
+    address = switched_on(as_administrator)
+    page = as_administrator.get(PAGE, {"event": "page.version.published"}).content.decode()
+    assert polled(as_administrator, page).status_code == 204
+    arrive(address, {"type": "form.submitted"})
+    assert polled(as_administrator, page).status_code == 204
+    arrive(address)
+    arrive(address)
+    response = polled(as_administrator, page).content.decode()
+    assert "2 new deliveries" in text(response)
+    assert "form.submitted" not in response
+    assert "<h1>" not in response
+    assert polled(as_administrator, response).status_code == 204
+
+
+def test_older_deliveries_and_a_receiver_that_is_off_are_not_polled(
+    as_administrator: Client,
+) -> None:
+    address = switched_on(as_administrator)
+    arrive(address)
+    older = as_administrator.get(PAGE, {"before": Delivery.objects.get().pk + 1}).content.decode()
+    as_administrator.post(PAGE, {"do": "off"})
+    for html in (older, as_administrator.get(PAGE).content.decode()):
+        assert "page.version.published" in html
+        assert "after=" not in html
 
 
 def test_headers_and_body_are_for_administrators(
