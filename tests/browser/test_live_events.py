@@ -1,0 +1,57 @@
+"""The demo shows the service's events at work: they arrive, and turn what is shown live."""
+
+import sqlite3
+from contextlib import closing
+from urllib.parse import quote
+
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.browser.addresses import database_of
+from tests.browser.conftest import log_in, open_page, until
+from tests.support.processes import Running
+
+NEVER_LIVE = """SELECT page_id, audience_id, name, latest_version_number
+  FROM ledger_audiencerecord WHERE latest_status = 'draft' AND live_version_id = '' AND archived = 0
+    AND audience_id NOT IN (SELECT audience_id FROM releases_releaseitem)
+    AND audience_id NOT IN (SELECT audience_id FROM embedded_api_conversation)
+  ORDER BY audience_id LIMIT 1"""
+IS_HIDDEN = """(hidden) => {
+  Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+A_FEW_SECONDS = 5_000
+
+
+def test_a_publish_arrives_at_the_receiver_and_its_event_turns_the_audience_live(
+    context: BrowserContext, page: Page, server: Running, troubles: list[str]
+) -> None:
+    """Nothing else reads the audience: the operator looks at the receiver meanwhile."""
+    with closing(sqlite3.connect(database_of(server))) as database:
+        page_id, audience_id, name, number = database.execute(NEVER_LIVE).fetchone()
+    audience = f"/pages/{page_id}/audiences/{audience_id}/"
+    receiver = log_in(page, to="/hooks/")
+    receiver.evaluate("window.isSamePage = true")
+    operator = open_page(context, troubles)
+    publish(operator, audience, number)
+    operator.evaluate(IS_HIDDEN, True)
+
+    arrived = receiver.get_by_role("row").filter(has_text="page.version.published").first
+    expect(arrived).to_contain_text("Refresh requested")
+    assert receiver.evaluate("window.isSamePage")
+    # This list reads the ledger alone.
+    those_live = f"/audiences/?live=live&q={quote(name)}"
+    until(page, lambda: audience in context.request.get(those_live).text())
+    operator.evaluate(IS_HIDDEN, False)
+    live = operator.locator("#head")
+    expect(live).to_contain_text(f"Version {number} live", timeout=A_FEW_SECONDS)
+
+
+def publish(page: Page, audience: str, number: int) -> None:
+    """Publish a version by the dialog over its audience's page, and close the dialog."""
+    page.goto(audience)
+    page.get_by_role("link", name=f"Publish version {number}").first.click()
+    page.get_by_role("button", name=f"Publish version {number}").click()
+    heading = page.get_by_role("dialog").get_by_role("heading", level=1)
+    expect(heading).to_have_text(f"Publishing version {number}")
+    page.get_by_role("dialog").get_by_role("link", name="Close", exact=True).click()
+    expect(page.locator("#head")).to_contain_text("queued")
