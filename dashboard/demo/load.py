@@ -18,7 +18,8 @@ from dashboard.demo.outside_publishes import add_outside_publishes
 from dashboard.demo.releases import add_releases
 from dashboard.demo.saved_views import add_saved_views
 from dashboard.demo.scenarios import past_operations
-from dashboard.ledger.receiver import get_receiver, switch_receiver
+from dashboard.encryption import encrypt
+from dashboard.ledger.receiver import get_receiver, set_signing_secret, switch_receiver
 from dashboard.service.crawling import suppress_call_reports
 
 SAMPLE = "dashboard.embedded_api.sample.Sample"
@@ -49,8 +50,8 @@ class SampleService(Protocol):
     def subscription_ids(self) -> list[str]:
         """Return the ids of the webhook subscriptions."""
 
-    def subscribe_receiver(self, url: str) -> tuple[str, bool]:
-        """Subscribe a URL to every event; return the subscription's id, and whether it is new."""
+    def subscribe_receiver(self, url: str) -> tuple[str, str]:
+        """Subscribe a URL to every event; return the subscription's id, and a new one's secret."""
 
     def issue_key(self) -> str:
         """Return a new API key for external callers."""
@@ -98,13 +99,17 @@ def make_accounts() -> dict[str, User]:
 
 
 def subscribe_receiver(sample: SampleService, address: str) -> None:
-    """Have the events delivered to the receiver of this dashboard, which users may turn off."""
+    """Have the events delivered to the receiver of this dashboard, which verifies the signatures.
+
+    Users may turn it off, or remove its secret.
+    """
     receiver = get_receiver()
     if not receiver.changed_by:
         receiver = switch_receiver(is_on=True, by="demo")
     path = reverse("hook", kwargs={"secret": receiver.secret})
-    subscription_id, is_new = sample.subscribe_receiver(address.rstrip("/") + path)
-    if is_new:
+    subscription_id, secret = sample.subscribe_receiver(address.rstrip("/") + path)
+    if secret:
+        set_signing_secret(encrypt(secret), by="demo")
         demo = User.objects.get(username="demo")
         with suppress_call_reports():
             ledger_history.add_subscription("Receiver of this demo", subscription_id, added_by=demo)

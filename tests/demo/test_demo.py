@@ -17,6 +17,7 @@ from django.contrib.auth.models import User
 
 from config.environment import BASE_DIR
 from dashboard.demo.load import fill, make_accounts, sample_service, subscribe_receiver
+from dashboard.encryption import decrypt
 from dashboard.ledger.models import (
     AudienceRecord,
     Operation,
@@ -27,7 +28,7 @@ from dashboard.ledger.models import (
 )
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.queries.pages import pages_coverage
-from dashboard.ledger.receiver import get_receiver, switch_receiver
+from dashboard.ledger.receiver import get_receiver, set_signing_secret, switch_receiver
 from dashboard.operations.checking import check_outcome
 from dashboard.releases.models import ItemState, Release, ReleaseState
 from dashboard.service.subscriptions import fetch_subscription
@@ -147,6 +148,17 @@ def test_each_start_subscribes_the_receiver_unless_users_have_turned_it_off() ->
     assert not get_receiver().is_on
     url = fetch_subscription(record.subscription_id).url
     assert url == f"http://127.0.0.1:2/hooks/{get_receiver().secret}/"
+
+
+@pytest.mark.django_db
+def test_the_receiver_verifies_signatures_until_users_remove_the_secret() -> None:
+    make_accounts()
+    sample = sample_service(datetime.now(UTC))
+    subscribe_receiver(sample, "http://127.0.0.1:1/")
+    assert decrypt(get_receiver().signing_secret).startswith("whsec_")
+    set_signing_secret("", by="demo")
+    subscribe_receiver(sample, "http://127.0.0.1:2/")
+    assert get_receiver().signing_secret == ""
 
 
 def test_making_accounts_again_leaves_a_changed_password_alone(db: None) -> None:

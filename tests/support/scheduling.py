@@ -34,6 +34,7 @@ LONGEST_FIRST = (
     "tests/browser/test_release_of_a_hundred.py",
     "tests/browser/",
     "tests/releases/test_killed_workers.py",
+    "tests/embedded_api/test_from_nothing.py",
     "tests/web/publishing/test_publish_stories.py",
     "tests/web/publishing/test_publish_concurrently.py",
     "tests/server/test_several_machines.py",

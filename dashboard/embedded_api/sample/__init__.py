@@ -28,7 +28,7 @@ from dashboard.embedded_api.sample.observations import SeenVersion, seen_version
 from dashboard.embedded_api.sample.pages import pages
 from dashboard.embedded_api.sample.people import people
 from dashboard.embedded_api.sample.webhooks import RECEIVER_ID, subscriptions
-from dashboard.embedded_api.signing import create_secrets
+from dashboard.embedded_api.signing import create_secrets, reveal, secret_of
 
 TENANT_NAME = "Kestrel Freight Software"
 KEY_NAME = "Shown by manage.py demo"
@@ -105,11 +105,11 @@ class Sample:
         return [subscription.id for subscription in self._world.subscriptions]
 
     @staticmethod
-    def subscribe_receiver(url: str) -> tuple[str, bool]:
+    def subscribe_receiver(url: str) -> tuple[str, str]:
         """Subscribe the dashboard's own receiver to every event.
 
-        Return the id of the subscription, and whether it is new. An old one gets the URL of this
-        start, and otherwise stays as users have left it.
+        Return the id of the subscription, and the secret of a new one. An old one gets the URL of
+        this start, and otherwise stays as users have left it; then the secret is "".
         """
         row, is_new = Subscription.objects.get_or_create(
             id=RECEIVER_ID,
@@ -121,7 +121,7 @@ class Sample:
         )
         if row.url != url and "/hooks/" in row.url:
             Subscription.objects.filter(pk=row.pk).update(url=url)
-        return row.pk, is_new
+        return row.pk, reveal(secret_of(row)) if is_new else ""
 
     @staticmethod
     def issue_key() -> str:
