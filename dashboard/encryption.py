@@ -1,13 +1,14 @@
 """Encrypt secrets at rest with keys derived from SECRET_KEY.
 
-Secrets encrypted with a key of SECRET_KEY_FALLBACKS can still be read;
-`manage.py reseal_second_factors` encrypts them with the present key.
+Secrets encrypted with a key of SECRET_KEY_FALLBACKS can still be read; `manage.py
+reencrypt_secrets` encrypts them with the present key.
 """
 
 from base64 import urlsafe_b64encode
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
+from django.db import models
 from django.utils.crypto import salted_hmac
 
 _SALT = "dashboard.accounts.second_factor.encryption"
@@ -16,6 +17,10 @@ _SALT = "dashboard.accounts.second_factor.encryption"
 
 class DecryptionError(Exception):
     """The text was encrypted with an unknown key, or is not encrypted."""
+
+
+class EncryptedText(models.TextField):  # type: ignore[type-arg]  # not so at run time
+    """A column of what `encrypt` returns, or ""; `reencrypt_secrets` finds all columns of it."""
 
 
 def encrypt(text: str) -> str:
@@ -31,8 +36,21 @@ def decrypt(encrypted: str) -> str:
         raise DecryptionError from None
 
 
+def reencrypt(encrypted: str) -> str:
+    """Encrypt with the present key, unless that is so already. Raises DecryptionError."""
+    try:
+        Fernet(_key(settings.SECRET_KEY)).decrypt(encrypted.encode())
+    except InvalidToken:
+        return encrypt(decrypt(encrypted))
+    return encrypted
+
+
 def _keys() -> MultiFernet:
     """Return all keys for decryption; the first encrypts."""
     secrets = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
-    digests = [salted_hmac(_SALT, "seal", secret=each, algorithm="sha256") for each in secrets]
-    return MultiFernet([Fernet(urlsafe_b64encode(each.digest())) for each in digests])
+    return MultiFernet([Fernet(_key(secret)) for secret in secrets])
+
+
+def _key(secret: str) -> bytes:
+    digest = salted_hmac(_SALT, "seal", secret=secret, algorithm="sha256").digest()
+    return urlsafe_b64encode(digest)

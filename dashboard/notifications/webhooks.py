@@ -1,13 +1,12 @@
 """Webhooks: how a message is written, signed and sent to a target."""
 
 import json
-from contextlib import suppress
 from datetime import timedelta
 
 from django.conf import settings
 from django.utils import timezone
 
-from dashboard.encryption import DecryptionError, decrypt, encrypt
+from dashboard.encryption import DecryptionError, decrypt
 from dashboard.notifications.messages import Message, fields_of, link_to, link_to_page, words_of
 from dashboard.notifications.models import WebhookFormat, WebhookTarget
 from dashboard.notifications.outbox import Failure
@@ -18,7 +17,6 @@ from dashboard.outgoing_webhooks import (
     send_webhook,
     signed_headers,
 )
-from dashboard.worker_tasks import WorkerTask
 
 GONE = 410
 HISTORY_PAGE = "notification-list"
@@ -56,22 +54,6 @@ def _failure(response: WebhookResponse) -> Failure:
         retry_after=timedelta(seconds=min(response.retry_after_s or 0, 86_400)),
         is_shared=True,
     )
-
-
-def reencrypt_secrets() -> None:
-    """Encrypt secrets with the present SECRET_KEY, as long as earlier ones are still named."""
-    if not settings.SECRET_KEY_FALLBACKS:
-        return
-    for target in WebhookTarget.objects.exclude(secret=""):
-        # One that no key can decrypt is reported when it is to be used.
-        with suppress(DecryptionError):
-            encrypted = encrypt(decrypt(target.secret))
-            WebhookTarget.objects.filter(pk=target.pk, secret=target.secret).update(
-                secret=encrypted
-            )
-
-
-REENCRYPT_SECRETS = WorkerTask(lambda *_: reencrypt_secrets(), every_s=86_400.0)
 
 
 def turn_off(target: WebhookTarget, reason: str) -> None:

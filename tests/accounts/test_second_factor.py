@@ -337,7 +337,7 @@ def test_a_new_secret_key_takes_no_app_away(client: Client, secret: str, setting
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = NEW, [settings.SECRET_KEY]
     sign_in(client, "vera")
     assert client.post(STEP, {"code": code_of(secret)}).status_code == 302
-    call_command("reseal_second_factors", verbosity=0)
+    call_command("reencrypt_secrets", verbosity=0)
     settings.SECRET_KEY_FALLBACKS = []
     other = Client()
     sign_in(other, "vera")
@@ -349,7 +349,7 @@ def test_a_lost_secret_key_is_an_app_lost_and_nothing_worse(
 ) -> None:
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = NEW, []
     with pytest.raises(CommandError, match="vera"):
-        call_command("reseal_second_factors", verbosity=0)
+        call_command("reencrypt_secrets", verbosity=0)
     sign_in(client, "vera")
     assert client.post(STEP, {"code": code_of(secret)}).status_code == 422
     call_command("reset_second_factor", "vera", verbosity=0)

@@ -22,7 +22,6 @@ from dashboard.notifications.models import (
 )
 from dashboard.notifications.preferences import read_matrix, save_matrix, save_settings
 from dashboard.notifications.sending import deliver_pending
-from dashboard.notifications.webhooks import reencrypt_secrets
 from tests.notifications.conftest import Fail, Work
 from tests.support.clock import Clock
 from tests.support.hook_receiver import HookReceiver
@@ -175,18 +174,6 @@ def test_a_secret_is_made_and_stored_encrypted(paula: User, settings: Any) -> No
     assert secret not in target.secret
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "z" * 50, []
     assert targets.reveal_secret(target) == ""
-
-
-def test_a_worker_encrypts_secrets_again_after_a_change_of_the_key(
-    paula: User, settings: Any
-) -> None:
-    target = add(paula)
-    secret, old = targets.reveal_secret(target), settings.SECRET_KEY
-    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "z" * 50, [old]
-    reencrypt_secrets()
-    settings.SECRET_KEY_FALLBACKS = []
-    target.refresh_from_db()
-    assert targets.reveal_secret(target) == secret
 
 
 def test_a_team_s_webhook_gets_what_it_has_chosen_and_a_user_s_what_concerns_the_user(

@@ -2,6 +2,7 @@
 
 import dashboard.embedded_api.ids
 import dashboard.embedded_api.models.people
+import dashboard.encryption
 import django.db.models.deletion
 import functools
 import logging
@@ -266,8 +267,8 @@ class Migration(migrations.Migration):
             name='SigningSecret',
             fields=[
                 ('subscription', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='signing_secret', serialize=False, to='embedded_api.subscription')),
-                ('encrypted', models.TextField()),
-                ('previous_encrypted', models.TextField(blank=True)),
+                ('encrypted', dashboard.encryption.EncryptedText()),
+                ('previous_encrypted', dashboard.encryption.EncryptedText(blank=True)),
                 ('rotated_at', models.DateTimeField(null=True, verbose_name='rotated')),
             ],
         ),

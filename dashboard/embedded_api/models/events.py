@@ -11,6 +11,7 @@ from dashboard.embedded_api.models.audiences import Version
 from dashboard.embedded_api.models.pages import Page
 from dashboard.embedded_api.models.tenants import Tenant
 from dashboard.embedded_api.models.webhooks import Subscription
+from dashboard.encryption import EncryptedText
 
 
 class WebhookEvent(models.Model):
@@ -137,8 +138,8 @@ class SigningSecret(models.Model):
     subscription = models.OneToOneField(
         Subscription, models.CASCADE, primary_key=True, related_name="signing_secret"
     )
-    encrypted = models.TextField()
-    previous_encrypted = models.TextField(blank=True)
+    encrypted = EncryptedText()
+    previous_encrypted = EncryptedText(blank=True)
     rotated_at = models.DateTimeField("rotated", null=True)
 
     def __str__(self) -> str:

@@ -1,5 +1,6 @@
 """The ledger's tables, and the one row that names this installation."""
 
+import dashboard.encryption
 import dashboard.ledger.models.base
 import dashboard.ledger.models.receiver
 import django.db.models.deletion
@@ -81,7 +82,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('is_on', models.BooleanField(default=False)),
                 ('secret', models.CharField(default=dashboard.ledger.models.receiver.new_secret, max_length=64)),
-                ('signing_secret', models.TextField(blank=True)),
+                ('signing_secret', dashboard.encryption.EncryptedText(blank=True)),
                 ('rejected_at', models.DateTimeField(null=True)),
                 ('changed_at', models.DateTimeField(null=True)),
                 ('changed_by', models.CharField(blank=True, max_length=200)),

@@ -4,6 +4,8 @@ import secrets
 
 from django.db import models
 
+from dashboard.encryption import EncryptedText
+
 
 def new_secret() -> str:
     """Return 256 random bits as text for a URL."""
@@ -19,7 +21,7 @@ class Receiver(models.Model):
 
     is_on = models.BooleanField(default=False)
     secret = models.CharField(max_length=64, default=new_secret)
-    signing_secret = models.TextField(blank=True)
+    signing_secret = EncryptedText(blank=True)
     """Encrypted; verifies the signatures of deliveries. Empty: none is required."""
     rejected_at = models.DateTimeField(null=True)
     """When a delivery without a valid signature was last rejected, to the minute."""

@@ -3,6 +3,8 @@
 from django.conf import settings
 from django.db import models
 
+from dashboard.encryption import EncryptedText
+
 DEFAULT_DIGEST_HOUR = 8
 
 
@@ -81,7 +83,7 @@ class WebhookTarget(models.Model):
     url = models.TextField()
     """For Slack's format it is a secret itself: shown to those who may change it only."""
     format = models.CharField(max_length=8, choices=WebhookFormat)
-    secret = models.TextField(blank=True)
+    secret = EncryptedText(blank=True)
     """Signs the body of the signed format; encrypted, and empty for Slack's."""
     kinds = models.JSONField(default=list)
     """Names of the kinds that a team's is notified of; a user's follows the user's matrix."""

@@ -14,7 +14,6 @@ from django.utils.module_loading import import_string
 
 from dashboard.notifications.sending import DELIVER_EMAILS, DELIVER_WEBHOOKS
 from dashboard.notifications.watches import WATCH
-from dashboard.notifications.webhooks import REENCRYPT_SECRETS
 from dashboard.releases.hinted_reads import FOLLOW_HINTS
 from dashboard.releases.worker import new_worker_id, run_worker
 from dashboard.worker_tasks import WorkerTask
@@ -59,6 +58,6 @@ class Command(BaseCommand):
 def tasks_beside_releases() -> tuple[WorkerTask, ...]:
     """Return what a worker does beside releases, by the settings."""
     return (
-        *(DELIVER_EMAILS, DELIVER_WEBHOOKS, REENCRYPT_SECRETS, WATCH, FOLLOW_HINTS),
+        *(DELIVER_EMAILS, DELIVER_WEBHOOKS, WATCH, FOLLOW_HINTS),
         *map(import_string, settings.WORKER_TASKS),
     )

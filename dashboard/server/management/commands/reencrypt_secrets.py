@@ -1,0 +1,73 @@
+"""`manage.py reencrypt_secrets`: re-encrypt all secrets after a change of SECRET_KEY."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from django.apps import apps
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+from django.db.models import Field
+
+from dashboard.accounts.second_factor.reencryption import reencrypt_factors
+from dashboard.encryption import DecryptionError, EncryptedText, reencrypt
+
+BATCH_SIZE = 500
+"""Rows that are locked together, so that the dashboard never waits long for one of them."""
+MAX_NAMED = 20
+
+
+class Command(BaseCommand):
+    """Encrypt second factors, and all columns of EncryptedText, with the current SECRET_KEY."""
+
+    help = (
+        "Re-encrypt all secrets after SECRET_KEY has changed: second factors, and the secrets that "
+        "sign webhooks. Secrets that are encrypted with the current key stay as they are."
+    )
+
+    def handle(self, **options: Any) -> None:
+        """Re-encrypt all that can be. Raises CommandError if some can't be decrypted."""
+        lost = [f"second factor of {name}" for name in reencrypt_factors()]
+        for column in _encrypted_columns():
+            lost += _reencrypt_column(column)
+        if lost:
+            more = f", and {len(lost) - MAX_NAMED} more" if len(lost) > MAX_NAMED else ""
+            raise CommandError(
+                "Neither SECRET_KEY nor SECRET_KEY_FALLBACKS can decrypt: "
+                f"{', '.join(lost[:MAX_NAMED])}{more}. All others are re-encrypted. Add the key "
+                "that can, or reset these second factors and replace these secrets."
+            )
+        self.stdout.write("Re-encrypted with the current SECRET_KEY.")
+
+
+def _encrypted_columns() -> Iterator["Field[Any, Any]"]:
+    for model in apps.get_models():
+        yield from (each for each in model._meta.fields if isinstance(each, EncryptedText))
+
+
+def _reencrypt_column(column: "Field[Any, Any]") -> list[str]:
+    """Re-encrypt a column in batches; name the secrets that can't be decrypted."""
+    model = column.model
+    numbers = list(model._default_manager.order_by("pk").values_list("pk", flat=True))
+    lost: list[object] = []
+    for start in range(0, len(numbers), BATCH_SIZE):
+        lost += _reencrypt_rows(column, numbers[start : start + BATCH_SIZE])
+    return [f"{model._meta.verbose_name} {number}" for number in lost]
+
+
+@transaction.atomic
+def _reencrypt_rows(column: "Field[Any, Any]", numbers: Sequence[object]) -> list[object]:
+    """Re-encrypt a column of some rows; return the keys of those that can't be decrypted."""
+    rows, name = column.model._default_manager, column.attname
+    changed, lost = [], []
+    for row in rows.select_for_update().filter(pk__in=numbers).exclude(**{name: ""}):
+        before = getattr(row, name)
+        try:
+            after = reencrypt(before)
+        except DecryptionError:
+            lost.append(row.pk)
+            continue
+        if after != before:
+            setattr(row, name, after)
+            changed.append(row)
+    rows.bulk_update(changed, [name])
+    return lost
