@@ -49,6 +49,8 @@ WORKER_TASKS = (
     if EMBEDDED_API
     else []
 )
+# What `after_restore` drops besides notifications: deliveries that may have been sent already.
+DROPPED_AFTER_RESTORE = "dashboard.embedded_api.deliveries.drop_restored"
 
 INSTALLED_APPS = [
     "dashboard.web",

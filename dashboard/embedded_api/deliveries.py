@@ -11,9 +11,10 @@ from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import F, QuerySet
+from django.utils import timezone
 
 from dashboard.compiled_query import CompiledQuery
-from dashboard.embedded_api.events import RETRIED_FOR
+from dashboard.embedded_api.events import RETRIED_FOR, announce_due
 from dashboard.embedded_api.models import (
     DeliveryAttempt,
     DeliveryState,
@@ -30,6 +31,10 @@ BACK_OFF = (
 """After the first attempt, the second, and so on; then always the last. Source: our choice."""
 MAX_RETRY_AFTER = timedelta(hours=1)
 STORED_FOR = timedelta(days=30)
+RESTORED = (
+    "The database was restored from a backup. It may have been sent after the backup: send it "
+    "again if it wasn’t."
+)
 _PRUNED_AT_ONCE = 500
 
 
@@ -121,6 +126,21 @@ def send_again(deliveries: QuerySet[WebhookDelivery], now: datetime) -> int:
             next_attempt_at=now,
             retry_until=now + RETRIED_FOR,
         )
+    )
+
+
+@transaction.atomic
+def drop_restored() -> int:
+    """Leave unsent what a restored database would send a second time; return how many deliveries.
+
+    That is all that was still to be sent when the backup was made, and what has occurred since by
+    its dates. It is in the log, and can be sent from there.
+    """
+    now = timezone.now()
+    while announce_due(now):
+        pass
+    return WebhookDelivery.objects.filter(state=DeliveryState.WAITING).update(
+        state=DeliveryState.NOT_SENT, problem=RESTORED, next_attempt_at=None, worker_id=""
     )
 
 

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import Permission, User
+from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from dashboard.embedded_api import signing
-from dashboard.embedded_api.deliveries import BACK_OFF, claim_next, delete_old
+from dashboard.embedded_api.deliveries import BACK_OFF, claim_next, delete_old, send_again
 from dashboard.embedded_api.event_worker import deliver_pending
 from dashboard.embedded_api.events import announce_due
 from dashboard.embedded_api.models import (
@@ -279,3 +280,30 @@ def test_a_secret_is_shown_to_those_who_may_change_it(subscription: Subscription
     assert secret in browser.get(path).content.decode()
     assert "Secrets rotated: 1." in run_action(browser, "signingsecret", "rotate", subscription.pk)
     assert signing.reveal(SigningSecret.objects.get()) != secret
+
+
+def test_after_a_restore_nothing_old_is_sent_but_it_can_be(
+    receiver: HookReceiver, subscription: Subscription, clock: Clock
+) -> None:
+    receiver.responses = [(500, {})]
+    deliver_pending("worker-1")
+    receiver.received.clear()
+    make_version()  # Its event is not announced yet.
+    call_command("after_restore", verbosity=0)
+    clock.advance(timedelta(days=1).total_seconds())
+    deliver_pending("worker-1")
+    assert not receiver.received
+    assert {each.state for each in WebhookDelivery.objects.all()} == {NOT_SENT}
+    assert send_again(WebhookDelivery.objects.all(), timezone.now()) == 2
+    deliver_pending("worker-1")
+    assert len(receiver.received) == 2
+
+
+def test_what_occurs_after_a_restore_is_sent(
+    receiver: HookReceiver, subscription: Subscription
+) -> None:
+    call_command("after_restore", verbosity=0)
+    new = make_version()
+    deliver_pending("worker-1")
+    (got,) = receiver.received
+    assert got.json["data"]["versionId"] == new.pk

@@ -63,7 +63,7 @@ class DeliveryState(models.TextChoices):
     GIVEN_UP = "given_up", "Given up"
     """No attempt succeeded in a day, or the receiver responded 410."""
     NOT_SENT = "not_sent", "Not sent"
-    """The subscription was turned off, changed or deleted meanwhile."""
+    """The subscription was turned off, changed or deleted meanwhile, or a backup was restored."""
 
 
 class WebhookDelivery(models.Model):

@@ -2,7 +2,9 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand
+from django.utils.module_loading import import_string
 
 from dashboard.ledger.operations import note_restore
 from dashboard.notifications.pruning import drop_restored
@@ -23,7 +25,7 @@ class Command(BaseCommand):
     help = (
         "After a restore: make sure that operation keys used after the backup are not reused, and "
         "hold releases that were scheduled or running; void requests for an approval; drop "
-        "notifications that were still to be sent."
+        "notifications and webhook events that were still to be sent."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -31,6 +33,7 @@ class Command(BaseCommand):
         note_restore()
         # Before releases are held: their owners are to be notified of that.
         dropped = drop_restored()
+        dropped_events = import_string(settings.DROPPED_AFTER_RESTORE)()
         held, void = hold_restored(), void_restored()
         self.stdout.write("New operation keys will differ from all earlier ones.")
         if held:
@@ -42,4 +45,9 @@ class Command(BaseCommand):
         if dropped:
             self.stdout.write(
                 f"Messages dropped: {dropped}. Send them again from the delivery log."
+            )
+        if dropped_events:
+            self.stdout.write(
+                f"Deliveries of webhook events not sent: {dropped_events}. Send them again from "
+                "/admin/, Webhook deliveries."
             )
