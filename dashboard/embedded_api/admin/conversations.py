@@ -78,7 +78,8 @@ def _calls(calls: Iterable[dict[str, Any]]) -> SafeString:
         (call.get("name", "-"), _cut(json.dumps(call, indent=2, ensure_ascii=False)))
         for call in calls
     )
-    return format_html_join("", "<p>Tool call: {}</p><pre>{}</pre>", shown)
+    # What is wide scrolls, by keyboard too.
+    return format_html_join("", '<p>Tool call: {}</p><pre tabindex="0">{}</pre>', shown)
 
 
 def _changes(changes: Iterable[dict[str, Any]]) -> SafeString:
