@@ -1,7 +1,6 @@
 """Import people from CSV, in batches: what is written is always a whole number of batches."""
 
 import csv
-from base64 import b32encode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -137,12 +136,13 @@ class PeopleImport:
 
     def _new_person(self, line: _Line) -> Person:
         mark = uuid7_now()
-        row = Person(
-            tenant_id=self.tenant_id, person_id=line.person_id, created_at=mark, updated_at=mark
+        return Person(
+            tenant_id=self.tenant_id,
+            person_id=line.person_id,
+            created_at=mark,
+            updated_at=mark,
+            **_stored(line.values),
         )
-        _apply(row, line.values)
-        row.updated_at = mark
-        return row
 
     def _count(self, done: ImportResult, rejected: list[RejectedLine]) -> None:
         self.result.added += done.added
@@ -163,15 +163,18 @@ def _write(added: list[Person], updated: list[Person]) -> None:
 
 def _apply(row: Person, values: dict[str, str | None]) -> bool:
     """Set the values, and the date of the update; return whether anything differs."""
-    before = {name: getattr(row, name) for name in values}
-    # The name is the only column that is never null.
-    after = {name: value or ("" if name == "name" else None) for name, value in values.items()}
+    before, after = {name: getattr(row, name) for name in values}, _stored(values)
     if before == after:
         return False
     for name, value in after.items():
         setattr(row, name, value)
     row.updated_at = uuid7_now()
     return True
+
+
+def _stored(values: dict[str, str | None]) -> dict[str, str | None]:
+    """Return the values as columns have them: only the name is never null."""
+    return {name: value or ("" if name == "name" else None) for name, value in values.items()}
 
 
 class _Source:
@@ -274,5 +277,5 @@ def _derived_id(tenant_id: str, person: NewPerson) -> str:
     """
     fields = [getattr(person, column) or "" for column in COLUMNS.values()]
     identity = person.email.casefold() if person.email else "\n".join(fields)
-    digest = sha256(f"{tenant_id}\n{identity}".encode()).digest()
-    return f"prospect_{b32encode(digest).decode().lower()[:26]}"
+    digest = sha256(f"{tenant_id}\n{identity}".encode()).hexdigest()
+    return f"prospect_{digest[:26]}"
