@@ -31,6 +31,20 @@ COLUMNS = {
     "linkedinProfileUrl": "linkedin_profile_url",
 }
 """The API's name of each column but the ID, and ours."""
+EXPORTED = {
+    "Person": ID_COLUMN,
+    "Name": "name",
+    "Email": "email",
+    "Domain": "domain",
+    "Slug": "slug",
+    "Phone": "phoneNumber",
+    "LinkedIn": "linkedinProfileUrl",
+}
+"""The columns of Pressroom's own export of people (`web/people/export.py`), by the API's names."""
+IGNORED = {"Tenant", "Created", "Updated"}
+"""The export's other columns: they are those of the import itself."""
+_ESCAPED = ("'=", "'+", "'-", "'@")
+"""How the export writes what a spreadsheet would run as a formula."""
 BATCH_SIZE = 5_000
 _MAX_LINE_BYTES = 1 << 20
 """A longer line is read in parts, each of which is rejected: no file fills the memory."""
@@ -225,17 +239,17 @@ def _parse(source: _Source, tenant_id: str) -> Iterator[_Line | RejectedLine]:
 def _read_header(reader: Iterator[list[str]]) -> list[str]:
     known = ", ".join([ID_COLUMN, *COLUMNS])
     try:
-        header = [name.strip() for name in next(reader, [])]
+        header = [EXPORTED.get(name.strip(), name.strip()) for name in next(reader, [])]
     except csv.Error as error:
         raise HeaderError(f"The first line is not CSV: {error}.") from None
     if not header:
         raise HeaderError(f"The file is empty. Its first line names the columns: {known}.")
-    if unknown := [name for name in header if name not in {ID_COLUMN, *COLUMNS}]:
+    if unknown := [name for name in header if name not in {ID_COLUMN, *COLUMNS, *IGNORED}]:
         shown = ascii(unknown[0])[:60]
         raise HeaderError(f"The first line has an unknown column {shown}. Known columns: {known}.")
     if len(set(header)) < len(header):
         raise HeaderError("The first line names a column more than once.")
-    if header == [ID_COLUMN]:
+    if not {*COLUMNS} & {*header}:
         raise HeaderError(f"The first line names no column besides {ID_COLUMN}: {known}.")
     return header
 
@@ -267,7 +281,13 @@ def _values(raw: bytes, header: list[str], cells: list[str]) -> dict[str, str | 
         raise ValueError("is not UTF-8") from None
     if len(cells) != len(header):
         raise ValueError(f"has {len(cells)} values for {len(header)} columns")
-    return {name: cell.strip() or None for name, cell in zip(header, cells, strict=True)}
+    named = zip(header, cells, strict=True)
+    return {name: _value(cell) for name, cell in named if name not in IGNORED}
+
+
+def _value(cell: str) -> str | None:
+    text = cell.strip()
+    return (text[1:] if text.startswith(_ESCAPED) else text) or None
 
 
 def _derived_id(tenant_id: str, person: NewPerson) -> str:

@@ -259,3 +259,28 @@ def test_the_command_reads_standard_input_and_exits_with_1_if_a_line_was_rejecte
     assert done.returncode == 1
     assert "Line 3: email: must be an email address." in done.stderr
     assert "added 1, updated 0, unchanged 0. Rejected: 1 (listed above)." in done.stderr
+
+
+def values_of_people() -> list[dict[str, Any]]:
+    left_out = ("number", "created_at", "updated_at")
+    rows = Person.objects.order_by("person_id").values()
+    return [{name: row[name] for name in row if name not in left_out} for row in rows]
+
+
+def test_an_export_can_be_imported_again(imported: Any, as_viewer: Client) -> None:
+    make_person("Zoë Müller", phone_number="+49 30 1", linkedin_profile_url="https://in.example/z")
+    make_person("", email="-ada@acme.example", domain="acme.example", slug="@ada")
+    make_person('Grace "Amazing" Hopper\nof the navy, retired')
+    before = values_of_people()
+    export = b"".join(as_viewer.get("/people/export.csv"))  # type: ignore[arg-type]
+    assert imported(export) == "People: added 0, updated 0, unchanged 3."
+    Person.objects.all().delete()
+    assert imported(export) == "People: added 3, updated 0, unchanged 0."
+    assert values_of_people() == before
+
+
+def test_the_note_below_an_incomplete_export_is_rejected(imported: Any, tmp_path: Path) -> None:
+    export = f'Person,Name\n{ADA},Ada\n"Incomplete, 1 of 2 exported: no response"\n'
+    [(number, reason, _)] = rejected_of(imported, tmp_path, export)
+    assert (number, reason) == ("3", "has 1 values for 2 columns")
+    assert Person.objects.get().name == "Ada"

@@ -29,6 +29,7 @@ class Command(BaseCommand):
     help = (
         "Add people from a CSV file whose first line has the API's names: personId, name, email, "
         "domain, slug, phoneNumber, linkedinProfileUrl, in any order; none but one is required. "
+        "A CSV file that Pressroom's People page exported can be imported, too. "
         "A person whose ID exists is updated: an empty cell clears the value. Without personId, "
         "the ID is derived from the email, or from the whole line if it has none."
     )
