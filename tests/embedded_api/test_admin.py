@@ -256,7 +256,8 @@ def test_an_audience_and_its_versions_are_made_and_published_here(
     latest = listed["latestVersion"]
     assert (latest["versionNumber"], latest["status"]) == (2, "draft")
     chosen = {"action": "publish", "_selected_action": [latest["versionId"]]}
-    assert "Publishing: 1." in admin.post(url("version"), chosen, follow=True).content.decode()
+    shown = admin.post(url("version"), chosen, follow=True).content.decode()
+    assert "Publishing: 1. Pressroom’s approvals don’t apply here" in shown
     listed = service.get(f"/v0/pages/{page.pk}/audiences").json()["items"][0]
     assert listed["latestVersion"]["status"] == "queued"
 

@@ -100,7 +100,10 @@ class VersionAdmin(PublishedStaysAdmin):
             obj.became_draft_at = obj.created_at
         super().save_model(request, obj, form, change)
 
-    @admin.action(description="Publish the selected versions", permissions=["change"])
+    @admin.action(
+        description="Publish the selected versions, without Pressroom’s approvals",
+        permissions=["change"],
+    )
     def publish(self, request: HttpRequest, queryset: "QuerySet[Version]") -> None:
         """Publish as the API does, oldest number first."""
         published = 0
@@ -121,6 +124,6 @@ class VersionAdmin(PublishedStaysAdmin):
         if published:
             messages.success(
                 request,
-                f"Publishing: {published}. As this was not done in Pressroom’s pages, Activity "
-                "shows it as published outside Pressroom.",
+                f"Publishing: {published}. Pressroom’s approvals don’t apply here: Activity lists "
+                "this as published outside Pressroom.",
             )
