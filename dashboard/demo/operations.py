@@ -70,6 +70,7 @@ def _rows(
         actor_name=name,
         requested_at=past.at,
         settled_at=None if outcome in OPEN else past.checked_at or ended,
+        changed_at=past.checked_at or ended,
         body_sent=body,
         before=past.before,
         checked_at=past.checked_at,

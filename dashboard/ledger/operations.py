@@ -147,6 +147,7 @@ def begin(
                 actor=actor,
                 actor_name=actor_name(actor),
                 requested_at=now,
+                changed_at=now,
                 body_sent=body,
                 before=before,
                 approval=clearance.approval,
@@ -184,7 +185,7 @@ def begin_retry(operation: Operation, *, actor: User, digest: str = "") -> Attem
     with transaction.atomic():
         # The update locks the row until the attempt is inserted: of two users one gets through.
         unknown = Operation.objects.filter(pk=operation.pk, outcome=Outcome.UNKNOWN)
-        if not unknown.update(outcome=Outcome.SENDING):
+        if not unknown.update(outcome=Outcome.SENDING, changed_at=timezone.now()):
             return None
         number = operation.attempts.count() + 1
         return _create_attempt(operation, number, actor, timezone.now(), digest)
@@ -297,6 +298,7 @@ def _create_attempt(
 def _set_outcome(operation: Operation, outcome: Outcome, now: datetime) -> None:
     operation.outcome = outcome
     operation.settled_at = None if outcome in OPEN else now
-    operation.save(update_fields=["outcome", "settled_at"])
+    operation.changed_at = now
+    operation.save(update_fields=["outcome", "settled_at", "changed_at"])
     if outcome != Outcome.SENDING:
         operation_ended.send_robust(sender=Operation, operation=operation)

@@ -4,6 +4,7 @@ import dashboard.encryption
 import dashboard.ledger.models.base
 import dashboard.ledger.models.receiver
 import django.db.models.deletion
+import django.utils.timezone
 import secrets
 from typing import Any
 from django.conf import settings
@@ -201,6 +202,7 @@ class Migration(migrations.Migration):
                 ('target_name', models.TextField(blank=True)),
                 ('requested_at', models.DateTimeField()),
                 ('settled_at', models.DateTimeField(null=True)),
+                ('changed_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('body_sent', models.JSONField(null=True)),
                 ('before', models.JSONField(null=True)),
                 ('checked_at', models.DateTimeField(null=True)),
@@ -396,6 +398,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='operation',
             index=models.Index(fields=['-requested_at'], name='ledger_oper_request_509d4f_idx'),
+        ),
+        migrations.AddIndex(
+            model_name='operation',
+            index=models.Index(fields=['changed_at'], name='ledger_oper_changed_bc5c52_idx'),
         ),
         migrations.AddIndex(
             model_name='operation',

@@ -6,6 +6,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import models
+from django.utils import timezone
 
 MAX_ACTOR_NAME = 200
 """Characters. First and last name may have more together."""
@@ -51,6 +52,8 @@ class Operation(models.Model):
     requested_at = models.DateTimeField()
     settled_at = models.DateTimeField(null=True)
     """When the outcome became known; null while in flight or unknown."""
+    changed_at = models.DateTimeField(default=timezone.now)
+    """When it was recorded, or its outcome last changed."""
     body_sent = models.JSONField(null=True)
     before = models.JSONField(null=True)
     """Fields of the target as last known when the operation began, to compare with later."""
@@ -74,6 +77,7 @@ class Operation(models.Model):
         ]
         indexes = [
             models.Index(fields=["-requested_at"]),
+            models.Index(fields=["changed_at"]),
             models.Index(fields=["outcome", "-requested_at"]),
             models.Index(fields=["page_id", "audience_id", "version_id"]),
             models.Index(fields=["subscription_id"]),
