@@ -168,9 +168,13 @@ def _record_stuck(operation: Operation, progress: Progress, usual: TypicalTimes 
 
 
 def _in_words(duration: timedelta) -> str:
-    """Return a duration of seconds or minutes, such as "45 s"."""
-    seconds = round(duration.total_seconds())
-    return f"{seconds} s" if seconds < 120 else f"{round(seconds / 60)} min"
+    """Return a duration as on the pages, in whole seconds: "45 s", "1 min 55 s", "1 h 05 min"."""
+    minutes, seconds = divmod(round(duration.total_seconds()), 60)
+    if minutes >= 60:
+        return f"{minutes // 60} h {minutes % 60:02} min"
+    if minutes == 0:
+        return f"{seconds} s"
+    return f"{minutes} min {seconds:02} s" if seconds else f"{minutes} min"
 
 
 def _stuck_key(operation: Operation) -> str:

@@ -54,9 +54,25 @@ def test_a_publish_that_takes_longer_than_usual_is_reported_once(
         watches.watch_publishes(timezone.now())
         clock.advance(30)
     assert notices_of(paula) == [
-        "Publishing version 2 of Brightwater Foods takes longer than usual: 2 min so far. "
-        "95% take at most 2 min."
+        "Publishing version 2 of Brightwater Foods takes longer than usual: "
+        "2 min 30 s so far. 95% take at most 2 min."
     ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(150, "2 min 30 s"), (300, "5 min"), (303, "5 min 03 s"), (3900, "1 h 05 min")],
+)
+def test_how_long_a_stuck_publish_has_taken_is_given_in_seconds(
+    paula: User, clock: Clock, fake_service: FakeService, seconds: int, words: str
+) -> None:
+    audience = queued()
+    serve(fake_service, audience)
+    publish(paula)
+    seed_audiences(audience)
+    clock.advance(seconds)
+    watches.watch_publishes(timezone.now())
+    assert f"than usual: {words} so far." in notices_of(paula)[0]
 
 
 def test_one_that_is_not_stuck_hides_no_other(
