@@ -59,8 +59,7 @@ PAIRS = {
     "audiences": set(),
     "conversations": {"audiences"},  # the audience's head is above its conversation
     # Operations are shown as in Activity, releases and requests as in their lists.
-    # What is followed is shown as hits; only some lists' views can be followed.
-    "notifications": {"search", "saved_views"},
+    "notifications": {"search"},  # what is followed is shown as hits
     "overview": {"activity", "approvals", "releases"},
     "pages": {"audiences"},  # a page has the table of its audiences
     # The dialog is opened over the page of its audience, and schedules a release of one.

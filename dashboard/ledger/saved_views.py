@@ -1,6 +1,7 @@
 """Saved views: create, change and move them, and choose the defaults of the lists."""
 
 import unicodedata
+from urllib.parse import parse_qsl
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
@@ -15,6 +16,8 @@ MAX_VIEWS = 50
 """Of one list, for one user, and for the team. Source: our choice."""
 MAX_QUERY = 3000
 """Characters: servers limit a URL to 4,094."""
+DISPLAY_PARAMS = ("sort", "columns", "density")
+"""Parameters of a view that don't change which rows match."""
 DIRECTIONS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 """Bidirectional classes of the characters that could disguise a name. Source: Unicode, UAX 9."""
 
@@ -50,6 +53,11 @@ def create_view(
         changed_by_name=actor,
     )
     return _save(view)
+
+
+def filters_of(query: str) -> list[tuple[str, str]]:
+    """Return the parameters of a view's query string that decide which rows match. Pure."""
+    return [each for each in parse_qsl(query) if each[0] not in DISPLAY_PARAMS]
 
 
 def update_query(view: SavedView, query: str, user: User) -> SavedView:

@@ -5,22 +5,22 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import connection, transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.urls import reverse
 
-from dashboard.compiled_query import CompiledQuery
-from dashboard.ledger.models import AudienceRecord, PageRecord
-from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.compiled_query import ROW_COUNT, CompiledQuery
+from dashboard.ledger.models import AudienceRecord, Operation, PageRecord, SubscriptionRecord
 from dashboard.ledger.models.saved_views import ListName
-from dashboard.ledger.queries.operations import publishes_of
+from dashboard.ledger.saved_views import filters_of
+from dashboard.notifications.followed_actors import by_actor
 from dashboard.notifications.models import Follow, Followed
 from dashboard.notifications.recording import Subject, record_event
 from dashboard.notifications.snapshots import (
     PAGE,
     SLOWEST_READ,
     Change,
-    Snapshot,
     compare,
+    counted,
     in_words,
     page_of,
     rows_of,
@@ -35,14 +35,23 @@ def compare_followed(now: datetime) -> None:
 
 
 def _changed_query() -> "QuerySet[Followed, Any]":
-    """Return what is followed and was recorded as changed."""
+    """Return what is followed and was recorded as changed, and views that were saved again."""
     changed = Q(changed_at__gt=OuterRef("compare_since"))
     audiences = AudienceRecord.objects.filter(changed, page_id=OuterRef("page_id"))
     pages = PageRecord.objects.filter(changed, page_id=OuterRef("page_id"))
+    subscriptions = SubscriptionRecord.objects.order_by().values(number=ROW_COUNT)
+    is_removed = ~Q(subscriptions=Subquery(subscriptions))
+    of_pages = Q(view__list_name__in=(ListName.PAGES, ListName.AUDIENCES))
+    of_webhooks = Q(view__list_name=ListName.WEBHOOKS)
+    of_activity = Q(view__list_name=ListName.ACTIVITY)
     followed = Followed.objects.filter(Exists(Follow.objects.filter(followed=OuterRef("pk"))))
     found = followed.filter(
-        Q(Exists(AudienceRecord.objects.filter(changed)), page_id="")
-        | Q(Exists(PageRecord.objects.filter(changed)), page_id="")
+        (of_pages & Q(Exists(AudienceRecord.objects.filter(changed))))
+        | (of_pages & Q(Exists(PageRecord.objects.filter(changed))))
+        | (of_activity & Q(Exists(Operation.objects.filter(changed))))
+        | (of_webhooks & Q(Exists(SubscriptionRecord.objects.filter(changed))))
+        | (of_webhooks & is_removed)
+        | (Q(view__isnull=False) & ~Q(view__query=F("view_query")))
         | Q(Exists(audiences), audience_id="")
         | Q(Exists(pages), audience_id="")
         | Q(Exists(audiences.filter(audience_id=OuterRef("audience_id"))))
@@ -54,7 +63,13 @@ _CHANGED = CompiledQuery(_changed_query)
 
 
 VIEW_PAUSE = SLOWEST_READ + timedelta(minutes=1)
-"""A saved view is compared at most once a minute, as its rows are a query of all audiences."""
+"""A saved view is compared at most once a minute, as its rows are a query of all of its list."""
+PATHS_OF_LISTS = {
+    ListName.PAGES: "page-list",
+    ListName.AUDIENCES: "audience-list",
+    ListName.ACTIVITY: "operation-list",
+    ListName.WEBHOOKS: "subscription-list",
+}
 
 
 @transaction.atomic
@@ -66,63 +81,67 @@ def _compare(pk: int, now: datetime) -> None:
     followed = unlocked.filter(pk=pk).first()
     if followed is None or (followed.is_view and now < followed.compare_since + VIEW_PAUSE):
         return
-    rows, before = rows_of(followed), followed.snapshot
-    snapshot = snapshot_of(rows, page_of(followed))
-    changes = compare(before, snapshot, rows, followed.compare_since, is_view=followed.is_view)
-    if followed.view and followed.view.query != followed.view_query:
-        # Its filters were changed: that other rows match them is no change of the rows.
-        followed.view_query, changes = followed.view.query, []
-    followed.snapshot, followed.compare_since = snapshot, now - SLOWEST_READ
-    if changes:
+    before, since = followed.snapshot, followed.compare_since
+    # Counted first: one that is removed meanwhile is noticed the next time.
+    followed.subscriptions = SubscriptionRecord.objects.count()
+    rows = rows_of(followed)
+    followed.snapshot = snapshot_of(rows, page_of(followed))
+    followed.compare_since = now - SLOWEST_READ
+    changes = compare(
+        before,
+        followed.snapshot,
+        rows,
+        since,
+        is_view=followed.is_view,
+        has_all_rows=not followed.is_activity,
+    )
+    if followed.view:
+        # With other filters, that other rows match is no change of the rows.
+        is_same = filters_of(followed.view.query) == filters_of(followed.view_query)
+        followed.view_query, changes = followed.view.query, changes if is_same else []
+    for actor, made in by_actor(followed, changes, since):
         followed.revision += 1
-        _record(followed, changes, snapshot)
-    followed.save(update_fields=["snapshot", "compare_since", "revision", "view_query"])
+        _record(followed, made, actor)
+    followed.save(
+        update_fields=["snapshot", "compare_since", "revision", "view_query", "subscriptions"]
+    )
 
 
-def _record(followed: Followed, changes: list[Change], snapshot: Snapshot) -> None:
-    whole = snapshot[PAGE][0] if PAGE in snapshot else followed.page_id
+def _record(followed: Followed, changes: list[Change], actor: User | None) -> None:
+    """Record the event of these changes, of which its actor is not notified."""
+    whole = followed.snapshot[PAGE][0] if PAGE in followed.snapshot else followed.page_id
     if followed.view:
         whole = followed.view.name
     name, words = in_words(changes, whole)
-    page_id, audience_id = followed.page_id, followed.audience_id
-    if len(changes) == 1 and changes[0].key != PAGE:
-        page_id, _, audience_id = changes[0].key.partition("\n")
+    if followed.is_activity and len(changes) > 1:
+        words = counted(changes)
     record_event(
         "followed_changed",
         f"followed:{followed.pk}:{followed.revision}",
-        Subject(
-            _path(followed, page_id, audience_id),
-            page_id=page_id,
-            audience_id=audience_id,
-            followed=followed,
-        ),
+        _subject(followed, changes),
         {"name": name, "changes": words},
-        actor=_publisher(changes, snapshot),
+        actor=actor,
     )
 
 
-def _path(followed: Followed, page_id: str, audience_id: str) -> str:
-    """Return the path of what changed; of several changes of a saved view, its own."""
-    if not page_id and followed.view:
-        url_name = "page-list" if followed.view.list_name == ListName.PAGES else "audience-list"
-        return f"{reverse(url_name)}?{followed.view.query}&view={followed.view.pk}"
-    if not audience_id:
-        return reverse("page-detail", args=[page_id])
-    return reverse("audience-detail", args=[page_id, audience_id])
-
-
-def _publisher(changes: list[Change], snapshot: Snapshot) -> User | None:
-    """Return who published what went live, if that is all that changed."""
-    key, _, what = changes[0]
-    # What has left a saved view is in its snapshot no more.
-    if len(changes) > 1 or len(what) > 1 or key == PAGE or key not in snapshot:
-        return None
-    page_id, _, audience_id = key.partition("\n")
-    number = snapshot[key][2]
-    if what != [f"version {number} is live"]:
-        return None
-    publishes = publishes_of(page_id, audience_id).filter(
-        kind=OperationKind.PUBLISH_VERSION, version_number=number, outcome=Outcome.ACCEPTED
-    )
-    last = publishes.select_related("actor").order_by("-requested_at").first()
-    return last.actor if last else None
+def _subject(followed: Followed, changes: list[Change]) -> Subject:
+    """Return what changed, if it is one thing; of several changes, what is followed."""
+    key = changes[0].key if len(changes) == 1 else PAGE
+    view = followed.view
+    is_removed = followed.is_view and key not in followed.snapshot
+    if view and (key == PAGE or (view.list_name == ListName.WEBHOOKS and is_removed)):
+        path = f"{reverse(PATHS_OF_LISTS[ListName(view.list_name)])}?{view.query}&view={view.pk}"
+        return Subject(path, followed=followed)
+    if view and view.list_name == ListName.ACTIVITY:
+        path = reverse("operation-detail", args=[key])
+        return Subject(path, operation_key=key, followed=followed)
+    if view and view.list_name == ListName.WEBHOOKS:
+        return Subject(reverse("subscription-detail", args=[key]), followed=followed)
+    page_id, audience_id = followed.page_id, followed.audience_id
+    if key != PAGE:
+        page_id, _, audience_id = key.partition("\n")
+    url_name, args = "page-detail", [page_id]
+    if audience_id:
+        url_name, args = "audience-detail", [page_id, audience_id]
+    path = reverse(url_name, args=args)
+    return Subject(path, page_id=page_id, audience_id=audience_id, followed=followed)

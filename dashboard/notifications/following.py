@@ -5,7 +5,8 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from dashboard.ledger.models import SavedView
+from dashboard.ledger.models import SavedView, SubscriptionRecord
+from dashboard.ledger.models.saved_views import ListName
 from dashboard.notifications.errors import NotificationError
 from dashboard.notifications.models import Follow, Followed
 from dashboard.notifications.snapshots import SLOWEST_READ, take_snapshot
@@ -18,19 +19,26 @@ MAX_FOLLOWS = 200
 def follow(
     user: User, page_id: str = "", audience_id: str = "", *, view: SavedView | None = None
 ) -> Follow:
-    """Follow a page, one audience of it, or a view of pages or audiences, unless the user does.
+    """Follow a page, one audience of it, or a saved view, unless the user does.
 
-    The caller checks that it exists. Raises NotificationError if the user follows too much.
+    The caller checks that it exists. Raises NotificationError if the user follows too much, and for
+    a view of people: they are read from the service, and none of them is recorded.
     """
+    if view and view.list_name == ListName.PEOPLE:
+        raise NotificationError(
+            "A view of people can’t be followed: Pressroom doesn’t store who is in it."
+        )
     now = timezone.now()
     followed, is_new = Followed.objects.get_or_create(
         page_id=page_id, audience_id=audience_id, view=view, defaults={"compare_since": now}
     )
     if is_new or not followed.follows.exists():
         # What changed while it had no followers is not news.
-        followed.snapshot, followed.compare_since = take_snapshot(followed), now - SLOWEST_READ
+        followed.compare_since = now - SLOWEST_READ
         followed.view_query = view.query if view else ""
-        followed.save(update_fields=["snapshot", "compare_since", "view_query"])
+        followed.subscriptions = SubscriptionRecord.objects.count()
+        followed.snapshot = take_snapshot(followed)
+        followed.save(update_fields=["compare_since", "view_query", "subscriptions", "snapshot"])
     found, is_new = Follow.objects.get_or_create(
         user=user, followed=followed, defaults={"created_at": now}
     )

@@ -74,6 +74,39 @@ def test_other_filters_are_no_change_of_what_is_in_it(
     assert Followed.objects.get().view_query == "live=live"
 
 
+def test_a_change_after_its_filters_were_saved_is_reported(
+    vera: User, changed_audiences: SavedView, clock: Clock
+) -> None:
+    follow(vera, view=changed_audiences)
+    SavedView.objects.update(query="status=draft")
+    time_passes(clock)
+    seed_audiences(wire.audience(latestVersion=DRAFT, publishedVersion=LIVE))
+    time_passes(clock)
+    assert notices() == ["Brightwater Foods: is in this view now"]
+
+
+@pytest.mark.parametrize("display", ["density=compact", "columns=name,latest", "sort=name"])
+def test_another_display_does_not_hide_a_change_of_what_is_in_it(
+    vera: User, changed_audiences: SavedView, clock: Clock, display: str
+) -> None:
+    follow(vera, view=changed_audiences)
+    time_passes(clock)
+    SavedView.objects.update(query=f"live=changed&{display}")
+    seed_audiences(wire.audience(latestVersion=DRAFT, publishedVersion=LIVE))
+    time_passes(clock)
+    assert notices() == ["Brightwater Foods: is in this view now"]
+
+
+def test_another_display_is_no_change_of_what_is_in_it(
+    vera: User, changed_audiences: SavedView, clock: Clock
+) -> None:
+    follow(vera, view=changed_audiences)
+    SavedView.objects.update(query="live=changed&density=compact")
+    time_passes(clock)
+    time_passes(clock)
+    assert notices() == []
+
+
 def test_whoever_can_open_it_no_longer_is_not_notified(
     vera: User, paula: User, changed_audiences: SavedView, clock: Clock
 ) -> None:

@@ -25,8 +25,10 @@ from dashboard.releases.worker_schedule import CHECK_S, IDLE_AFTER_S, IDLE_CHECK
 from dashboard.server.management.commands.worker import tasks_beside_releases
 from tests.support import wire
 from tests.support.clock import Clock, advanced_by_hand, stopped
-from tests.support.seeding import seed_audiences, seed_pages
+from tests.support.seeding import seed_audiences, seed_pages, seed_view
 
+VIEWS = {"audiences": "live=changed", "activity": "kind=create_page", "webhooks": "state=on"}
+"""The saved views that are followed."""
 IDLE_MINUTE_S = 0.02
 """Processor time of all that a worker does in a minute without work. Source: issue 22."""
 
@@ -77,6 +79,8 @@ def worker(settings: Any, vera: User, monkeypatch: pytest.MonkeyPatch) -> Worker
         for number in range(1_000)
     )
     follow(vera, "page_1")
+    for pk, (list_name, query) in enumerate(VIEWS.items()):
+        follow(vera, view=seed_view(None, pk, list_name=list_name, query=query))
     # What was just recorded is compared for six minutes.
     Followed.objects.update(compare_since=timezone.now())
     worker = Worker(monkeypatch)

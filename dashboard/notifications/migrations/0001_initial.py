@@ -63,6 +63,7 @@ class Migration(migrations.Migration):
                 ('audience_id', models.TextField(blank=True)),
                 ('view_query', models.TextField(blank=True)),
                 ('snapshot', models.JSONField(default=dict)),
+                ('subscriptions', models.PositiveIntegerField(default=0)),
                 ('revision', models.PositiveIntegerField(default=0)),
                 ('compare_since', models.DateTimeField()),
                 ('view', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='ledger.savedview')),

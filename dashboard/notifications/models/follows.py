@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models import Q
 
 from dashboard.ledger.models import SavedView
+from dashboard.ledger.models.saved_views import ListName
 
 
 class Followed(models.Model):
@@ -21,7 +22,9 @@ class Followed(models.Model):
     view_query = models.TextField(blank=True)
     """The query string of the view when it was last compared."""
     snapshot = models.JSONField(default=dict)
-    """Its audiences as last compared: `{audience id: [name, latest version, live version]}`."""
+    """Its rows as last compared, by key: see `notifications/snapshots.py`."""
+    subscriptions = models.PositiveIntegerField(default=0)
+    """How many the ledger had when it was last compared: a removed one leaves no change behind."""
     revision = models.PositiveIntegerField(default=0)
     """The number of changes found."""
     compare_since = models.DateTimeField()
@@ -46,6 +49,11 @@ class Followed(models.Model):
     def is_view(self) -> bool:
         """Whether it is a saved view: what enters or leaves it is a change of it."""
         return self.view_id is not None
+
+    @property
+    def is_activity(self) -> bool:
+        """Whether it is a view of Activity: its snapshot has only what changed last."""
+        return self.view is not None and self.view.list_name == ListName.ACTIVITY
 
 
 class Follow(models.Model):

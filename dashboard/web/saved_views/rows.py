@@ -1,4 +1,4 @@
-"""The rows of a saved view, as its list has them: to be counted, or compared for who follows it."""
+"""The rows of a saved view, as its list has them: to be counted, or compared for its followers."""
 
 from typing import Any
 
@@ -10,14 +10,11 @@ from dashboard.ledger.models.saved_views import ListName
 from dashboard.ledger.queries.audience_list import find_audiences
 from dashboard.ledger.queries.pages import find_pages
 from dashboard.ledger.queries.saved_views import ViewOfUser
-from dashboard.notifications.snapshots import MAX_ROWS, AudienceRow
+from dashboard.service.subscriptions import parse_subscription
 from dashboard.web.activity import filters as activity
 from dashboard.web.audiences.filters import AudienceListQuery
 from dashboard.web.pages.listing import PageQuery
 from dashboard.web.webhooks import listing as webhooks
-
-FOLLOWED_LISTS = (ListName.PAGES, ListName.AUDIENCES)
-"""The lists whose views can be followed: the ledger has their rows, and when they changed."""
 
 
 def rows_of(view: ViewOfUser | SavedView) -> QuerySet[Any]:
@@ -38,17 +35,11 @@ def rows_of(view: ViewOfUser | SavedView) -> QuerySet[Any]:
     return found.filter(active=state == "on") if state else found
 
 
-def rows_of_followed_view(view: SavedView) -> list[AudienceRow]:
-    """Return the audiences of a view, or the pages of a view of pages, at most MAX_ROWS."""
-    rows = rows_of(view).order_by("pk")
-    if view.list_name == ListName.PAGES:
-        pages = rows.values_list("page_id", "name")[:MAX_ROWS]
-        no_versions: dict[str, Any] = dict.fromkeys(("latest", "live", "created_at"))
-        return [
-            AudienceRow(page_id, "", name, archived=False, **no_versions) for page_id, name in pages
-        ]
-    columns = rows.values_list(
-        *("page_id", "audience_id", "name"),
-        *("latest_version_number", "live_version_number", "archived", "created_at"),
-    )
-    return [AudienceRow(*row) for row in columns[:MAX_ROWS]]
+def rows_of_followed_view(view: SavedView) -> QuerySet[Any]:
+    """Return the rows of a view, those of webhooks also by event, which needs a query more."""
+    rows, params = rows_of(view), QueryDict(view.query)
+    if view.list_name != ListName.WEBHOOKS or not params.get("event"):
+        return rows
+    filters = webhooks.SubscriptionFilters.of(params)
+    matching = [each.pk for each in rows if filters.matches(each, parse_subscription(each))]
+    return rows.filter(pk__in=matching)

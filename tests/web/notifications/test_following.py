@@ -99,10 +99,32 @@ def test_the_saved_view_that_is_shown_is_followed(as_viewer: Client, vera: User)
 
 
 @pytest.mark.parametrize(
-    "columns",
-    [{"list_name": "activity", "query": "kind=create_page"}, {"owner": "paula"}, {"pk": 2}],
+    ("list_name", "query"), [("activity", "kind=create_page"), ("webhooks", "state=on")]
 )
-def test_a_view_of_another_list_or_user_is_not_followed(
+def test_a_view_of_activity_or_webhooks_is_followed(
+    as_viewer: Client, vera: User, list_name: str, query: str
+) -> None:
+    seed_view(vera, list_name=list_name, query=query)
+    url = f"/{list_name}/?{query}"
+    button = as_viewer.get(url).content.decode()
+    assert 'id="follow-button"' in button
+    assert "Unfollow" not in button
+    as_viewer.post(FOLLOW, VIEW)
+    assert "Unfollow" in as_viewer.get(url).content.decode()
+
+
+def test_a_view_of_people_can_not_be_followed(as_viewer: Client, vera: User) -> None:
+    seed_view(vera, list_name="people", query="q=ada")
+    assert 'id="follow-button"' not in as_viewer.get("/people/?q=ada").content.decode()
+    response = as_viewer.post(FOLLOW, VIEW, headers=HTMX).content.decode()
+    assert "A view of people can’t be followed" in text(response)
+    page = as_viewer.post(FOLLOW, VIEW | {"next": PAGE}, follow=True).content.decode()
+    assert "A view of people can’t be followed" in text(page)
+    assert not Followed.objects.exists()
+
+
+@pytest.mark.parametrize("columns", [{"owner": "paula"}, {"pk": 2}])
+def test_a_view_of_another_user_is_not_followed(
     as_viewer: Client, paula: User, columns: dict[str, Any]
 ) -> None:
     owner = paula if columns.pop("owner", "") else None
