@@ -11,7 +11,7 @@ from dashboard.notifications.models import Event
 from dashboard.notifications.recording import Concerned, Subject, record_event
 from dashboard.notifications.sending import deliver_pending
 from tests.support.clock import Clock, stopped
-from tests.support.hook_receiver import HookReceiver
+from tests.support.hook_receiver import HookReceiver, running_receiver
 from tests.support.mail_server import MailServer
 
 Fail: TypeAlias = Callable[..., Event]
@@ -61,10 +61,8 @@ def mail_server(settings: Any, _email_on: None) -> Iterator[MailServer]:
 def receiver(settings: Any) -> Iterator[HookReceiver]:
     """A real receiver of webhooks, running."""
     settings.WEBHOOKS_TO_LOOPBACK = True
-    receiver = HookReceiver()
-    receiver.start()
-    yield receiver
-    receiver.stop()
+    with running_receiver() as receiver:
+        yield receiver
 
 
 @pytest.fixture

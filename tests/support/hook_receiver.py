@@ -1,6 +1,8 @@
 """A real HTTP receiver of webhooks on loopback, which can be killed and started again."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any, NamedTuple
@@ -58,3 +60,12 @@ class HookReceiver:
             self._server.shutdown()
             self._server.server_close()
             self._server = None
+
+
+@contextmanager
+def running_receiver() -> Iterator[HookReceiver]:
+    """Run a receiver of webhooks."""
+    receiver = HookReceiver()
+    receiver.start()
+    yield receiver
+    receiver.stop()

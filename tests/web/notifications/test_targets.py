@@ -9,7 +9,7 @@ from django.test import Client
 
 from dashboard.notifications.models import WebhookFormat, WebhookTarget
 from dashboard.notifications.targets import add_target, reveal_secret
-from tests.support.hook_receiver import HookReceiver
+from tests.support.hook_receiver import HookReceiver, running_receiver
 from tests.support.html import text
 from tests.support.second_factors import confirm
 from tests.support.seeding import seed_target
@@ -24,10 +24,8 @@ FORM = {"name": "My channel", "url": "https://hooks.example.com/1", "format": "s
 def receiver(settings: Any) -> Iterator[HookReceiver]:
     """A real receiver of webhooks, running."""
     settings.WEBHOOKS_TO_LOOPBACK = True
-    receiver = HookReceiver()
-    receiver.start()
-    yield receiver
-    receiver.stop()
+    with running_receiver() as receiver:
+        yield receiver
 
 
 @pytest.fixture
