@@ -26,9 +26,9 @@ from dashboard.ledger.models import (
     VersionRecord,
 )
 from dashboard.outgoing_webhooks import new_secret, signed_headers
-from dashboard.releases.hinted_reads import follow_hints, read_hinted
+from dashboard.releases.hinted_reads import FOLLOW_HINTS, read_hinted
 from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState
-from dashboard.releases.worker import run_pending
+from dashboard.releases.worker import run_pending, run_worker
 from dashboard.service.client import close_publishing_client
 from dashboard.web.webhooks.deliveries import MAX_PER_MINUTE, MAX_SIGNED_PER_MINUTE
 from dashboard.web.webhooks.receiver_views import hook
@@ -323,7 +323,7 @@ def test_the_worker_reads_in_a_thread_until_it_is_stopped(service: PublishingAud
     stop, arrived = Signal(), Signal()
     service.before = arrived.set
     take_hint("page_0", "aud_1", timezone.now())
-    thread = Thread(target=follow_hints, args=("worker", stop))
+    thread = Thread(target=run_worker, args=("worker", stop), kwargs={"tasks": [FOLLOW_HINTS]})
     thread.start()
     assert arrived.wait(30)
     stop.set()
