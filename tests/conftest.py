@@ -41,7 +41,7 @@ hypothesis_settings.register_profile(
 hypothesis_settings.register_profile(
     "small",
     hypothesis_settings.get_profile("exhaustive"),
-    max_examples=25,
+    max_examples=12,
     derandomize=True,
     database=None,
 )

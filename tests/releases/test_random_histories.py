@@ -390,7 +390,7 @@ def test_no_history_sends_what_may_not_be_sent_or_never_ends(
     if seed := os.environ.get("HISTORY"):
         tell(int(seed))
         return
-    histories = 1000 if pytestconfig.getoption("exhaustive") else 25
+    histories = 1000 if pytestconfig.getoption("exhaustive") else 12
     limits = settings(
         max_examples=int(os.environ.get("HISTORIES", histories)),
         suppress_health_check=list(HealthCheck),

@@ -424,7 +424,11 @@ def test_what_is_in_progress_for_half_an_hour_is_unknown(
 ) -> None:
     service.is_fast = False
     release = publish(2)
-    work(release, clock, minutes=32)
+    work(release, clock, minutes=1)
+    clock.advance(28 * 60)
+    work(release, clock, minutes=0.5)
+    assert states(release) == [ItemState.IN_PROGRESS] * 2
+    work(release, clock, minutes=1.5)
     assert (release.state, states(release)) == (ReleaseState.FINISHED, [UNKNOWN] * 2)
     assert reasons(release)[0] == "It was still in progress after 30 minutes."
 
