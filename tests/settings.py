@@ -6,6 +6,7 @@ import sys
 # Each worker imports the same thousand modules, and rewrites the asserts of each test: compiled
 # once, whatever the machine says.
 sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ |= {
     "SECRET_KEY": "only-for-tests-" + "x" * 50,
     "ALLOWED_HOSTS": "testserver,localhost,127.0.0.1",
