@@ -32,23 +32,25 @@ def sign_in(client: Client, name: str, password: str, **more: Any) -> Any:
 
 
 @pytest.mark.same_on_any_database
-@pytest.mark.parametrize(
-    "pattern", [p for p in URLS if p.name not in MACHINES], ids=lambda p: p.name
-)
-def test_a_post_that_no_form_of_ours_made_is_refused(db: None, pattern: Any) -> None:
+def test_a_post_that_no_form_of_ours_made_is_refused(db: None) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(User.objects.create_superuser("root"))
-    answer = client.post(address(pattern), {"operation_key": "x"})
+    statuses = {
+        pattern.name: client.post(address(pattern), {"operation_key": "x"}).status_code
+        for pattern in URLS
+        if pattern.name not in MACHINES
+    }
     # A form with drafts redirects to its page; nothing is sent.
-    assert answer.status_code == (302 if pattern.name == "page-draft" else 403)
+    assert statuses.pop("page-draft") == 302
+    assert {name: status for name, status in statuses.items() if status != 403} == {}
 
 
 @pytest.mark.same_on_any_database
-@pytest.mark.parametrize("action", ["auth/user/add/", "embedded_api/apikey/add/", "logout/"])
-def test_the_admin_refuses_it_too(db: None, action: str) -> None:
+def test_the_admin_refuses_it_too(db: None) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(User.objects.create_superuser("root"))
-    assert client.post(f"/admin/{action}").status_code == 403
+    for action in ("auth/user/add/", "embedded_api/apikey/add/", "logout/"):
+        assert client.post(f"/admin/{action}").status_code == 403, action
 
 
 def test_a_session_that_somebody_else_began_is_not_taken_over(client: Client, vera: User) -> None:
@@ -179,18 +181,17 @@ def test_no_choice_leads_to_another_site(as_viewer: Client, to: str) -> None:
     assert "evil" not in answer.url
 
 
-@pytest.mark.parametrize("where", ["/", LOGIN, "/admin/", "/nowhere/", "/health/live", "/people/"])
-def test_every_response_forbids_framing_and_indexing(
-    db: None, where: str, as_administrator: Client
-) -> None:
-    answer = as_administrator.get(where)
-    assert answer["X-Frame-Options"] == "DENY"
-    assert answer["X-Robots-Tag"] == "noindex, nofollow"
-    assert answer["X-Content-Type-Options"] == "nosniff"
-    assert answer["Referrer-Policy"] == "same-origin"
-    policy = {each.strip() for each in answer["Content-Security-Policy"].split(";")}
-    assert {"default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"} <= policy
-    assert "unsafe" not in answer["Content-Security-Policy"]
+def test_every_response_forbids_framing_and_indexing(db: None, as_administrator: Client) -> None:
+    for where in ("/", LOGIN, "/admin/", "/nowhere/", "/health/live", "/people/"):
+        answer = as_administrator.get(where)
+        assert answer["X-Frame-Options"] == "DENY", where
+        assert answer["X-Robots-Tag"] == "noindex, nofollow", where
+        assert answer["X-Content-Type-Options"] == "nosniff", where
+        assert answer["Referrer-Policy"] == "same-origin", where
+        policy = {each.strip() for each in answer["Content-Security-Policy"].split(";")}
+        expected = {"default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"}
+        assert expected <= policy, where
+        assert "unsafe" not in answer["Content-Security-Policy"], where
 
 
 def test_cookies_are_for_this_site_alone(client: Client, vera: User) -> None:

@@ -472,15 +472,15 @@ def test_no_one_removes_another_users_passkey(there: Client, vera: User, paula: 
     assert Authenticator.objects.filter(type="webauthn").count() == 1
 
 
-@pytest.mark.parametrize("said", ["", "{}", "[]", "nonsense", "null", '{"id": 1}', '"\\u0000"'])
-def test_nonsense_in_place_of_a_passkey_is_refused(there: Client, vera: User, said: str) -> None:
+def test_nonsense_in_place_of_a_passkey_is_refused(there: Client, vera: User) -> None:
     add_passkey(there, vera)
-    assert there.post(PASSKEY, {"name": "x", "credential": said}).status_code in (200, 422)
     client = browser_at_a_name()
     sign_in(client, "vera")
-    step(client)
-    assert client.post(STEP, {"credential": said}).status_code == 422
-    assert Authenticator.objects.filter(type="webauthn").count() == 1
+    for said in ("", "{}", "[]", "nonsense", "null", '{"id": 1}', '"\\u0000"'):
+        assert there.post(PASSKEY, {"name": "x", "credential": said}).status_code in (200, 422)
+        step(client)
+        assert client.post(STEP, {"credential": said}).status_code == 422, repr(said)
+        assert Authenticator.objects.filter(type="webauthn").count() == 1, repr(said)
 
 
 def test_wrong_passkeys_count_as_wrong_codes_do(there: Client, vera: User) -> None:

@@ -93,16 +93,14 @@ def test_the_page_shows_each_operation_without_scripts_or_other_hosts() -> None:
     assert not re.search(r"<script|style=|\son\w+=|https?://", page)
 
 
+CHOICES = (
+    *("RFC 9457", "Keys are stored permanently", "above 200", "Every word must occur in"),
+    *("Case and accents are ignored", "null gets none", "retried for a day"),
+    *("6,000 calls per calendar minute", "429, with the seconds to wait", "308 digits"),
+)
+
+
 @pytest.mark.django_db
-@pytest.mark.parametrize(
-        "choice",
-    [
-        "RFC 9457", "Keys are stored permanently", "above 200", "Every word must occur in",
-        "Case and accents are ignored",
-        "null gets none", "retried for a day",
-        "6,000 calls per calendar minute", "429, with the seconds to wait", "308 digits",
-    ],
-)  # fmt: skip
-def test_choices_where_the_spec_is_silent_are_stated(choice: str) -> None:
-    page = " ".join(Client().get("/service/docs").content.decode().split())
-    assert choice.lower() in page.lower()
+def test_choices_where_the_spec_is_silent_are_stated() -> None:
+    page = " ".join(Client().get("/service/docs").content.decode().split()).lower()
+    assert [choice for choice in CHOICES if choice.lower() not in page] == []

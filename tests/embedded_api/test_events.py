@@ -16,7 +16,6 @@ from dashboard.embedded_api.event_payloads import FormEvent, VersionEvent
 from dashboard.embedded_api.events import announce_due, payload_of
 from dashboard.embedded_api.keys import default_tenant
 from dashboard.embedded_api.models import Version, WebhookDelivery, WebhookEvent
-from dashboard.embedded_api.sample import Sample
 from tests.embedded_api.conftest import Caller
 from tests.support.clock import Clock, stopped
 from tests.support.embedded_api_factories import (
@@ -166,11 +165,6 @@ def test_another_tenants_subscription_gets_nothing(db: None) -> None:
     make_version()
     announce_due(timezone.now())
     assert deliveries() == []
-
-
-def test_the_sample_has_no_events(db: None) -> None:
-    Sample(datetime.now(UTC)).load(people_count=5, progress=lambda *_: None)
-    assert not WebhookEvent.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 from django.test import Client
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
@@ -131,7 +131,6 @@ def test_people_are_found_whatever_the_accents(service: Client, query: str) -> N
 class AnyPeople(TestCase):
     """Rows of any kind, changed in any way."""
 
-    @settings(max_examples=30)
     @given(
         st.lists(st.tuples(TEXTS, TEXTS, TEXTS), min_size=30, max_size=45),
         st.lists(st.tuples(st.integers(0, 29), st.sampled_from(WAYS), TEXTS), max_size=2),

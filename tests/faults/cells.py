@@ -1,11 +1,18 @@
 """One cell of the matrix: one fault of one operation, as one page shows it."""
 
 import time
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from random import Random
+from typing import Any, TypeVar
 
+import pytest
+from django.core.cache import cache
+from django.db import transaction
 from django.test import Client
 
 from dashboard.ledger.models import Operation
+from dashboard.service.client import close_publishing_client
 from tests.faults.kinds import Kind
 from tests.faults.pages import Reads, Writes
 from tests.faults.service import broken
@@ -21,6 +28,39 @@ OWN_S = 15.0
 """What a page of our own may take on a machine that is busy with other tests."""
 
 MISSING = (Kind.NOT_THERE, Kind.GONE)
+
+Page = TypeVar("Page", Reads, Writes)
+Fault = TypeVar("Fault")
+
+
+def faults_of(page: Page, cells: list[tuple[Page, Fault]], config: pytest.Config) -> list[Fault]:
+    """Return the faults to try on a page.
+
+    In a run, each page has one at least, and each fault is tried on one page; with `--exhaustive`
+    every page has all that can befall it.
+    """
+    if config.getoption("exhaustive"):
+        return [fault for one, fault in cells if one is page]
+    seen: set[object] = set()
+    kept = []
+    for cell in Random(config.option.matrix_seed).sample(cells, len(cells)):
+        if not seen.issuperset(cell):
+            kept.append(cell)
+            seen.update(cell)
+    return [fault for one, fault in kept if one is page]
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """Let what a cell does leave nothing to the next one."""
+    broken.sent.clear()
+    try:
+        with transaction.atomic():
+            yield
+            transaction.set_rollback(True)
+    finally:
+        cache.clear()
+        close_publishing_client()
 
 
 def remember_everything() -> None:

@@ -38,6 +38,10 @@ class Reads:
     gone: tuple[int, str] | None = None
     """The same where it says that there is none any more; None where that is no difference."""
 
+    def __str__(self) -> str:
+        """Return the name in test ids."""
+        return f"{self.operation}-{self.address}"
+
 
 @dataclass(frozen=True)
 class Writes:
@@ -45,6 +49,10 @@ class Writes:
 
     operation: str
     kind: OperationKind
+
+    def __str__(self) -> str:
+        """Return the name in test ids."""
+        return self.operation
 
     def send(self, client: Client) -> Any:
         """Send the form as a person does, and go where it leads."""

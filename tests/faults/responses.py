@@ -204,5 +204,7 @@ FAULTS = [
     changed(
         "a cursor that repeats for ever", continued_for_ever, Kind.NONE, of=frozenset(CONTINUED)
     ),
-    changed("10,000 items", many(10_000), Kind.NONE, of=frozenset(LISTS)),
+    changed("1,000 items", many(1_000), Kind.NONE, of=frozenset(LISTS)),
 ]
+LARGE_FAULTS = [changed("10,000 items", many(10_000), Kind.NONE, of=frozenset(LISTS))]
+"""Faults that take seconds: for `--exhaustive`."""

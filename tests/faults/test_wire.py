@@ -1,58 +1,66 @@
 """The fault matrix, what happens on the wire: every operation, each page on it, every fault."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
-from django.test import Client
+from django.test import Client, override_settings
 
-from tests.faults.cells import read, write
+from tests.faults.cells import faults_of, read, undone, write
 from tests.faults.kinds import Kind
 from tests.faults.pages import READS, WRITES, Reads, Writes
 from tests.faults.service import KEY, broken
-from tests.faults.wire import FAULTS, Fault
+from tests.faults.wire import FAULTS
 from tests.support.small_server import answer, says, serving
 
 Record = Callable[[str, object], None]
 
 
-@pytest.mark.matrix
-@pytest.mark.parametrize(
-    ("shows", "fault"),
-    [
-        pytest.param(shows, fault, id=f"{shows.operation}-{shows.address}-{fault.name}")
-        for shows in READS
-        for fault in FAULTS
-    ],
-)
+READ_CELLS = [(page, fault) for page in READS for fault in FAULTS]
+WRITE_CELLS = [(form, fault) for form in WRITES for fault in FAULTS]
+
+
+@pytest.mark.parametrize("shows", READS, ids=str)
 def test_a_page_says_what_failed_and_what_to_do(
-    operator: Client, shows: Reads, fault: Fault, settings: Any, record_property: Record
+    operator: Client,
+    shows: Reads,
+    pytestconfig: pytest.Config,
+    subtests: pytest.Subtests,
+    record_property: Record,
 ) -> None:
-    record_property("Fault matrix", 1)
-    settings.SERVICE_TIMEOUT_S = fault.limit_s
-    with fault.listening(shows.operation) as broken.url:
-        read(operator, shows, fault.kind, fault.said)
+    faults = faults_of(shows, READ_CELLS, pytestconfig)
+    record_property("Fault matrix", len(faults))
+    for fault in faults:
+        with (
+            subtests.test(fault=fault.name),
+            override_settings(SERVICE_TIMEOUT_S=fault.limit_s),
+            undone(),
+            fault.listening(shows.operation) as broken.url,
+        ):
+            read(operator, shows, fault.kind, fault.said)
+
+
+@pytest.mark.parametrize("form", WRITES, ids=str)
+def test_a_change_ends_as_the_truth_is(
+    operator: Client,
+    form: Writes,
+    pytestconfig: pytest.Config,
+    subtests: pytest.Subtests,
+    record_property: Record,
+) -> None:
+    faults = faults_of(form, WRITE_CELLS, pytestconfig)
+    record_property("Fault matrix", len(faults))
+    for fault in faults:
+        with (
+            subtests.test(fault=fault.name),
+            override_settings(SERVICE_TIMEOUT_S=fault.limit_s),
+            undone(),
+            fault.listening(form.operation) as broken.url,
+        ):
+            write(operator, form, fault.kind, fault.said)
 
 
 @pytest.mark.matrix
-@pytest.mark.parametrize(
-    ("form", "fault"),
-    [
-        pytest.param(form, fault, id=f"{form.operation}-{fault.name}")
-        for form in WRITES
-        for fault in FAULTS
-    ],
-)
-def test_a_change_ends_as_the_truth_is(
-    operator: Client, form: Writes, fault: Fault, settings: Any, record_property: Record
-) -> None:
-    record_property("Fault matrix", 1)
-    settings.SERVICE_TIMEOUT_S = fault.limit_s
-    with fault.listening(form.operation) as broken.url:
-        write(operator, form, fault.kind, fault.said)
-
-
-@pytest.mark.parametrize("shows", READS, ids=lambda shows: f"{shows.operation}-{shows.address}")
+@pytest.mark.parametrize("shows", READS, ids=str)
 @pytest.mark.parametrize("where", ["the same host", "another host"])
 def test_a_redirect_takes_the_key_nowhere(
     operator: Client, shows: Reads, where: str, record_property: Record

@@ -14,7 +14,7 @@ from django.test import Client
 from tests.support import wire
 from tests.support.fake_service import Answer, FakeService
 from tests.support.hostile_strings import PAYLOADS
-from tests.support.html import elements, text
+from tests.support.html import Element, elements, text
 from tests.support.seeding import seed_audiences
 
 # Conversations are never stored.
@@ -480,47 +480,53 @@ def test_two_hundred_messages_with_5_mb_of_results_make_a_small_page(
     assert len(read(as_viewer)) < 700_000
 
 
-@pytest.mark.parametrize("payload", PAYLOADS, ids=lambda payload: ascii(payload)[:40])
 def test_no_field_lets_a_hostile_text_be_more_than_text(
-    as_viewer: Client, conversation: dict[str, Any], payload: str
+    as_viewer: Client, conversation: dict[str, Any]
 ) -> None:
-    conversation["messages"] = [
-        message(
-            messageId=payload,
-            content=payload,
-            contentParts=[{"type": payload, "text": payload, payload: payload}],
-            reasoning=payload,
-            toolCalls=[
-                call(name=payload, arguments={payload: payload}, result=[payload], error=payload),
-                call(result={payload: {payload: payload}}),
-                call(result=payload),
-            ],
-            changes=[{"changeId": payload, "previousValue": payload, "newValue": payload + "!"}],
-        )
+    conversation["messages"] = [hostile_message(payload) for payload in PAYLOADS]
+    conversation["pendingChanges"] = [
+        change for each in conversation["messages"] for change in each["changes"]
     ]
-    conversation["pendingChanges"] = conversation["messages"][0]["changes"]
     conversation["context"] = dict.fromkeys(
-        ("currentSupplementaryContext", "currentMetaTitle", "pageContext"), payload
+        ("currentSupplementaryContext", "currentMetaTitle", "pageContext"), "\n\n".join(PAYLOADS)
     )
     html = read(as_viewer)
-    assert_ours(html)
-    assert_ours(read(as_viewer, "?q=alert"))
+    assert len(visible(html)) == len(PAYLOADS)
+    assert [element for element in elements(html) if not is_ours(element)] == []
+    found = read(as_viewer, "?q=alert")
+    assert [element for element in elements(found) if not is_ours(element)] == []
+
+
+def hostile_message(payload: str) -> dict[str, Any]:
+    return message(
+        messageId=payload,
+        content=payload,
+        contentParts=[{"type": payload, "text": payload, payload: payload}],
+        reasoning=payload,
+        toolCalls=[
+            call(name=payload, arguments={payload: payload}, result=[payload], error=payload),
+            call(result={payload: {payload: payload}}),
+            call(result=payload),
+        ],
+        changes=[{"changeId": payload, "previousValue": payload, "newValue": payload + "!"}],
+    )
 
 
 NEVER = ("img", "iframe", "object", "embed", "style", "base", "math", "video", "textarea")
 
 
-def assert_ours(html: str) -> None:
-    for element in elements(html):
-        assert element.tag not in NEVER
-        assert not [name for name in element.attributes if name.startswith("on")]
-        assert "style" not in element.attributes
-        if element.tag == "script":
-            assert element.attributes["src"].startswith("/static/")
-        href = element.attributes.get("href", "")
-        assert href.startswith(("/", "#", "?", "http://", "https://", "mailto:")) or not href
-        if href.startswith(("http:", "https:")):
-            assert "nofollow" in element.attributes["rel"]
+def is_ours(element: Element) -> bool:
+    """Tell whether an element may be on a page of ours, and does nothing that we don't mean."""
+    if element.tag in NEVER or "style" in element.attributes:
+        return False
+    if any(name.startswith("on") for name in element.attributes):
+        return False
+    if element.tag == "script" and not element.attributes.get("src", "").startswith("/static/"):
+        return False
+    href = element.attributes.get("href", "")
+    if href.startswith(("http:", "https:")):
+        return "nofollow" in element.attributes["rel"]
+    return href.startswith(("/", "#", "?", "mailto:")) or not href
 
 
 def test_an_export_as_json_is_what_the_service_sent(
