@@ -14,6 +14,8 @@ from tests.browser.conftest import PATIENCE_S, settle, sign_in
 from tests.browser.planned import see_releases_end
 from tests.support.processes import Running
 
+# With scripts or without.
+pytestmark = pytest.mark.matrix(cells=1)
 PATIENCE_MS = PATIENCE_S * 1000
 RULE = "/accounts/settings/approvals/"
 DRAFT = """SELECT page_id, audience_id, latest_version_id, latest_version_number

@@ -10,6 +10,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tests.browser.conftest import PATIENCE_S, sign_in
 from tests.support.processes import Running
 
+# With scripts or without.
+pytestmark = pytest.mark.matrix(cells=1)
 ROWS = "#rows th a:first-child"
 
 

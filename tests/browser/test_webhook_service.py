@@ -12,6 +12,8 @@ from tests.support import wire
 from tests.support.processes import Running
 from tests.support.webhook_service import WebhookService, accepts, answers
 
+# With scripts or without.
+pytestmark = pytest.mark.matrix(cells=1)
 NEW = "https://hooks.example/näher?q=<b>&x=“1”"
 
 

@@ -1,6 +1,7 @@
 """Samples of large matrices of tests: without `--exhaustive`, each value of each parameter once.
 
-The seed of a sample is printed at the start of a run; `--matrix-seed` repeats it.
+Of a test marked `matrix(cells=1)` a run takes one cell, another one in another run. The seed of a
+sample is printed at the end of a run; `--matrix-seed` repeats it.
 """
 
 from collections import defaultdict
@@ -11,12 +12,19 @@ import pytest
 
 
 def sample(items: Iterable[pytest.Item], seed: int) -> set[pytest.Item]:
-    """Return cells of each test marked `matrix` that hold every value of its parameters."""
+    """Return the cells of each test marked `matrix` that a run takes."""
     matrices = defaultdict(list)
     for item in items:
         if isinstance(item, pytest.Function) and item.get_closest_marker("matrix"):
             matrices[item.nodeid.partition("[")[0]].append(item)
-    return {cell for cells in matrices.values() for cell in _covering(cells, Random(seed))}
+    return {cell for name, cells in matrices.items() for cell in _taken(name, cells, seed)}
+
+
+def _taken(name: str, cells: list[pytest.Function], seed: int) -> list[pytest.Function]:
+    marker = cells[0].get_closest_marker("matrix")
+    if marker and "cells" in marker.kwargs:
+        return Random(f"{name} {seed}").sample(cells, marker.kwargs["cells"])
+    return _covering(cells, Random(seed))
 
 
 def sampled(names: Iterable[str], config: pytest.Config, *, turn: int, of: int) -> list[str]:

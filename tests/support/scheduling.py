@@ -31,7 +31,7 @@ LONGEST_FIRST = (
     *("tests/browser/test_approvals.py", "tests/browser/test_publish.py"),
     *("tests/browser/test_page_drafts.py", "tests/browser/test_dialogs.py"),
     *("tests/browser/test_hostile.py", "tests/browser/test_releases.py"),
-    "tests/browser/test_release_of_a_hundred.py",
+    "tests/browser/test_large_release.py",
     "tests/browser/",
     "tests/releases/test_killed_workers.py",
     "tests/embedded_api/test_from_nothing.py",
