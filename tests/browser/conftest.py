@@ -9,6 +9,8 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import pytest
 from playwright.sync_api import (
@@ -160,7 +162,7 @@ def troubles() -> list[str]:
     return []
 
 
-def new_profile(browser: Browser, url: str) -> BrowserContext:
+def new_profile(browser: Browser, url: str, **options: Any) -> BrowserContext:
     """Return a profile at an address."""
     context = browser.new_context(
         base_url=url,
@@ -168,26 +170,37 @@ def new_profile(browser: Browser, url: str) -> BrowserContext:
         reduced_motion="reduce",
         timezone_id="Europe/Berlin",
         locale="en-GB",
+        **options,
     )
     context.set_default_timeout(PATIENCE_S * 1000)
     return context
 
 
 class ReusedProfile:
-    """A profile at the demo's address, emptied after each test.
+    """A profile at one address, emptied after each test.
 
-    A new one would start a process and load and compile all scripts, half a second for each test.
+    A new one would start a process and load and compile all scripts, a quarter of a second of
+    processor time for each test. Its scripts and styles stay in its cache.
     """
 
-    def __init__(self, browser: Browser, url: str) -> None:
+    def __init__(
+        self, browser: Browser, url: str, *, has_clock: bool = False, **options: Any
+    ) -> None:
         self._browser, self._url = browser, url
+        self._has_clock, self._options = has_clock, options
         self._context: BrowserContext | None = None
 
     def open(self) -> BrowserContext:
-        """Return the profile, with one tab that keeps its process running."""
+        """Return the profile, with one tab that keeps its process running.
+
+        A clock that tests move starts at the present again.
+        """
         if self._context is None:
-            self._context = new_profile(self._browser, self._url)
+            self._context = new_profile(self._browser, self._url, **self._options)
             self._context.new_page().goto("/health/live")
+        if self._has_clock:
+            self._context.clock.install()
+            self._context.clock.resume()
         return self._context
 
     def empty(self) -> None:
@@ -201,7 +214,7 @@ class ReusedProfile:
             tab.close()
         context.clear_cookies()
         context.clear_permissions()
-        if ours.evaluate(HAS_OWN_CLOCK):
+        if not self._has_clock and ours.evaluate(HAS_OWN_CLOCK):
             context.close()
             self._context = None
 
@@ -224,6 +237,33 @@ def context(reused_profile: ReusedProfile, troubles: list[str]) -> Iterator[Brow
 def page(context: BrowserContext, troubles: list[str]) -> Page:
     """A tab."""
     return open_page(context, troubles)
+
+
+@pytest.fixture(scope="package")
+def reused_profile_with_clock(browser: Browser, server: Running) -> ReusedProfile:
+    """The profile of tests that move the clock of a page."""
+    return ReusedProfile(browser, server.url, has_clock=True)
+
+
+@pytest.fixture
+def timed_page(reused_profile_with_clock: ReusedProfile, troubles: list[str]) -> Iterator[Page]:
+    """A tab whose clock the test can move."""
+    yield open_page(reused_profile_with_clock.open(), troubles)
+    reused_profile_with_clock.empty()
+    assert troubles == []
+
+
+@pytest.fixture(scope="package")
+def reused_profile_without_scripts(browser: Browser, server: Running) -> ReusedProfile:
+    """The profile of tests without JavaScript."""
+    return ReusedProfile(browser, server.url, java_script_enabled=False)
+
+
+@pytest.fixture
+def plain_page(reused_profile_without_scripts: ReusedProfile) -> Iterator[Page]:
+    """A tab in which no script runs."""
+    yield reused_profile_without_scripts.open().new_page()
+    reused_profile_without_scripts.empty()
 
 
 @pytest.fixture
@@ -254,9 +294,24 @@ def sign_in(context: BrowserContext, name: str = "demo") -> None:
     assert answer.status == 302, answer.text()
 
 
+SESSIONS: WeakKeyDictionary[BrowserContext, dict[str, Any]] = WeakKeyDictionary()
+"""The cookies that each profile got with the sessions of its accounts, by their names."""
+
+
 def log_in(page: Page, name: str = "demo", *, to: str = "/") -> Page:
-    """Open an address as one of the demo's accounts."""
+    """Open an address as one of the demo's accounts.
+
+    A profile that is reused takes the session that it got before, unless a test has ended it.
+    """
+    sessions = SESSIONS.setdefault(page.context, {})
+    if name in sessions:
+        page.context.add_cookies(sessions[name])
+        page.goto(to)
+        if "/accounts/login/" not in page.url:
+            return page
+        page.context.clear_cookies()
     sign_in(page.context, name)
+    sessions[name] = page.context.cookies()
     page.goto(to)
     return page
 
@@ -290,6 +345,18 @@ def running(services: ManyServices, tmp_path_factory: pytest.TempPathFactory) ->
         dashboard.prepare()
         with dashboard.started() as started:
             yield started
+
+
+@pytest.fixture(scope="package")
+def services_profile(browser: Browser, running: Running) -> ReusedProfile:
+    """The profile of tests with a service of their own."""
+    return ReusedProfile(browser, running.url)
+
+
+@pytest.fixture(scope="package")
+def services_profile_with_clock(browser: Browser, running: Running) -> ReusedProfile:
+    """The same, of tests that move the clock of a page."""
+    return ReusedProfile(browser, running.url, has_clock=True)
 
 
 @pytest.fixture

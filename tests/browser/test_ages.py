@@ -28,37 +28,35 @@ ANNOUNCED = ":is([aria-live], [role=status], [role=alert], [role=log], output) [
 
 def stand_still(page: Page) -> None:
     """Open a page in which no time goes by but what the test lets."""
-    page.clock.install()
     log_in(page, to="/accounts/settings/")
     page.clock.pause_at(datetime.now(UTC) + timedelta(hours=1))
 
 
-def test_every_age_goes_on_in_the_words_of_the_server(page: Page) -> None:
-    stand_still(page)
-    page.evaluate(DRAW, [seconds - 10 for seconds in AGES])
-    page.clock.run_for(10_000)
-    page.evaluate(HIDE, False)
-    assert page.evaluate(SHOWN) == list(AGES.values())
+def test_every_age_goes_on_in_the_words_of_the_server(timed_page: Page) -> None:
+    stand_still(timed_page)
+    timed_page.evaluate(DRAW, [seconds - 10 for seconds in AGES])
+    timed_page.clock.run_for(10_000)
+    timed_page.evaluate(HIDE, False)
+    assert timed_page.evaluate(SHOWN) == list(AGES.values())
 
 
-def test_a_hidden_tab_pauses_and_catches_up(page: Page) -> None:
-    stand_still(page)
-    page.evaluate(DRAW, [170])
-    page.evaluate(HIDE, True)
-    page.clock.run_for(600_000)
-    assert page.evaluate(SHOWN) == ["2 min"]
-    page.evaluate(HIDE, False)
-    assert page.evaluate(SHOWN) == ["12 min"]
+def test_a_hidden_tab_pauses_and_catches_up(timed_page: Page) -> None:
+    stand_still(timed_page)
+    timed_page.evaluate(DRAW, [170])
+    timed_page.evaluate(HIDE, True)
+    timed_page.clock.run_for(600_000)
+    assert timed_page.evaluate(SHOWN) == ["2 min"]
+    timed_page.evaluate(HIDE, False)
+    assert timed_page.evaluate(SHOWN) == ["12 min"]
 
 
-def test_the_life_of_a_version_goes_on_and_nothing_moves(page: Page, server: Running) -> None:
-    page.add_init_script(NOTE_SHIFTS)
-    page.clock.install()
-    log_in(page, to=addresses(server)["versions"])
-    ages = page.locator(".life [data-age]")
+def test_the_life_of_a_version_goes_on_and_nothing_moves(timed_page: Page, server: Running) -> None:
+    timed_page.add_init_script(NOTE_SHIFTS)
+    log_in(timed_page, to=addresses(server)["versions"])
+    ages = timed_page.locator(".life [data-age]")
     before = ages.all_inner_texts()
     assert before
-    page.clock.run_for(3_600_000 * 25)
+    timed_page.clock.run_for(3_600_000 * 25)
     expect(ages.first).not_to_have_text(before[0])
-    assert page.evaluate("window.shift") <= MAX_SHIFT
-    assert page.locator(ANNOUNCED).count() == 0
+    assert timed_page.evaluate("window.shift") <= MAX_SHIFT
+    assert timed_page.locator(ANNOUNCED).count() == 0

@@ -17,8 +17,18 @@ from playwright.sync_api import (
     expect,
 )
 
-from tests.browser.conftest import NEXT_FRAME, log_in, open_page, settle, time_passes, until
+from tests.browser.conftest import (
+    NEXT_FRAME,
+    ReusedProfile,
+    log_in,
+    new_profile,
+    open_page,
+    settle,
+    time_passes,
+    until,
+)
 from tests.browser.many_services import Places
+from tests.support.matrix import sampled
 from tests.support.processes import Running
 from tests.support.publishing_service import PublishingService
 
@@ -36,26 +46,39 @@ POLL = """() => { for (const part of document.querySelectorAll("main [data-polls
   } }"""
 
 
-@pytest.fixture
-def profile(browser: Browser, running: Running) -> Iterator[BrowserContext]:
-    context = browser.new_context(
-        base_url=running.url, viewport={"width": 1280, "height": 800}, reduced_motion="reduce"
-    )
-    context.set_default_timeout(PATIENCE_MS)
-    yield context
-    context.close()
+def opened_in(context: BrowserContext, troubles: list[str]) -> Page:
+    """Open a tab in which root is signed in."""
+    return log_in(open_page(context, troubles), "root", to="/activity/")
+
+
+def unexpected(troubles: list[str]) -> list[str]:
+    """Return what the browser doesn't itself note of a 422, or of a connection that is cut."""
+    expected = "422|Failed to load|Status Error Code 500|sendError"
+    return [line for line in troubles if not re.search(expected, line)]
 
 
 @pytest.fixture
-def tab(profile: BrowserContext, troubles: list[str]) -> Iterator[Page]:
-    """A tab in which root is signed in; the test fails on any trouble in it."""
-    yield log_in(open_page(profile, troubles), "root", to="/activity/")
-    # The browser itself notes an answer of 422, and a connection that a test cuts.
-    assert [
-        line
-        for line in troubles
-        if not re.search("422|Failed to load|Status Error Code 500|sendError", line)
-    ] == []
+def tab(services_profile: ReusedProfile, troubles: list[str]) -> Iterator[Page]:
+    """A tab of root; the test fails on any trouble in it."""
+    yield opened_in(services_profile.open(), troubles)
+    services_profile.empty()
+    assert unexpected(troubles) == []
+
+
+@pytest.fixture
+def timed_tab(services_profile_with_clock: ReusedProfile, troubles: list[str]) -> Iterator[Page]:
+    """The same, with a clock that the test can move."""
+    yield opened_in(services_profile_with_clock.open(), troubles)
+    services_profile_with_clock.empty()
+    assert unexpected(troubles) == []
+
+
+@pytest.fixture
+def lone_tab(browser: Browser, running: Running, troubles: list[str]) -> Iterator[Page]:
+    """The same, in a profile of its own, to be taken offline."""
+    with new_profile(browser, running.url) as context:
+        yield opened_in(context, troubles)
+    assert unexpected(troubles) == []
 
 
 def pages_with_openers(at: Places) -> list[str]:
@@ -72,10 +95,10 @@ def slow_down(devtools: CDPSession, rate: int) -> None:
 def test_a_dialog_stays_whatever_order_responses_come_in(
     tab: Page, at: Places, pytestconfig: pytest.Config
 ) -> None:
-    """Try random orders on every page: two of them, and ten with --exhaustive."""
+    """Try random orders on every page: one of them, and ten with --exhaustive."""
     is_exhaustive = pytestconfig.getoption("exhaustive")
     chance = random.Random(18 if is_exhaustive else pytestconfig.option.matrix_seed)
-    loads, openings = (2, 5) if is_exhaustive else (1, 2)
+    loads, openings = (2, 5) if is_exhaustive else (1, 1)
     held: list[Route] = []
 
     def hold(route: Route) -> None:
@@ -124,11 +147,16 @@ def ask_to_publish(tab: Page) -> None:
     expect(tab.locator("#publish:modal").get_by_role("link", name="Cancel")).to_be_focused()
 
 
-@pytest.mark.parametrize("way", ["Back", "Escape", "Cancel"])
+WAYS = ("Back", "Escape", "Cancel", "Forward")
+"""Ways of leaving a dialog: a run takes each of them, and each page once; all with --exhaustive."""
+
+
+@pytest.mark.parametrize("way", WAYS[:-1])
 def test_back_and_cancel_close_the_dialog_and_leave_the_page_as_it_was(
-    way: str, tab: Page, at: Places
+    way: str, tab: Page, at: Places, pytestconfig: pytest.Config
 ) -> None:
-    for address in pages_with_openers(at):
+    turn = WAYS.index(way)
+    for address in sampled(pages_with_openers(at), pytestconfig, turn=turn, of=len(WAYS)):
         tab.goto(address)
         steps = tab.evaluate("history.length")
         tab.evaluate("document.querySelector('main').dataset.same = ''")
@@ -147,8 +175,11 @@ def test_back_and_cancel_close_the_dialog_and_leave_the_page_as_it_was(
         assert tab.evaluate("history.length") == steps + 1
 
 
-def test_forward_opens_the_dialog_again_over_the_page_it_was_over(tab: Page, at: Places) -> None:
-    for address in pages_with_openers(at):
+def test_forward_opens_the_dialog_again_over_the_page_it_was_over(
+    tab: Page, at: Places, pytestconfig: pytest.Config
+) -> None:
+    turn = WAYS.index("Forward")
+    for address in sampled(pages_with_openers(at), pytestconfig, turn=turn, of=len(WAYS)):
         tab.goto(address)
         steps = tab.evaluate("history.length")
         tab.evaluate("document.querySelector('main').dataset.same = ''")
@@ -228,17 +259,16 @@ def test_after_a_publish_the_focus_stays_when_a_row_is_polled_before_the_page_is
 
 
 def test_after_a_publish_that_took_the_button_away_the_focus_is_beside_it(
-    tab: Page, at: Places, service: PublishingService
+    timed_tab: Page, at: Places, service: PublishingService
 ) -> None:
-    tab.clock.install()
-    tab.goto(at.audience)
-    publish(tab)
+    timed_tab.goto(at.audience)
+    publish(timed_tab)
     service.moves_on("published")
-    time_passes(tab)
-    expect(tab.locator("#pub-h")).to_have_text("Version 2 is live", timeout=PATIENCE_MS)
-    tab.get_by_role("link", name="Close", exact=True).click()
-    expect(tab.locator("#head")).to_contain_text("Version 2 live")
-    expect(tab.locator("#head h1")).to_be_focused()
+    time_passes(timed_tab)
+    expect(timed_tab.locator("#pub-h")).to_have_text("Version 2 is live", timeout=PATIENCE_MS)
+    timed_tab.get_by_role("link", name="Close", exact=True).click()
+    expect(timed_tab.locator("#head")).to_contain_text("Version 2 live")
+    expect(timed_tab.locator("#head h1")).to_be_focused()
 
 
 def test_a_reload_while_it_publishes_shows_how_far_it_is(tab: Page, at: Places) -> None:
@@ -251,17 +281,16 @@ def test_a_reload_while_it_publishes_shows_how_far_it_is(tab: Page, at: Places) 
     expect(tab.locator("#versions")).to_be_visible()
 
 
-def test_closing_a_dialog_aborts_its_requests(tab: Page, at: Places) -> None:
-    tab.clock.install()
-    tab.goto(at.audience)
-    publish(tab)
+def test_closing_a_dialog_aborts_its_requests(timed_tab: Page, at: Places) -> None:
+    timed_tab.goto(at.audience)
+    publish(timed_tab)
     watched = re.compile(r"\?operation=")
-    with tab.expect_request(watched):
-        tab.route(watched, lambda _route: None)
-        time_passes(tab)
-    with tab.expect_event("requestfailed", lambda request: bool(watched.search(request.url))):
-        tab.keyboard.press("Escape")
-    expect(tab.locator("#head")).to_contain_text("Version 2 queued")
+    with timed_tab.expect_request(watched):
+        timed_tab.route(watched, lambda _route: None)
+        time_passes(timed_tab)
+    with timed_tab.expect_event("requestfailed", lambda request: bool(watched.search(request.url))):
+        timed_tab.keyboard.press("Escape")
+    expect(timed_tab.locator("#head")).to_contain_text("Version 2 queued")
 
 
 def test_a_lost_session_behind_a_dialog_leads_to_sign_in_with_a_note_that_nothing_was_sent(
@@ -279,13 +308,12 @@ def test_a_lost_session_behind_a_dialog_leads_to_sign_in_with_a_note_that_nothin
     assert service.keys == []
 
 
-def test_a_session_lost_while_publishing_is_noted_at_sign_in(tab: Page, at: Places) -> None:
-    tab.clock.install()
-    tab.goto(at.audience)
-    publish(tab)
-    tab.context.clear_cookies(name="sessionid")
-    time_passes(tab)
-    expect(tab.locator("main")).to_contain_text(
+def test_a_session_lost_while_publishing_is_noted_at_sign_in(timed_tab: Page, at: Places) -> None:
+    timed_tab.goto(at.audience)
+    publish(timed_tab)
+    timed_tab.context.clear_cookies(name="sessionid")
+    time_passes(timed_tab)
+    expect(timed_tab.locator("main")).to_contain_text(
         "You were signed out. Requests already sent continue.", timeout=PATIENCE_MS
     )
 
@@ -300,30 +328,30 @@ def test_an_error_behind_a_dialog_is_shown_behind_it(tab: Page, at: Places) -> N
 
 
 def test_without_a_connection_the_dialog_shows_whether_it_was_sent(
-    tab: Page, at: Places, service: PublishingService
+    lone_tab: Page, at: Places, service: PublishingService
 ) -> None:
-    tab.goto(at.audience)
-    ask_to_publish(tab)
-    tab.context.set_offline(True)
-    button = tab.get_by_role("button", name="Publish version 2")
+    lone_tab.goto(at.audience)
+    ask_to_publish(lone_tab)
+    lone_tab.context.set_offline(True)
+    button = lone_tab.get_by_role("button", name="Publish version 2")
     button.click()
-    expect(tab.locator("#publish").get_by_role("alert")).to_contain_text(
+    expect(lone_tab.locator("#publish").get_by_role("alert")).to_contain_text(
         "it’s unknown whether this was sent"
     )
     assert service.keys == []
-    tab.context.set_offline(False)
+    lone_tab.context.set_offline(False)
     button.click()
-    expect(tab.locator("#pub-h")).to_have_text("Publishing version 2")
-    expect(tab.get_by_role("alert")).to_have_count(0)
+    expect(lone_tab.locator("#pub-h")).to_have_text("Publishing version 2")
+    expect(lone_tab.get_by_role("alert")).to_have_count(0)
     assert len(service.keys) == 1
 
 
-def test_the_note_that_nothing_responds_moves_nothing_and_goes(tab: Page) -> None:
-    tab.goto("/people/")
-    search = tab.get_by_role("searchbox", name="Search people")
+def test_the_note_that_nothing_responds_moves_nothing_and_goes(lone_tab: Page) -> None:
+    lone_tab.goto("/people/")
+    search = lone_tab.get_by_role("searchbox", name="Search people")
     place = search.bounding_box()
-    note = tab.locator("[data-offline]")
-    tab.context.set_offline(True)
+    note = lone_tab.locator("[data-offline]")
+    lone_tab.context.set_offline(True)
     search.fill("a")
     expect(note).to_contain_text("Pressroom is unreachable.")
     assert search.bounding_box() == place
@@ -331,5 +359,5 @@ def test_the_note_that_nothing_responds_moves_nothing_and_goes(tab: Page) -> Non
     expect(note).to_have_count(0)
     search.fill("ab")
     expect(note).to_have_count(1)
-    tab.context.set_offline(False)
+    lone_tab.context.set_offline(False)
     expect(note).to_have_count(0)

@@ -57,11 +57,11 @@ def test_a_button_of_a_part_is_busy_until_the_answer_and_keeps_the_focus(page: P
     ids=["with a clipboard", "without one"],
 )
 def test_the_result_of_copying_is_shown_and_announced(
-    page: Page, clipboard: str, message: str, icon: str
+    timed_page: Page, clipboard: str, message: str, icon: str
 ) -> None:
+    page = timed_page
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.add_init_script(clipboard)
-    page.clock.install()
     a_page_with_audiences(page)
     button = page.locator("main .id button").first
     name, before = button.get_attribute("aria-label"), button.locator("use").get_attribute("href")
@@ -77,9 +77,9 @@ def test_the_result_of_copying_is_shown_and_announced(
     expect(page.get_by_role("status").filter(has_text=message)).to_have_count(0)
 
 
-def test_a_button_with_words_of_its_own_keeps_them_once_it_has_copied(page: Page) -> None:
+def test_a_button_with_words_of_its_own_keeps_them_once_it_has_copied(timed_page: Page) -> None:
+    page = timed_page
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.clock.install()
     a_page_with_audiences(page)
     page.locator("summary", has_text="JSON").click()
     button = page.get_by_text("Copy JSON")

@@ -3,14 +3,17 @@
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, expect
+from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
 
 from tests.browser.conftest import log_in, open_page, until
 from tests.browser.whole_page import (
+    ALL_ROWS,
     SUBMIT,
+    Rows,
     all_but_metadata,
     assert_holds_all,
     choose_header_action,
+    fill_metadata,
     tab_to,
     type_at,
     write_actions,
@@ -20,50 +23,55 @@ from tests.browser.whole_page import (
     write_metadata,
     write_scripts,
 )
-from tests.support.processes import Running
 
 NEW = "/pages/new/"
 
 
+@pytest.fixture
+def rows(pytestconfig: pytest.Config) -> Rows:
+    """How many rows a whole page has: two of a kind, and more with --exhaustive."""
+    return ALL_ROWS if pytestconfig.getoption("exhaustive") else Rows()
+
+
 def write_whole(
-    page: Page, name: str, choose: Callable[[Page], None] = choose_header_action
+    page: Page, name: str, rows: Rows, choose: Callable[[Page], None] = choose_header_action
 ) -> None:
     """Fill the whole form, from its first field to its last."""
     write_basics(page, name)
-    write_actions(page)
+    write_actions(page, rows)
     choose(page)
-    write_cards(page)
+    write_cards(page, rows)
     write_footer(page)
-    write_scripts(page)
+    write_scripts(page, rows)
     write_metadata(page)
 
 
 def choose_once_it_is_looked_at(page: Page) -> None:
-    """Ask for the list of the actions typed, as no script makes it, and choose the third."""
+    """Ask for the list of the actions typed, as no script makes it, and choose the second."""
     tab_to(page, "button[name=rows][value=refresh]", back=True)
     page.keyboard.press("Enter")
-    page.locator("option[value='act-c']").wait_for(state="attached")
+    page.locator("option[value='act-b']").wait_for(state="attached")
     page.wait_for_load_state()
     tab_to(page, "[id='name']")
     tab_to(page, "[id='headerActionId']")
-    page.keyboard.type("Button C")
+    page.keyboard.type("Button B")
 
 
-def create(page: Page, name: str) -> None:
+def create(page: Page, name: str, rows: Rows) -> None:
     """Press Create page, and see that the page holds all that was typed."""
     tab_to(page, SUBMIT)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text(name)
     page.wait_for_load_state()
-    assert_holds_all(page, name)
+    assert_holds_all(page, name, rows)
 
 
-def save_all_but_metadata(page: Page, name: str) -> None:
+def save_all_but_metadata(page: Page, name: str, rows: Rows) -> None:
     """Save a draft as the form does that all of it was typed into."""
     form = page.evaluate(
         "Object.fromEntries(new FormData(document.querySelector('[data-page-form]')))"
     )
-    saved = page.request.post(f"{NEW}draft/", form=form | all_but_metadata(name))
+    saved = page.request.post(f"{NEW}draft/", form=form | all_but_metadata(name, rows))
     assert "Draft saved" in saved.text()
 
 
@@ -95,56 +103,52 @@ def sign_in_again(page: Page, name: str = "demo") -> None:
     page.get_by_role("button", name="Sign in").click()
 
 
-def test_a_whole_page_is_created_by_keyboard_alone(page: Page) -> None:
+def test_a_whole_page_is_created_by_keyboard_alone(page: Page, rows: Rows) -> None:
     log_in(page, to=NEW)
-    write_whole(page, "All by keyboard")
-    create(page, "All by keyboard")
+    write_whole(page, "All by keyboard", rows)
+    create(page, "All by keyboard", rows)
     page.goto(NEW)
     expect(page.get_by_text("All by keyboard")).to_have_count(0)
 
 
 def test_a_whole_page_is_created_by_keyboard_without_javascript(
-    browser: Browser, server: Running
+    plain_page: Page, rows: Rows
 ) -> None:
-    context = browser.new_context(base_url=server.url, java_script_enabled=False)
-    page = log_in(context.new_page(), to=NEW)
-    write_whole(page, "All without scripts", choose_once_it_is_looked_at)
-    create(page, "All without scripts")
-    context.close()
+    log_in(plain_page, to=NEW)
+    write_whole(plain_page, "All without scripts", rows, choose_once_it_is_looked_at)
+    create(plain_page, "All without scripts", rows)
 
 
 def test_a_whole_page_is_created_though_the_session_ends_in_between(
-    page: Page, context: BrowserContext
+    page: Page, context: BrowserContext, rows: Rows
 ) -> None:
     log_in(page, to=NEW)
-    save_all_but_metadata(page, "All though signed out")
+    save_all_but_metadata(page, "All though signed out", rows)
     page.reload()
     page.get_by_role("link", name="Resume All though signed out").click()
-    expect(field(page, "scripts.2.content")).to_be_attached()
+    expect(field(page, f"scripts.{rows.scripts - 1}.content")).to_be_attached()
     context.clear_cookies(name="sessionid")
-    write_metadata(page)
+    fill_metadata(page)
     expect(page.locator("#draft-status")).to_contain_text("You’re signed out")
     tab_to(page, SUBMIT)
     page.keyboard.press("Enter")
     sign_in_again(page)
     expect(page.get_by_text("This is your draft from")).to_be_visible()
-    create(page, "All though signed out")
+    create(page, "All though signed out", rows)
 
 
 def test_without_javascript_and_without_any_cookie_the_form_is_there_after_the_log_in(
-    browser: Browser, server: Running
+    plain_page: Page,
 ) -> None:
-    context = browser.new_context(base_url=server.url, java_script_enabled=False)
-    page = log_in(context.new_page(), to=NEW)
+    page = log_in(plain_page, to=NEW)
     write_basics(page, "Kept without scripts")
-    context.clear_cookies()
+    page.context.clear_cookies()
     tab_to(page, SUBMIT)
     page.keyboard.press("Enter")
     sign_in_again(page)
     expect(page.get_by_label("Name", exact=True)).to_have_value("Kept without scripts")
     page.locator(SUBMIT).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Kept without scripts")
-    context.close()
 
 
 def test_a_tab_that_is_closed_leaves_its_last_words(
@@ -230,59 +234,70 @@ def test_input_typed_while_a_row_is_added_is_saved_as_a_draft(page: Page) -> Non
     expect(field(page, "metadata.ogTitle")).to_be_visible()
 
 
-@pytest.mark.parametrize(
-    ("button", "rows"),
-    [
-        ("Move action 2 up", ["in 2", "in 1"]),
-        ("Move action 1 down", ["in 2", "in 1"]),
-        ("Move action 1 up", ["in 1", "in 2"]),
-        ("Remove action 1", ["in 2"]),
-        ("Remove action 2", ["in 1"]),
-    ],
-)
-def test_what_is_typed_while_rows_move_goes_where_its_row_goes(
-    page: Page, button: str, rows: list[str]
-) -> None:
-    log_in(page, to=NEW)
-    page.get_by_role("button", name="Add another action").press("Enter")
-    expect(field(page, "actions.1.purpose")).to_be_visible()
-    request = ask_for_rows(page, button)
-    field(page, "actions.0.purpose").press_sequentially("in 1")
-    field(page, "actions.1.purpose").press_sequentially("in 2")
-    with page.expect_request("**/draft/"):
-        request.continue_()
-    expect(page.locator("[id$='.purpose']")).to_have_count(len(rows))
-    for row, words in enumerate(rows):
-        expect(field(page, f"actions.{row}.purpose")).to_have_value(words)
-    if "in 2" in rows:
-        expect(field(page, f"actions.{rows.index('in 2')}.purpose")).to_be_focused()
+MOVES = {
+    "Move action 2 up": ["in 2", "in 1"],
+    "Move action 1 down": ["in 2", "in 1"],
+    "Move action 1 up": ["in 1", "in 2"],
+    "Remove action 1": ["in 2"],
+    "Remove action 2": ["in 1"],
+}
+"""What two actions then hold, by the button."""
 
 
-@pytest.mark.parametrize("second", ["Remove action 2", "Add a group", "Move action 1 down"])
-def test_a_row_button_waits_for_the_response_of_another(page: Page, second: str) -> None:
+def test_what_is_typed_while_rows_move_goes_where_its_row_goes(page: Page) -> None:
     log_in(page, to=NEW)
-    page.get_by_role("button", name="Add another action").press("Enter")
-    expect(field(page, "actions.1.purpose")).to_be_visible()
-    rows: list[str] = []
-    page.on("request", lambda sent: rows.append(sent.url) if sent.method == "POST" else None)
-    first = ask_for_rows(page, "Add another action")
-    other = page.get_by_role("button", name=second, exact=True)
-    expect(other).to_be_disabled()
-    expect(page.get_by_role("button", name="Create page")).to_be_disabled()
-    expect(page.get_by_role("button", name="Add another action")).to_be_focused()
-    other.click(force=True)
-    page.get_by_role("button", name="Add another action").press("Enter")
-    field(page, "actions.0.purpose").press("Enter")
-    first.continue_()
-    expect(field(page, "actions.2.purpose")).to_be_visible()
-    assert len(rows) == 1
-    expect(other).to_be_enabled()
-    with page.expect_response(lambda response: response.request.method == "POST") as answered:
-        other.press("Enter")
-    assert answered.value.status == 200
-    actions = 2 if "Remove" in second else 3
-    expect(page.locator("[id^='actions.'][id$='.purpose']")).to_have_count(actions)
-    expect(field(page, "footerLinks.0.title")).to_have_count(int("group" in second))
+    held: dict[str, list[str]] = {}
+    focused: dict[str, str] = {}
+    for button, expected in MOVES.items():
+        page.goto(NEW)
+        page.get_by_role("button", name="Add another action").press("Enter")
+        expect(field(page, "actions.1.purpose")).to_be_visible()
+        request = ask_for_rows(page, button)
+        field(page, "actions.0.purpose").press_sequentially("in 1")
+        field(page, "actions.1.purpose").press_sequentially("in 2")
+        with page.expect_request("**/draft/"):
+            request.continue_()
+        purposes = page.locator("[id$='.purpose']")
+        expect(purposes, button).to_have_count(len(expected))
+        held[button] = [each.input_value() for each in purposes.all()]
+        focused[button] = page.evaluate("document.activeElement.value")
+        page.unroute_all()
+    assert held == MOVES
+    second = {button: "in 2" for button, expected in MOVES.items() if "in 2" in expected}
+    assert {button: focused[button] for button in second} == second
+
+
+SECOND = {"Remove action 2": (2, 0), "Add a group": (3, 1), "Move action 1 down": (3, 0)}
+"""How many actions and groups there are in the end, by the button that is pressed second."""
+
+
+def test_a_row_button_waits_for_the_response_of_another(page: Page) -> None:
+    log_in(page, to=NEW)
+    posts: list[str] = []
+    page.on("request", lambda sent: posts.append(sent.url) if sent.method == "POST" else None)
+    for second, (actions, groups) in SECOND.items():
+        page.goto(NEW)
+        page.get_by_role("button", name="Add another action").press("Enter")
+        expect(field(page, "actions.1.purpose"), second).to_be_visible()
+        first = ask_for_rows(page, "Add another action")
+        posts.clear()
+        other = page.get_by_role("button", name=second, exact=True)
+        expect(other, second).to_be_disabled()
+        expect(page.get_by_role("button", name="Create page")).to_be_disabled()
+        expect(page.get_by_role("button", name="Add another action")).to_be_focused()
+        other.click(force=True)
+        page.get_by_role("button", name="Add another action").press("Enter")
+        field(page, "actions.0.purpose").press("Enter")
+        first.continue_()
+        expect(field(page, "actions.2.purpose"), second).to_be_visible()
+        assert posts == [], f"sent while another was awaited: {second}"
+        expect(other, second).to_be_enabled()
+        with page.expect_response(lambda response: response.request.method == "POST") as answered:
+            other.press("Enter")
+        assert answered.value.status == 200, second
+        expect(page.locator("[id^='actions.'][id$='.purpose']"), second).to_have_count(actions)
+        expect(field(page, "footerLinks.0.title"), second).to_have_count(groups)
+        page.unroute_all()
 
 
 def test_the_row_buttons_work_again_after_a_failure(

@@ -4,13 +4,16 @@ import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Page, Route, expect
 
+from tests.browser.addresses import addresses
 from tests.browser.conftest import log_in, until
 from tests.support.processes import Running
 
 FIELD = "#palette-q"
 CHOSEN = "#palette [aria-selected=true]"
+LIGHT = "/accounts/settings/"
+"""A page that costs little."""
 NOTE_RESPONSE = "addEventListener('htmx:afterRequest', () => { window.hasResponse = true; })"
 
 
@@ -27,16 +30,14 @@ def find(page: Page, words: str) -> None:
     expect(page.locator("#palette-people")).not_to_contain_text("Searching")
 
 
-def an_audience(page: Page) -> str:
-    """Go to the first audience of the first page that has one; return its id."""
-    page.goto("/find/?q=Brightwater+Foods")
-    page.locator("#find-results a[href*='/audiences/']").first.click()
-    page.wait_for_url(re.compile(r"/audiences/[^/]+/$"))
+def visit_an_audience(page: Page, server: Running) -> str:
+    """Log in at an audience; return its id."""
+    log_in(page, to=addresses(server)["audience"])
     return page.url.rstrip("/").rsplit("/", 1)[1]
 
 
 def test_ctrl_k_words_arrow_and_enter_lead_there(page: Page) -> None:
-    log_in(page)
+    log_in(page, to=LIGHT)
     open_palette(page)
     find(page, "brightwater")
     expect(page.locator(CHOSEN)).to_contain_text("Brightwater")
@@ -53,9 +54,8 @@ def test_ctrl_k_words_arrow_and_enter_lead_there(page: Page) -> None:
     page.wait_for_url(f"**{address}")
 
 
-def test_a_pasted_id_and_enter_land_on_the_audience(page: Page) -> None:
-    log_in(page)
-    audience_id = an_audience(page)
+def test_a_pasted_id_and_enter_land_on_the_audience(page: Page, server: Running) -> None:
+    audience_id = visit_an_audience(page, server)
     page.goto("/activity/")
     page.keyboard.press("Control+k")
     page.locator(FIELD).fill(audience_id)
@@ -64,9 +64,8 @@ def test_a_pasted_id_and_enter_land_on_the_audience(page: Page) -> None:
     page.wait_for_url(re.compile(rf"/audiences/{audience_id}/$"))
 
 
-def test_an_id_is_the_first_in_the_list(page: Page) -> None:
-    log_in(page)
-    audience_id = an_audience(page)
+def test_an_id_is_the_first_in_the_list(page: Page, server: Running) -> None:
+    audience_id = visit_an_audience(page, server)
     open_palette(page)
     page.locator(FIELD).fill(audience_id)
     expect(page.locator("#palette h3").first).to_have_text("Exact ID match")
@@ -74,7 +73,7 @@ def test_an_id_is_the_first_in_the_list(page: Page) -> None:
 
 
 def test_escape_gives_the_focus_back(page: Page) -> None:
-    log_in(page)
+    log_in(page, to=LIGHT)
     button = page.locator(".side [data-palette]")
     button.focus()
     page.keyboard.press("Enter")
@@ -85,7 +84,7 @@ def test_escape_gives_the_focus_back(page: Page) -> None:
 
 
 def test_the_number_of_results_is_announced_and_people_follow(page: Page) -> None:
-    log_in(page)
+    log_in(page, to=LIGHT)
     open_palette(page)
     find(page, "bright")
     expect(page.locator("#palette-people [role=option]").first).to_be_visible()
@@ -101,7 +100,7 @@ def hold(route: Route, held: list[Route]) -> None:
 
 
 def test_a_late_answer_never_replaces_a_newer_one(page: Page) -> None:
-    log_in(page)
+    log_in(page, to=LIGHT)
     open_palette(page)
     held: list[Route] = []
     page.route("**/find/?q=fleet", lambda route: hold(route, held))
@@ -114,9 +113,8 @@ def test_a_late_answer_never_replaces_a_newer_one(page: Page) -> None:
     expect(page.locator("#palette [data-words]")).to_have_attribute("data-words", "activity")
 
 
-def test_results_of_another_query_are_never_shown(page: Page) -> None:
-    log_in(page)
-    an_audience(page)
+def test_results_of_another_query_are_never_shown(page: Page, server: Running) -> None:
+    visit_an_audience(page, server)
     open_palette(page)
     visited = page.locator("#palette h3", has_text="Recently visited")
     expect(visited).to_be_visible()
@@ -134,9 +132,9 @@ def test_results_of_another_query_are_never_shown(page: Page) -> None:
     expect(page.locator("#palette-list")).not_to_contain_text("Searching…")
 
 
-def test_results_that_come_right_after_another_letter_are_never_shown(page: Page) -> None:
-    page.clock.install()
-    log_in(page)
+def test_results_that_come_right_after_another_letter_are_never_shown(timed_page: Page) -> None:
+    page = timed_page
+    log_in(page, to=LIGHT)
     open_palette(page)
     held: list[Route] = []
     page.route("**/find/?q=act*", lambda route: hold(route, held))
@@ -156,7 +154,7 @@ def test_results_that_come_right_after_another_letter_are_never_shown(page: Page
 
 
 def test_enter_before_the_results_opens_the_first_of_them(page: Page) -> None:
-    log_in(page)
+    log_in(page, to=LIGHT)
     open_palette(page)
     page.keyboard.type("activity")
     page.keyboard.press("Enter")
@@ -164,7 +162,7 @@ def test_enter_before_the_results_opens_the_first_of_them(page: Page) -> None:
 
 
 def test_enter_goes_to_the_page_where_the_search_failed(page: Page, troubles: list[str]) -> None:
-    log_in(page)
+    log_in(page, to=LIGHT)
     open_palette(page)
     page.route("**/find/?q=hans", lambda route: route.abort(), times=1)
     page.keyboard.type("hans")
@@ -175,7 +173,7 @@ def test_enter_goes_to_the_page_where_the_search_failed(page: Page, troubles: li
 
 
 def test_accents_are_no_matter_and_all_that_is_found_is_a_few_keys_away(page: Page) -> None:
-    log_in(page)
+    log_in(page, to=LIGHT)
     open_palette(page)
     find(page, "kuhllogistik")
     expect(page.locator(CHOSEN)).to_contain_text("Kühllogistik")
@@ -190,7 +188,7 @@ def test_accents_are_no_matter_and_all_that_is_found_is_a_few_keys_away(page: Pa
 
 @pytest.mark.parametrize("words", ["log out", "sign out"])
 def test_signing_out_is_a_few_keys_away(page: Page, words: str) -> None:
-    log_in(page)
+    log_in(page, to=LIGHT)
     open_palette(page)
     find(page, words)
     expect(page.locator(CHOSEN)).to_have_text("Sign out")
@@ -198,16 +196,15 @@ def test_signing_out_is_a_few_keys_away(page: Page, words: str) -> None:
     page.wait_for_url("**/accounts/login/**")
 
 
-def test_what_was_visited_is_offered_before_a_word(page: Page) -> None:
-    log_in(page)
-    audience_id = an_audience(page)
+def test_what_was_visited_is_offered_before_a_word(page: Page, server: Running) -> None:
+    audience_id = visit_an_audience(page, server)
     open_palette(page)
     expect(page.locator("#palette h3").first).to_have_text("Recently visited")
     expect(page.locator(CHOSEN)).to_have_attribute("href", re.compile(rf"/{audience_id}/$"))
 
 
 def test_keys_go_to_the_search_the_sections_and_the_list_of_keys(page: Page) -> None:
-    log_in(page)
+    log_in(page, to=LIGHT)
     page.keyboard.press("g")
     page.keyboard.press("p")
     page.wait_for_url("**/pages/")
@@ -259,7 +256,7 @@ def test_p_asks_about_the_row_with_the_focus_and_about_nothing_without_one(page:
 
 
 def test_nothing_opens_over_a_dialog(page: Page) -> None:
-    log_in(page)
+    log_in(page, to=LIGHT)
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
     page.keyboard.press("Control+k")
@@ -267,16 +264,12 @@ def test_nothing_opens_over_a_dialog(page: Page) -> None:
 
 
 @pytest.mark.parametrize("words", ["Brightwater", ""])
-def test_without_javascript_the_button_is_a_link_to_a_page(
-    words: str, browser: Browser, server: Running
-) -> None:
-    context = browser.new_context(base_url=server.url, java_script_enabled=False)
-    page = log_in(context.new_page())
+def test_without_javascript_the_button_is_a_link_to_a_page(words: str, plain_page: Page) -> None:
+    page = log_in(plain_page, to=LIGHT)
     page.locator(".side [data-palette]").click()
     page.get_by_label("Page, audience, person, ID or command").first.fill(words)
     page.get_by_role("button", name="Search").click()
     expect(page.locator("#find-results a").first).to_be_visible()
-    context.close()
 
 
 def test_the_palette_opens_after_back_reloads_the_page(page: Page) -> None:

@@ -5,10 +5,9 @@ import re
 from contextlib import suppress
 
 import pytest
-from playwright.sync_api import Browser, Error, Page, Route, expect
+from playwright.sync_api import Error, Page, Route, expect
 
 from tests.browser.conftest import log_in, until
-from tests.support.processes import Running
 
 
 def search_for(page: Page, words: str) -> None:
@@ -141,8 +140,7 @@ def test_back_closes_a_person_and_the_search_is_there_as_it_was(page: Page) -> N
 
 def test_back_from_a_person_on_a_phone_stays_among_people(page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
-    log_in(page)
-    page.goto("/people/?q=bright")
+    log_in(page, to="/people/?q=bright")
     page.locator("#rows a").first.click()
     expect(page.locator("#person h2")).to_be_visible()
     page.go_back()
@@ -241,11 +239,8 @@ def test_a_failed_search_is_shown_in_place_until_the_next_one(
     troubles.clear()
 
 
-def test_without_javascript_people_are_found_opened_and_left(
-    browser: Browser, server: Running
-) -> None:
-    context = browser.new_context(base_url=server.url, java_script_enabled=False)
-    page = log_in(context.new_page(), to="/people/")
+def test_without_javascript_people_are_found_opened_and_left(plain_page: Page) -> None:
+    page = log_in(plain_page, to="/people/")
     page.get_by_role("searchbox", name="Search people").fill("bright")
     page.keyboard.press("Enter")
     expect(page.locator("#rows mark").first).to_be_visible()
@@ -259,7 +254,6 @@ def test_without_javascript_people_are_found_opened_and_left(
     expect(page.locator("#list-pagination")).to_contain_text("51 to 100 of")
     page.get_by_role("link", name="Previous").click()
     expect(page.locator("#list-pagination")).to_contain_text("50 of")
-    context.close()
 
 
 def test_the_ring_around_a_persons_name_leaves_the_line_below_free(page: Page) -> None:

@@ -2,25 +2,33 @@
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event, Semaphore
-from typing import Literal
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.barriers import barriers, barriers_of_colour
-from tests.browser.conftest import log_in, open_page, settle, sign_in, time_passes, until
+from tests.browser.barriers import WHOLE, barriers, barriers_of_colour
+from tests.browser.conftest import (
+    ReusedProfile,
+    log_in,
+    new_profile,
+    open_page,
+    settle,
+    sign_in,
+    time_passes,
+    until,
+)
 from tests.browser.many_services import ManyServices, Places
 from tests.support import wire
 from tests.support.dashboards import Dashboard, over_http
-from tests.support.processes import Running, free_port
+from tests.support.processes import free_port
 from tests.support.publishing_service import PublishingService, accepts, answers, now
 
 PATIENCE_MS = 60_000
+DIALOG = "#publish"
 NOTE_THE_SWAP = """window.swapped = new Promise((done) => {
   document.addEventListener("htmx:afterSwap", () => {
     if (document.getElementById("pub-h")?.textContent.includes("is live")) done();
@@ -30,35 +38,16 @@ NOTE_THE_SWAP = """window.swapped = new Promise((done) => {
 Opened = Callable[[str], Page]
 
 
-@contextmanager
-def profile(
-    browser: Browser, url: str, *, color_scheme: Literal["light", "dark"] = "light"
-) -> Iterator[BrowserContext]:
-    context = browser.new_context(
-        base_url=url,
-        viewport={"width": 1280, "height": 800},
-        reduced_motion="reduce",
-        color_scheme=color_scheme,
-    )
-    context.set_default_timeout(PATIENCE_MS)
-    yield context
-    context.close()
-
-
 @pytest.fixture
-def opened(browser: Browser, running: Running, troubles: list[str]) -> Iterator[Opened]:
+def opened(services_profile_with_clock: ReusedProfile, troubles: list[str]) -> Iterator[Opened]:
     """Opens tabs in which root is logged in; the test fails on any trouble in one of them."""
-    with profile(browser, running.url) as context:
+    context = services_profile_with_clock.open()
 
-        def open_at(address: str) -> Page:
-            page = open_page(context, troubles)
-            page.clock.install()
-            if not context.cookies():
-                return log_in(page, "root", to=address)
-            page.goto(address)
-            return page
+    def open_at(address: str) -> Page:
+        return log_in(open_page(context, troubles), "root", to=address)
 
-        yield open_at
+    yield open_at
+    services_profile_with_clock.empty()
     # The browser itself notes an answer of 422.
     assert [line for line in troubles if "422" not in line] == []
 
@@ -315,7 +304,7 @@ def test_a_dashboard_killed_while_publishing_shows_the_truth_after_its_restart(
     )
     with (
         over_http(services) as url,
-        profile(browser, f"http://127.0.0.1:{port}") as context,
+        new_profile(browser, f"http://127.0.0.1:{port}") as context,
     ):
         context.clock.install()
         dashboard = Dashboard(tmp_path, url)
@@ -348,57 +337,56 @@ def test_a_dashboard_killed_while_publishing_shows_the_truth_after_its_restart(
     assert (len(carried_out.keys), len(lost.keys)) == (1, 1)
 
 
-def wrong_with(page: Page, state: str, theme: Literal["light", "dark"]) -> list[str]:
-    """Return what axe has against a page, and whether it is wider than a phone.
+def wrong_with(page: Page, where: str = WHOLE) -> list[str]:
+    """Return what axe has against a page in both themes, and whether it is wider than a phone.
 
     In the dark, only what that can change: the elements are those of the light.
     """
     page.set_viewport_size({"width": 360, "height": 740})
     wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
-    all_barriers = barriers(page) if theme == "light" else barriers_of_colour(page)
-    found = [f"{state}: {each}" for each in all_barriers]
-    return [*found, f"{state}: too wide"] if wide else found
+    found = ["too wide"] if wide else []
+    found += [f"light: {each}" for each in barriers(page, where)]
+    page.emulate_media(color_scheme="dark")
+    found += [f"dark: {each}" for each in barriers_of_colour(page, where)]
+    page.emulate_media(color_scheme="light")
+    return found
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
 def test_every_state_of_a_publish_is_readable_by_all(
-    theme: Literal["light", "dark"],
-    browser: Browser,
-    running: Running,
-    service: PublishingService,
-    at: Places,
+    services_profile_with_clock: ReusedProfile, service: PublishingService, at: Places
 ) -> None:
+    """The page below the dialog is looked at once, as it stays the same."""
+    wrong: dict[str, list[str]] = {}
     # What axe does while it looks is against the policy: no notes are taken of troubles.
-    with profile(browser, running.url, color_scheme=theme) as context:
-        context.clock.install()
-        page = log_in(context.new_page(), "root", to=at.audience)
-        service.way = answers(409, "The page is locked.")
-        service.page |= {"status": "archived"}
-        ask_to_publish(page)
-        wrong = wrong_with(page, "asked", theme)
-        press(page, "Publish version 2")
-        expect(dialog(page).get_by_label("Type 2 to publish")).to_be_focused()
-        wrong += wrong_with(page, "held back", theme)
-        page.keyboard.type("2")
-        press(page, "Publish version 2")
-        expect(dialog(page)).to_contain_text("The page is locked.")
-        wrong += wrong_with(page, "rejected", theme)
-        service.way = answers(500)
-        dialog(page).get_by_label("Type 2 to publish").fill("2")
-        press(page, "Publish version 2")
-        expect(headline(page)).to_have_text("We don’t know if version 2 was published")
-        wrong += wrong_with(page, "unknown", theme)
-        service.moves_on("queued", queuedAt=now())
-        time_passes(page)
-        expect(headline(page)).to_have_text("Publishing version 2", timeout=PATIENCE_MS)
-        wrong += wrong_with(page, "in progress", theme)
-        page.goto(at.versions)
-        wrong += wrong_with(page, "history", theme)
-        service.moves_on("published")
-        time_passes(page)
-        expect(page.locator("#watch")).to_contain_text("is live", timeout=PATIENCE_MS)
-        wrong += wrong_with(page, "history at the end", theme)
-    assert wrong == []
+    page = log_in(services_profile_with_clock.open().new_page(), "root", to=at.audience)
+    service.way = answers(409, "The page is locked.")
+    service.page |= {"status": "archived"}
+    ask_to_publish(page)
+    wrong["asked"] = wrong_with(page)
+    press(page, "Publish version 2")
+    expect(dialog(page).get_by_label("Type 2 to publish")).to_be_focused()
+    wrong["held back"] = wrong_with(page, DIALOG)
+    page.keyboard.type("2")
+    press(page, "Publish version 2")
+    expect(dialog(page)).to_contain_text("The page is locked.")
+    wrong["rejected"] = wrong_with(page, DIALOG)
+    service.way = answers(500)
+    dialog(page).get_by_label("Type 2 to publish").fill("2")
+    press(page, "Publish version 2")
+    expect(headline(page)).to_have_text("We don’t know if version 2 was published")
+    wrong["unknown"] = wrong_with(page, DIALOG)
+    service.moves_on("queued", queuedAt=now())
+    time_passes(page)
+    expect(headline(page)).to_have_text("Publishing version 2", timeout=PATIENCE_MS)
+    wrong["in progress"] = wrong_with(page, DIALOG)
+    page.goto(at.versions)
+    wrong["history"] = wrong_with(page)
+    service.moves_on("published")
+    time_passes(page)
+    expect(page.locator("#watch")).to_contain_text("is live", timeout=PATIENCE_MS)
+    wrong["history at the end"] = wrong_with(page)
+    services_profile_with_clock.empty()
+    assert {state: found for state, found in wrong.items() if found} == {}
 
 
 def test_the_history_follows_a_version_and_leaves_the_reader_alone(
