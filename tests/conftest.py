@@ -24,6 +24,7 @@ from dashboard.ledger.queries.pages import tally_as_of
 from dashboard.ledger.sign_in import last_sign_out_id
 from tests.support import shared_files
 from tests.support.clock import Clock, advanced_by_hand
+from tests.support.dashboards import drop_prepared
 from tests.support.fake_service import FakeService, FakeServiceTransport
 from tests.support.matrix import sample
 from tests.support.scheduling import ScopeScheduling, sort_by_length
@@ -189,6 +190,7 @@ def pytest_collection() -> Generator[None, object, object]:
 def pytest_unconfigure(config: pytest.Config) -> None:
     """End the run, in the main process only."""
     if not hasattr(config, "workerinput"):
+        drop_prepared()
         shared_files.end()
 
 

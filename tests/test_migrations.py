@@ -4,10 +4,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from operator import itemgetter
-from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.db import models
 from django.db.migrations import Migration
 from django.db.migrations.loader import MigrationLoader
@@ -15,6 +15,7 @@ from django.db.migrations.operations import AddField, AlterField, RemoveField
 from django.db.models import NOT_PROVIDED
 
 from config.environment import BASE_DIR
+from tests.support.failing_database import losable_database
 from tests.support.postgres import own_database
 
 OURS = {"web", "ledger", "releases", "embedded_api"}
@@ -72,28 +73,28 @@ def test_what_stands_in_the_way_is_found() -> None:
     assert breaking_operations(said) + breaking_operations(migration_of(optional, wider)) == []
 
 
-def migrate(database_url: str) -> subprocess.CompletedProcess[str]:
-    environment = {
-        "SECRET_KEY": "only-for-tests-" + "x" * 50,
-        "ALLOWED_HOSTS": "127.0.0.1",
-        "DATABASE_URL": database_url,
-    }
-    command = [sys.executable, "manage.py", "migrate", "--skip-checks"]
-    return subprocess.run(
-        command, cwd=BASE_DIR, env=environment, capture_output=True, text=True, check=False
+@pytest.mark.django_db
+def test_a_database_that_can_t_be_reached_ends_in_a_sentence() -> None:
+    with losable_database() as database:
+        database.is_lost = True
+        with pytest.raises(CommandError) as failed:
+            call_command("migrate", skip_checks=True)
+    assert str(failed.value).startswith(
+        "DATABASE_URL: the database can't be reached or written (server closed the connection"
     )
-
-
-def test_a_database_that_can_t_be_written_ends_in_a_sentence(tmp_path: Path) -> None:
-    done = migrate(f"sqlite:///{tmp_path}/no-such-folder/db.sqlite3")
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
-    assert "DATABASE_URL: the database can't be reached or written (unable to open" in done.stderr
 
 
 def test_a_read_only_postgresql_ends_in_a_sentence() -> None:
     with own_database() as url:
-        done = migrate(f"{url}?options=-c%20default_transaction_read_only%3Don")
+        environment = {
+            "SECRET_KEY": "only-for-tests-" + "x" * 50,
+            "ALLOWED_HOSTS": "127.0.0.1",
+            "DATABASE_URL": f"{url}?options=-c%20default_transaction_read_only%3Don",
+        }
+        command = [sys.executable, "manage.py", "migrate", "--skip-checks"]
+        done = subprocess.run(
+            command, cwd=BASE_DIR, env=environment, capture_output=True, text=True, check=False
+        )
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert "cannot execute CREATE TABLE in a read-only transaction" in done.stderr

@@ -2,18 +2,22 @@
 
 import os
 import resource
+import shutil
 import signal
-import sqlite3
+import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+from django.db import connection
 
 from config.environment import BASE_DIR
 from dashboard.demo.load import fill, make_accounts, sample_service, subscribe_receiver
@@ -32,7 +36,8 @@ from dashboard.ledger.receiver import get_receiver, set_signing_secret, switch_r
 from dashboard.operations.checking import check_outcome
 from dashboard.releases.models import ItemState, Release, ReleaseState
 from dashboard.service.subscriptions import fetch_subscription
-from tests.support.processes import Running, demo, free_port
+from tests.support.processes import Running, demo, fill_as_the_demo_does, free_port
+from tests.support.shared_files import made_once
 
 AS_IT_IS = {"DJANGO_SETTINGS_MODULE": "config.settings"}
 
@@ -169,15 +174,28 @@ def test_making_accounts_again_leaves_a_changed_password_alone(db: None) -> None
     assert User.objects.get(username="viewer").check_password("another one")
 
 
-def test_a_first_start_answers_and_a_second_keeps_the_data(tmp_path: Path) -> None:
-    with demo(tmp_path, "--people", "50", **AS_IT_IS) as running:
-        assert _people(running) == 50
-        _assert_that_demo_can_log_in(running)
-        _assert_that_others_are_told_off(tmp_path, running)
+def test_a_first_start_answers_and_a_second_keeps_the_data(
+    tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    """The first start is the one that fills the demo of the browser's tests.
+
+    With `--exhaustive` it is another one, with fewer people and production's settings.
+    """
+    people, env = 5_000, {}
+    if pytestconfig.getoption("exhaustive"):
+        people, env = 50, AS_IT_IS
+        with demo(tmp_path, f"--people={people}", **env) as running:
+            assert _people(running) == people
+            _assert_that_demo_can_log_in(running)
+    else:
+        filled = made_once("demo.sqlite3", fill_as_the_demo_does)
+        shutil.copy(filled, tmp_path / "demo.sqlite3")
     before = _processor_s()
-    with demo(tmp_path, **AS_IT_IS) as running:
-        assert _people(running) == 50
+    with demo(tmp_path, **env) as running:
+        assert _people(running) == people
         _assert_that_demo_can_log_in(running)
+        fresh = refusal(tmp_path, "--port", str(free_port()), "--fresh")
+        assert "Another demo is using this data" in fresh
         _assert_that_ctrl_c_stops_it_without_a_trace(running)
     assert _processor_s() - before < 15
 
@@ -224,21 +242,20 @@ def _assert_that_all_requests_share_a_cache(running: Running, browser: httpx.Cli
     assert [page for page in pages if "Service operational" not in page] == []
 
 
-def _assert_that_others_are_told_off(folder: Path, running: Running) -> None:
-    port = running.url.rsplit(":", 1)[1]
-    assert f"Port {port} is unavailable" in refusal(folder, "--port", port)
-    assert "Another demo is using this data" in refusal(
-        folder, "--port", str(free_port()), "--fresh"
-    )
+def test_a_port_in_use_is_refused() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        with pytest.raises(CommandError, match=f"^Port {port} is unavailable"):
+            call_command("demo", port=port)
 
 
-def refusal(folder: Path, *options: str, **env: str) -> str:
+def refusal(folder: Path, *options: str) -> str:
     """Run a demo that must refuse, and return its last sentence."""
     url = f"sqlite:///{folder / 'demo.sqlite3'}"
     done = subprocess.run(
         [sys.executable, "manage.py", "demo", *options],
         cwd=BASE_DIR,
-        env={"PATH": os.environ["PATH"], "DATABASE_URL": url} | env,
+        env={"PATH": os.environ["PATH"], "DATABASE_URL": url},
         capture_output=True,
         text=True,
         timeout=60,
@@ -249,16 +266,23 @@ def refusal(folder: Path, *options: str, **env: str) -> str:
     return done.stderr
 
 
-def test_a_database_with_other_accounts_is_left_alone(tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "demo.sqlite3") as foreign:
-        foreign.execute("CREATE TABLE auth_user (id INTEGER PRIMARY KEY, username TEXT)")
-        foreign.execute("INSERT INTO auth_user (username) VALUES ('ingrid')")
-    said = refusal(tmp_path, "--port", str(free_port()), "--fresh")
-    assert "DATABASE_URL names a database with accounts that the demo did not create" in said
-    with sqlite3.connect(tmp_path / "demo.sqlite3") as foreign:
-        assert foreign.execute("SELECT username FROM auth_user").fetchall() == [("ingrid",)]
+@pytest.mark.django_db
+def test_a_database_with_other_accounts_is_left_alone(
+    tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.STATIC_ROOT = tmp_path / "collected"
+    settings.STATICFILES_FINDERS = []
+    database = tmp_path / "demo.sqlite3"
+    database.touch()
+    monkeypatch.setitem(connection.settings_dict, "NAME", str(database))
+    User.objects.create(username="ingrid")
+    with pytest.raises(CommandError, match="DATABASE_URL names a database with accounts that the"):
+        call_command("demo", port=free_port(), fresh=True)
+    assert database.exists(), "it was deleted, as --fresh does with a demo's"
+    assert [user.username for user in User.objects.all()] == ["ingrid"]
 
 
-def test_another_service_is_refused_by_name_of_the_variable(tmp_path: Path) -> None:
-    said = refusal(tmp_path, SERVICE_URL="http://127.0.0.1:9", SERVICE_API_KEY="k")
-    assert "SERVICE_URL is set" in said
+def test_another_service_is_refused_by_name_of_the_variable(settings: Any) -> None:
+    settings.EMBEDDED_API = False
+    with pytest.raises(CommandError, match="SERVICE_URL is set"):
+        call_command("demo", port=free_port())

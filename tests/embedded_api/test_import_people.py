@@ -2,7 +2,6 @@
 
 import csv
 import os
-import subprocess
 import sys
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -10,10 +9,8 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
 from django.test import Client
 
-from config.environment import BASE_DIR
 from dashboard.embedded_api.management.common import find_tenant
 from dashboard.embedded_api.models import DEFAULT_TENANT_ID, Person, Tenant
 from dashboard.embedded_api.people_import import PeopleImport, RejectedLine
@@ -240,25 +237,22 @@ def test_the_service_must_be_the_embedded_one(imported: Any, settings: Any) -> N
         imported("name\nAda\n")
 
 
-@pytest.mark.skipif(connection.vendor != "sqlite", reason="a database of its own is a file here")
 def test_the_command_reads_standard_input_and_exits_with_1_if_a_line_was_rejected(
-    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings"}
-    environment["DATABASE_URL"] = f"sqlite:///{tmp_path}/people.sqlite3"
-
-    def manage(*arguments: str, content: str = "") -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "manage.py", *arguments]
-        return subprocess.run(
-            command, cwd=BASE_DIR, env=environment, input=content,
-            capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
-
-    manage("migrate", "-v0")
-    done = manage("import_people", "-", content="name,email\nAda,\nBob,bob\n")
-    assert done.returncode == 1
-    assert "Line 3: email: must be an email address." in done.stderr
-    assert "added 1, updated 0, unchanged 0. Rejected: 1 (listed above)." in done.stderr
+    """The command as a process is in `test_from_nothing.py`."""
+    read_end, write_end = os.pipe()
+    os.write(write_end, b"name,email\nAda,\nBob,bob\n")
+    os.close(write_end)
+    with os.fdopen(read_end) as pipe:
+        monkeypatch.setattr(sys, "stdin", pipe)
+        with pytest.raises(CommandError) as rejected:
+            call_command("import_people", "-")
+    assert rejected.value.returncode == 1
+    assert capsys.readouterr().err == "Line 3: email: must be an email address.\n"
+    assert str(rejected.value).endswith(
+        "added 1, updated 0, unchanged 0. Rejected: 1 (listed above)."
+    )
 
 
 def values_of_people() -> list[dict[str, Any]]:

@@ -1,87 +1,164 @@
-"""Processes killed between an outcome and its delivery: the user is notified all the same.
+"""Processes killed between what happens and its delivery: it is delivered all the same.
 
-Once, or at most twice with the same id.
+Of notifications and of the built-in API's events: once, or at most twice with the same id.
 """
 
 import os
 import signal
 import subprocess
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
 from aiosmtpd.smtp import Envelope, Session
+from standardwebhooks import Webhook
 
+from tests.support.hook_receiver import HookReceiver, Received
 from tests.support.mail_server import MailServer
 from tests.support.postgres import own_database
-from tests.support.processes import free_port
 from tests.support.worker_processes import WorkerDashboard
 
-STATES = "SELECT state FROM notifications_delivery"
-FAIL_AND_DIE = """
+PATIENCE_S = 60
+FAIL_PUBLISH_AND_DIE = """
 import os, signal
+from django.conf import settings
 from django.contrib.auth.models import User
+from dashboard.embedded_api import signing
+from dashboard.embedded_api.publishing import publish_version
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import AttemptResult, Target, begin, end
+from dashboard.notifications.models import NotificationSettings
+from tests.support.embedded_api_factories import make_subscription, make_version
+
+user = User.objects.get()
+NotificationSettings.objects.create(user=user, has_digest=False)
 target = Target("page_1", "aud_1", "ver_2", 2, target_name="Hanseatic")
-kind, user = OperationKind.PUBLISH_VERSION, User.objects.get()
-_, attempt = begin(operation_key="pr-1", kind=kind, actor=user, target=target, body={})
+kind = OperationKind.PUBLISH_VERSION
+_, attempt = begin(operation_key="pr-1", kind=kind, actor=user, target=target, body={{}})
 end(attempt, AttemptResult(Outcome.REJECTED))
+
+settings.EMBEDDED_API_QUEUE_S = settings.EMBEDDED_API_PROCESSING_S = 0
+version = make_version()
+subscription = make_subscription(url={url!r}, events=["page.version.published"])
+print(signing.reveal(subscription.signing_secret), flush=True)
+publish_version(
+    tenant_id=version.tenant_id, page_id=version.audience.page_id,
+    audience_id=version.audience_id, version_id=version.id, operation_key=None,
+)
 os.kill(os.getpid(), signal.SIGKILL)
 """
-LET_FIVE_MINUTES_PASS = """
-from datetime import timedelta
-from django.db.models import F
-from dashboard.notifications.models import Delivery, DeliveryItem
-pause = timedelta(minutes=5)
-DeliveryItem.objects.update(due_at=F("due_at") - pause)
-Delivery.objects.update(next_attempt_at=F("next_attempt_at") - pause)
+"""Without a digest: from 8 to 12 UTC, the worker would also send one of the failure."""
+STATES = (
+    "SELECT state FROM notifications_delivery",
+    "SELECT state FROM embedded_api_webhookdelivery",
+)
+END_WINDOW = """
+UPDATE notifications_deliveryitem SET due_at = (
+    SELECT at FROM notifications_event WHERE notifications_event.id = event_id
+)
 """
-"""The window and the claim end, which would take as long in earnest."""
+END_CLAIMS = (
+    "UPDATE notifications_delivery SET next_attempt_at = created_at",
+    "UPDATE embedded_api_webhookdelivery SET next_attempt_at = created_at",
+)
+"""Minutes would pass in earnest."""
 
 
-class DeadlyMailServer(MailServer):
-    """Kills the worker that has just sent its first message, before it learns that it arrived."""
+class Killer:
+    """Kills the first worker as soon as it waits for both responses."""
 
     worker: "subprocess.Popen[bytes] | None" = None
 
+    def __init__(self) -> None:
+        self.both_wait = Barrier(2, action=self.kill, timeout=PATIENCE_S)
+
+    def wait(self) -> None:
+        """Wait until the worker is killed, unless this is another one."""
+        if self.worker:
+            self.both_wait.wait()
+
+    def kill(self) -> None:
+        """Kill the worker."""
+        assert self.worker
+        self.worker.kill()
+        self.worker.wait(PATIENCE_S)
+
+
+class DeadlyMailServer(MailServer):
+    """Responds to the first worker only after it is killed."""
+
+    def __init__(self, killer: Killer) -> None:
+        super().__init__()
+        self.killer = killer
+
     async def handle_DATA(self, server: Any, session: Session, envelope: Envelope) -> str:  # noqa: N802
         response = await super().handle_DATA(server, session, envelope)
-        if self.worker and len(self.received) == 1:
-            self.worker.kill()
+        self.killer.wait()
         return response
 
 
-def test_an_outcome_outlives_its_process_and_the_worker_that_sends_it(
+class DeadlyReceiver(HookReceiver):
+    """Responds to the first worker only after it is killed."""
+
+    def __init__(self, killer: Killer) -> None:
+        super().__init__()
+
+        class Deadly(list[Received]):
+            def append(self, received: Received) -> None:
+                super().append(received)
+                killer.wait()
+
+        self.received = Deadly()
+
+
+def test_what_happened_outlives_its_process_and_the_worker_that_sends_it(
     tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
     """On SQLite, too, with `--exhaustive`."""
     with own_database() as database_url:
-        notify_while_processes_are_killed(tmp_path, database_url)
+        deliver_while_processes_are_killed(tmp_path, database_url)
     if pytestconfig.getoption("exhaustive"):
         (tmp_path / "sqlite").mkdir()
-        notify_while_processes_are_killed(tmp_path / "sqlite", "")
+        deliver_while_processes_are_killed(tmp_path / "sqlite", "")
 
 
-def notify_while_processes_are_killed(tmp_path: Path, database_url: str) -> None:
-    server = DeadlyMailServer()
-    nowhere = f"http://127.0.0.1:{free_port()}"
-    dashboard = WorkerDashboard(tmp_path, nowhere, database_url=database_url)
-    dashboard.env |= {"EMAIL_URL": server.url, "EMAIL_FROM": "pressroom@kestrel.example"}
+def deliver_while_processes_are_killed(folder: Path, database_url: str) -> None:
+    killer = Killer()
+    mail, receiver = DeadlyMailServer(killer), DeadlyReceiver(killer)
+    dashboard = WorkerDashboard(folder, "", database_url=database_url)
+    dashboard.env |= {
+        "SERVICE_API_KEY": "",
+        "WEBHOOKS_TO_LOOPBACK": "true",
+        "EMAIL_URL": mail.url,
+        "EMAIL_FROM": "pressroom@kestrel.example",
+    }
     dashboard.prepare()
-    assert dashboard.run(FAIL_AND_DIE)[0] == -signal.SIGKILL
-    dashboard.run(LET_FIVE_MINUTES_PASS)
-    server.start()
+    ended, secret = dashboard.run(FAIL_PUBLISH_AND_DIE.format(url=receiver.url))
+    assert ended == -signal.SIGKILL
+    dashboard.execute(END_WINDOW)
+    mail.start()
+    receiver.start()
+
+    def states() -> list[list[tuple[str]]]:
+        return [dashboard.execute(query) for query in STATES]
+
     try:
-        with dashboard.worker() as server.worker:
-            assert server.worker.wait(dashboard.patience_s) == -signal.SIGKILL
-        assert server.subjects == ["Publishing version 2 of Hanseatic failed"]
-        assert dashboard.execute(STATES) == [("waiting",)]
-        dashboard.run(LET_FIVE_MINUTES_PASS)
+        with dashboard.worker() as killer.worker:
+            assert killer.worker.wait(PATIENCE_S) == -signal.SIGKILL
+        killer.worker = None
+        assert states() == [[("waiting",)], [("waiting",)]]
+        for claim in END_CLAIMS:
+            dashboard.execute(claim)
         with dashboard.worker() as worker:
-            dashboard.wait_until(lambda: dashboard.execute(STATES) == [("sent",)])
+            dashboard.wait_until(lambda: states() == [[("sent",)], [("delivered",)]])
         assert worker.returncode == os.EX_OK
     finally:
-        server.stop()
-    assert len(server.received) == 2
-    assert len({mail["Message-ID"] for mail in server.received}) == 1
+        mail.stop()
+        receiver.stop()
+    assert mail.subjects == ["Publishing version 2 of Hanseatic failed"] * 2
+    assert len({each["Message-ID"] for each in mail.received}) == 1
+    first, second = receiver.received
+    for each in (first, second):
+        assert Webhook(secret).verify(each.body, each.headers)["type"] == "page.version.published"
+    assert (first.headers["webhook-id"], first.body) == (second.headers["webhook-id"], second.body)

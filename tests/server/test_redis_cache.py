@@ -2,9 +2,7 @@
 
 import json
 import pickle
-import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -18,12 +16,9 @@ from dashboard.server.redis_cache import RETRY_AFTER_S
 from tests.conftest import logged_in
 from tests.support import wire
 from tests.support.clock import Clock
-from tests.support.dashboards import Dashboard, hidden, over_http
-from tests.support.dashboards import logged_in as logged_in_at
 from tests.support.fake_service import FakeService
 from tests.support.html import text
 from tests.support.one_audience import address, serve
-from tests.support.publishing_service import PublishingService
 from tests.support.redis import Gate, own_cache, own_gate
 from tests.support.second_factors import STEP, code_of, set_up_app, sign_in
 
@@ -162,17 +157,19 @@ def test_what_is_cached_of_the_service_is_made_of_pythons_own_types(
     assert not [value for value in cached if b"dashboard" in value]
 
 
-def test_who_signed_out_while_it_was_silent_stays_out(tmp_path: Path) -> None:
-    with own_gate() as gate, over_http(PublishingService()) as service_url:
-        dashboard = Dashboard(tmp_path, service_url, cache_url=gate.url)
-        dashboard.prepare()
-        with dashboard.started() as running, logged_in_at(running) as browser:
-            cookies = dict(browser.cookies)
-            token = hidden(browser.get("/activity/"), "csrfmiddlewaretoken")
-            gate.is_silent = True
-            browser.post("/accounts/logout/", data={"csrfmiddlewaretoken": token})
-            gate.is_silent = False
-            while browser.get("/health/ready").status_code != 200:
-                time.sleep(0.1)
-            browser.cookies.update(cookies)
-            assert browser.get("/activity/").url.path == "/accounts/login/"
+def test_who_signed_out_while_it_was_silent_stays_out(
+    as_viewer: Client, gate: Gate, clock: Clock
+) -> None:
+    session = as_viewer.cookies["sessionid"].value
+    assert as_viewer.get("/activity/").status_code == 200
+    gate.is_silent = True
+    as_viewer.post("/accounts/logout/")
+    gate.is_silent = False
+    clock.advance(RETRY_AFTER_S)
+    assert Client().get("/health/ready").status_code == 200
+    as_viewer.cookies["sessionid"] = session
+    response = as_viewer.get("/activity/")
+    assert (response.status_code, response.headers.get("Location")) == (
+        302,
+        "/accounts/login/?next=/activity/",
+    )

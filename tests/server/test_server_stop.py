@@ -8,11 +8,10 @@ from pathlib import Path
 from threading import Event
 
 import httpx
-import pytest
 
 from tests.support.dashboards import Dashboard, hidden, logged_in, over_http
 from tests.support.html import text
-from tests.support.processes import NO_TLS, Running
+from tests.support.processes import NO_TLS, Running, commands_with, is_alive
 from tests.support.publishing_service import PublishingService, accepts
 
 ADDRESS = "/pages/page_1/audiences/aud_1/versions/ver_2/publish/"
@@ -45,48 +44,66 @@ def refuses_connections(dashboard: Running) -> bool:
     return False
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
-def test_a_publish_under_way_is_finished_before_the_server_ends(
-    how: signal.Signals, tmp_path: Path
+def publish_while_it_stops(
+    running: Running, browser: httpx.Client, service: SlowService, how: signal.Signals
+) -> httpx.Response:
+    """Stop a server that waits for the response to a publish; return its response to the click."""
+    page = browser.get(ADDRESS)
+    form = {name: hidden(page, name) for name in ("operation_key", "csrfmiddlewaretoken")}
+    with ThreadPoolExecutor(1) as aside:
+        click = aside.submit(browser.post, ADDRESS, data=form, follow_redirects=False)
+        assert service.arrived.wait(60)
+        running.process.send_signal(how)
+        assert refuses_connections(running)
+        service.released.set()
+        answer = click.result(60)
+    assert running.process.wait(60) == 0
+    return answer
+
+
+def assert_published_once(
+    answer: httpx.Response, dashboard: Dashboard, service: SlowService
 ) -> None:
-    service = SlowService()
-    with over_http(service) as service_url:
-        dashboard = Dashboard(tmp_path, service_url)
-        dashboard.prepare()
-        with (
-            ThreadPoolExecutor(1) as aside,
-            dashboard.started() as running,
-            logged_in(running) as browser,
-        ):
-            page = browser.get(ADDRESS)
-            names = ("operation_key", "csrfmiddlewaretoken")
-            form = {name: hidden(page, name) for name in names}
-            click = aside.submit(browser.post, ADDRESS, data=form, follow_redirects=False)
-            assert service.arrived.wait(60)
-            running.process.send_signal(how)
-            assert refuses_connections(running)
-            service.released.set()
-            answer = click.result(60)
-            assert running.process.wait(60) == 0
     assert answer.status_code == 302, text(answer.text)
     assert dashboard.outcomes() == ["accepted"]
     assert len(service.keys) == 1
 
 
-def test_two_processes_are_counted_as_one_and_log_in_one_form(tmp_path: Path) -> None:
-    with over_http(PublishingService()) as service_url:
+def test_a_publish_under_way_is_finished_before_the_server_and_its_worker_end(
+    tmp_path: Path,
+) -> None:
+    """With Ctrl+C; the next test does so with SIGTERM."""
+    service = SlowService()
+    with over_http(service) as service_url:
+        dashboard = Dashboard(tmp_path, service_url)
+        dashboard.prepare()
+        with dashboard.started(has_worker=True) as running, logged_in(running) as browser:
+            assert len(commands_with(f"--parent={running.process.pid}")) == 1
+            while not dashboard.workers():
+                browser.get("/health/live")
+            [worker] = dashboard.workers()
+            answer = publish_while_it_stops(running, browser, service, signal.SIGINT)
+            assert not is_alive(worker)
+            assert dashboard.workers() == [], "a worker that ends takes its heartbeat with it"
+    assert_published_once(answer, dashboard, service)
+
+
+def test_two_processes_are_counted_as_one_log_in_one_form_and_end_as_one(tmp_path: Path) -> None:
+    service = SlowService()
+    with over_http(service) as service_url:
         dashboard = Dashboard(tmp_path, service_url)
         dashboard.env["METRICS_TOKEN"] = TOKEN
         dashboard.prepare()
-        with dashboard.started(processes=2) as running, logged_in(running):
+        with dashboard.started(processes=2) as running, logged_in(running) as browser:
             for _ in range(20):
                 httpx.get(f"{running.url}/accounts/login/", timeout=60, verify=NO_TLS)
             headers = {"Authorization": f"Bearer {TOKEN}"}
             metrics = f"{running.url}/metrics"
             with httpx.Client(headers=headers, timeout=60, verify=NO_TLS) as reader:
                 said = {reader.get(metrics).text for _ in range(8)}
-            assert running.stop() == 0
+            answer = publish_while_it_stops(running, browser, service, signal.SIGTERM)
         lines = running.log.read_text().splitlines()
+    assert_published_once(answer, dashboard, service)
     name = 'pressroom_requests_total{method="GET",status="200",view="login"} '
     counts = {line for page in said for line in page.splitlines() if line.startswith(name)}
     assert counts == {f"{name}21.0"}

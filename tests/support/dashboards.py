@@ -16,18 +16,22 @@ from threading import Thread
 from typing import Any
 
 import httpx
+import psycopg
 
 from config.environment import BASE_DIR
 from tests.support.fake_service import Answer
 from tests.support.html import text
+from tests.support.postgres import copy_database, drop_database, own_database
 from tests.support.processes import Running, free_port, running
-from tests.support.shared_files import is_a_run, made_once, settings
+from tests.support.shared_files import find_made, is_a_run, made_once, settings
 
 INSTALL = """from django.core.management import call_command as run
 run("migrate", verbosity=0)
 root = {"username": "root", "email": "root@kestrel.example"}
 run("createsuperuser", interactive=False, verbosity=0, **root)"""
 """Both in one process, as starting one takes a second."""
+PREPARED_POSTGRES = "prepared-postgres"
+"""The file of a run with the name of the PostgreSQL database that is copied."""
 
 
 class _Server(ThreadingHTTPServer):
@@ -99,12 +103,15 @@ class Dashboard:
     def prepare(self) -> None:
         """Create the tables and the superuser root.
 
-        A run of the suite creates them once and copies the SQLite file.
+        A run of the suite creates them once on either database, and copies that.
         """
-        if is_a_run() and self.env["DATABASE_URL"].startswith("sqlite:"):
+        if not is_a_run():
+            self._install()
+        elif self.is_on_sqlite:
             shutil.copy(made_once("prepared.sqlite3", self._install_in), self.database)
         else:
-            self._install()
+            prepared = made_once(PREPARED_POSTGRES, self._install_in_postgres)
+            copy_database(prepared.read_text(), self.env["DATABASE_URL"])
 
     def started(
         self,
@@ -130,22 +137,52 @@ class Dashboard:
 
     def lets_a_minute_pass(self) -> None:
         """Date attempts and claims back a minute, as if their time had passed."""
-        with closing(sqlite3.connect(self.database, timeout=20)) as rows, rows:
-            rows.execute("UPDATE ledger_attempt SET sent_at = datetime(sent_at, '-1 minute')")
-            rows.execute("UPDATE releases_release SET wake_at = datetime(wake_at, '-1 minute')")
+        earlier = "datetime({}, '-1 minute')" if self.is_on_sqlite else "{} - interval '1 minute'"
+        self.execute(f"UPDATE ledger_attempt SET sent_at = {earlier.format('sent_at')}")
+        self.execute(f"UPDATE releases_release SET wake_at = {earlier.format('wake_at')}")
 
     def outcomes(self) -> list[str]:
         """Return the outcome of each operation on record, oldest first."""
-        with closing(sqlite3.connect(self.database, timeout=20)) as rows:
-            found = rows.execute("SELECT outcome FROM ledger_operation ORDER BY id")
-            return [outcome for (outcome,) in found]
+        found = self.execute("SELECT outcome FROM ledger_operation ORDER BY id")
+        return [outcome for (outcome,) in found]
+
+    def workers(self) -> list[int]:
+        """Return the process ids of the workers with a heartbeat."""
+        found = self.execute("SELECT worker_id FROM releases_workerheartbeat")
+        return [int(worker_id.split("-")[-2]) for (worker_id,) in found]
+
+    @property
+    def is_on_sqlite(self) -> bool:
+        """Whether its database is a file."""
+        return self.env["DATABASE_URL"].startswith("sqlite:")
+
+    def execute(self, statement: str) -> list[tuple[Any, ...]]:
+        """Execute SQL; return the rows of a query."""
+        if self.is_on_sqlite:
+            with closing(sqlite3.connect(self.database, timeout=20)) as rows, rows:
+                return rows.execute(statement).fetchall()
+        with psycopg.connect(self.env["DATABASE_URL"]) as rows:
+            found = rows.execute(statement)  # type: ignore[arg-type]  # our own statement
+            return found.fetchall() if found.description else []
 
     def _install_in(self, file: Path) -> None:
         self._install(DATABASE_URL=f"sqlite:///{file}")
 
+    def _install_in_postgres(self, file: Path) -> None:
+        """Install in a database that `drop_prepared` drops; write its name to the file."""
+        with own_database(is_kept=True) as url:
+            self._install(DATABASE_URL=url)
+        file.write_text(url.rpartition("/")[2])
+
     def _install(self, **env: str) -> None:
         command = [sys.executable, "manage.py", "shell", "-v0", "-c", INSTALL]
         subprocess.run(command, cwd=BASE_DIR, env=self.env | env, check=True)
+
+
+def drop_prepared() -> None:
+    """Drop the PostgreSQL database that the run has copied, if it has."""
+    if file := find_made(PREPARED_POSTGRES):
+        drop_database(file.read_text())
 
 
 def hidden(page: httpx.Response, name: str) -> str:

@@ -15,10 +15,10 @@ SERVER = os.environ.get("TEST_POSTGRES_URL", "postgres://postgres@127.0.0.1:5432
 
 
 @contextmanager
-def own_database() -> Iterator[str]:
-    """Return the URL of a new database; skip the test if there is no server.
+def own_database(*, is_kept: bool = False) -> Iterator[str]:
+    """Return the URL of a new database, dropped at the end unless it is to be kept.
 
-    With REQUIRE_POSTGRES set, that is a failure.
+    Skip the test if there is no server; with REQUIRE_POSTGRES set, that is a failure.
     """
     name = f"pressroom_{uuid.uuid4().hex[:12]}"
     try:
@@ -30,7 +30,20 @@ def own_database() -> Iterator[str]:
     try:
         yield f"{SERVER.rpartition('/')[0]}/{name}"
     finally:
-        _run(f'DROP DATABASE "{name}" WITH (FORCE)')
+        if not is_kept:
+            drop_database(name)
+
+
+def copy_database(name: str, url: str) -> None:
+    """Replace the empty database at a URL by a copy of one that nobody is connected to."""
+    copy = url.rpartition("/")[2]
+    _run(f'DROP DATABASE "{copy}"')
+    _run(f'CREATE DATABASE "{copy}" TEMPLATE "{name}"')
+
+
+def drop_database(name: str) -> None:
+    """Drop a database."""
+    _run(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
 def _run(statement: str) -> None:

@@ -92,6 +92,22 @@ def running(
                 started.kill()
 
 
+def is_alive(pid: int) -> bool:
+    """Tell whether a process runs; one that has ended may still be listed."""
+    with suppress(FileNotFoundError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+def commands_with(option: str) -> list[str]:
+    """Return the commands with that option of all running processes."""
+    commands = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            commands.append(path.read_text().split("\0"))
+    return [" ".join(command) for command in commands if option in command]
+
+
 def demo(folder: Path, *options: str, **env: str) -> AbstractContextManager[Running]:
     """Run `manage.py demo` with its own data in a folder."""
     port = free_port()

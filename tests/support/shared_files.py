@@ -43,6 +43,12 @@ def made_once(name: str, make: Callable[[Path], None]) -> Path:
     return made
 
 
+def find_made(name: str) -> Path | None:
+    """Return the file of that name if somebody has created it."""
+    file = Path(os.environ[RUN]) / name
+    return file if file.exists() else None
+
+
 def is_first(name: str) -> bool:
     """Tell whether no worker of the run has asked for that name yet."""
     if not is_a_run():

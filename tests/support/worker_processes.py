@@ -1,14 +1,10 @@
 """A dashboard without a server, whose workers run alone and may be killed."""
 
-import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from typing import Any
-
-import psycopg
+from contextlib import contextmanager
 
 from config.environment import BASE_DIR
 from tests.support.dashboards import Dashboard
@@ -33,26 +29,21 @@ class WorkerDashboard(Dashboard):
         return ended.returncode, ended.stdout.strip()
 
     @contextmanager
-    def worker(self) -> Iterator["subprocess.Popen[bytes]"]:
-        """Run a worker until the block ends, and let it finish what is in progress."""
-        command = [sys.executable, "manage.py", "worker"]
+    def worker(self, *command: str) -> Iterator["subprocess.Popen[bytes]"]:
+        """Run a worker until the block ends, and let it finish what is in progress.
+
+        Another command of `manage.py` does something before it becomes one.
+        """
+        arguments = [sys.executable, "manage.py", *(command or ("worker",))]
         with (self.folder / "worker.log").open("ab") as log:
-            process = subprocess.Popen(command, cwd=BASE_DIR, env=self.env, stdout=log, stderr=log)
+            process = subprocess.Popen(
+                arguments, cwd=BASE_DIR, env=self.env, stdout=log, stderr=log
+            )
         try:
             yield process
         finally:
             process.terminate()
             process.wait(self.patience_s)
-
-    def execute(self, statement: str) -> list[tuple[Any, ...]]:
-        """Execute SQL; return the rows of a query."""
-        url = self.env["DATABASE_URL"]
-        if url.startswith("sqlite:"):
-            with closing(sqlite3.connect(self.database, timeout=20)) as rows, rows:
-                return rows.execute(statement).fetchall()
-        with psycopg.connect(url) as rows:
-            found = rows.execute(statement)  # type: ignore[arg-type]  # our own statement
-            return found.fetchall() if found.description else []
 
     def wait_until(self, has_happened: Callable[[], bool]) -> None:
         """Wait until that has happened; otherwise show the end of the workers' log."""

@@ -1,4 +1,7 @@
-"""One form, submitted many times at once to two server processes, is one publish or one release."""
+"""One form, submitted many times at once to two server processes, is one publish or one release.
+
+On the database that the seed of the run draws, and on both with `--exhaustive`.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,6 +17,7 @@ import pytest
 
 from tests.support.dashboards import Dashboard, hidden, logged_in, over_http
 from tests.support.html import text
+from tests.support.matrix import sampled
 from tests.support.postgres import own_database
 from tests.support.processes import NO_TLS, Running
 from tests.support.publishing_service import PublishingService, accepts, answers
@@ -84,6 +88,12 @@ def database(kind: str) -> Iterator[str]:
             yield url
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run each test on one of both databases, and with `--exhaustive` on both."""
+    databases = sampled(["postgresql", "sqlite"], metafunc.config, turn=0, of=2)
+    metafunc.parametrize("offices", databases, indirect=True)
+
+
 @pytest.fixture(scope="module")
 def offices(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
@@ -116,7 +126,6 @@ def publish(page_id: str) -> str:
     return f"/pages/{page_id}/audiences/aud_1/versions/ver_2/publish/"
 
 
-@pytest.mark.parametrize("offices", ["postgresql", "sqlite"], indirect=True)
 def test_fifty_submissions_to_two_servers_are_one_request_to_the_service(
     office: Office, page_id: str
 ) -> None:
@@ -129,7 +138,6 @@ def test_fifty_submissions_to_two_servers_are_one_request_to_the_service(
     assert "Brightwater Foods Succeeded" in record
 
 
-@pytest.mark.parametrize("offices", ["postgresql"], indirect=True)
 def test_fifty_clicks_on_retry_are_one_more_request_with_the_same_key(
     office: Office, page_id: str
 ) -> None:
@@ -152,7 +160,6 @@ def schedule_form(office: Office, page_id: str, time: str = "09:00") -> dict[str
     return office.opens(publish(page_id)) | {"shown": shown} | typed
 
 
-@pytest.mark.parametrize("offices", ["postgresql", "sqlite"], indirect=True)
 def test_two_times_for_one_version_at_the_same_moment_are_one_schedule(
     office: Office, page_id: str
 ) -> None:
@@ -165,7 +172,6 @@ def test_two_times_for_one_version_at_the_same_moment_are_one_schedule(
     assert text(office.browser.get(publish(page_id)).text).count("is scheduled for") == 1
 
 
-@pytest.mark.parametrize("offices", ["postgresql", "sqlite"], indirect=True)
 def test_of_twelve_changes_of_one_schedule_at_the_same_moment_one_is_made(
     office: Office, page_id: str
 ) -> None:
