@@ -99,7 +99,7 @@ def addresses(server: Running) -> dict[str, str]:
         "published outside": "/activity/outside/",
         "operation done": f"/activity/{accepted[0]}/",
         "operation unknown": f"/activity/{unknown[0]}/",
-        "find": "/find/?q=fleet",
+        "find": "/find/?q=bright",
         "answers that differ": "/service/watch/",
         "settings": "/accounts/settings/",
         "notifications": "/notifications/",

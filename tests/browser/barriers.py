@@ -7,21 +7,25 @@ from playwright.sync_api import Page
 
 WHOLE = "html"
 ONLY_BROKEN = {"resultTypes": ["violations"], "selectors": False}
-BY_LOOK = ["color-contrast", "target-size"]
-"""The two that take most of axe's time. They are the same for all elements of a look."""
-OF_LOOKS = ONLY_BROKEN | {"runOnly": {"type": "rule", "values": BY_LOOK}}
-LINKS = ONLY_BROKEN | {"runOnly": {"type": "rule", "values": ["link-in-text-block"]}}
-RULES = ONLY_BROKEN | {
-    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-    "rules": {rule: {"enabled": False} for rule in BY_LOOK},
-}
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+RULES = ONLY_BROKEN | {"runOnly": TAGS}
+OF_COLOUR = ONLY_BROKEN | {"runOnly": ["color-contrast", "target-size", "link-in-text-block"]}
 IS_HERE = "typeof axe !== 'undefined'"
-AGAINST = "([where, rules]) => axe.run(where, rules)"
+# The two rules that take most of axe's time are the same for all elements of a look: they are for
+# those that AGAINST marks.
+CONFIGURE = """axe.configure({ rules: [
+  { id: "color-contrast", selector: "[data-axe~=contrast]" },
+  { id: "target-size", selector: "[data-axe~=size]" },
+] })"""
+AXE = f"{AXE_SCRIPT};{CONFIGURE}"
+"""A profile of which every page is looked at takes it as its init script, as it takes longer to
+send it anew than to run it."""
 # Words and controls have one look where they and all that is around them are elements of the same
-# names and classes, in the same colours and sizes. Of each look, of which a list has hundreds, four
-# are enough: the longest, as axe says nothing of a single letter, the shortest, as the smallest to
-# hit, the first, and the last, as something may lie over any one of them.
-LOOKS = """async ([where, rules]) => {
+# names and classes, in the same colours and sizes. Of each look, of which a list has hundreds, one
+# is enough for the contrast: the longest, as axe says nothing of a single letter, nor of words that
+# something lies over. For the size there are three: the shortest, as the smallest to hit, the
+# first, and the last, as something may lie over any one of them.
+AGAINST = """async ([where, rules]) => {
   const numbers = new Map(), known = new Map(), looks = new Map();
   const numbered = (words) => numbers.set(words, numbers.get(words) ?? numbers.size).get(words);
   const own = (style) => [style.color, style.backgroundColor, style.backgroundImage, style.opacity,
@@ -41,37 +45,28 @@ LOOKS = """async ([where, rules]) => {
   const longer = (one, other) =>
     other.textContent.length > one.textContent.length ? other : one;
   const shorter = (one, other) => (longer(one, other) === one ? other : one);
-  const some = (all) => [all.reduce(longer), all.reduce(shorter), all[0], all.at(-1)];
-  const include = [...new Set([...looks.values()].flatMap(some))];
-  return include.length ? axe.run({ include }, rules) : { violations: [] };
+  for (const all of looks.values()) {
+    for (const each of [all.reduce(shorter), all[0], all.at(-1)]) each.dataset.axe = "size";
+    all.reduce(longer).dataset.axe = "contrast size";
+  }
+  const { violations } = await axe.run(where, rules);
+  for (const each of document.querySelectorAll("[data-axe]")) delete each.dataset.axe;
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => [id, html]));
 }"""
 
 
 def barriers(page: Page, where: str = WHOLE) -> list[str]:
     """Return what axe has against a page, or against a part of it."""
-    _bring_axe(page)
-    return _told(page.evaluate(AGAINST, [where, RULES])) + _of_looks(page, where)
+    return _found(page, where, RULES)
 
 
 def barriers_of_colour(page: Page, where: str = WHOLE) -> list[str]:
     """Return all that another theme can change: both have the same elements."""
-    _bring_axe(page)
-    return _told(page.evaluate(AGAINST, [where, LINKS])) + _of_looks(page, where)
+    return _found(page, where, OF_COLOUR)
 
 
-def _of_looks(page: Page, where: str) -> list[str]:
-    return _told(page.evaluate(LOOKS, [where, OF_LOOKS]))
-
-
-def _bring_axe(page: Page) -> None:
-    if not page.evaluate(IS_HERE):
-        page.evaluate(AXE_SCRIPT)
-
-
-def _told(found: dict[str, Any]) -> list[str]:
+def _found(page: Page, where: str, rules: dict[str, Any]) -> list[str]:
     """Return each violation with the element it is about."""
-    return [
-        f"{rule['id']}: {node['html'][:160]}"
-        for rule in found["violations"]
-        for node in rule["nodes"]
-    ]
+    if not page.evaluate(IS_HERE):
+        page.evaluate(AXE)
+    return [f"{rule}: {html[:160]}" for rule, html in page.evaluate(AGAINST, [where, rules])]

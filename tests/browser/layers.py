@@ -43,9 +43,9 @@ def layers(server: Running) -> dict[str, Layer]:
 
 def _palette(page: Page) -> None:
     _empty_palette(page)
-    page.keyboard.type("fleet")
-    expect(page.locator("#palette [data-words=fleet] [aria-selected=true]")).to_be_visible()
-    expect(page.locator("#palette-people")).not_to_contain_text("Searching")
+    page.keyboard.type("bright")
+    expect(page.locator("#palette [data-words=bright] [aria-selected=true]")).to_be_visible()
+    expect(page.locator("#palette-people [role=option]").first).to_be_visible()
 
 
 def _empty_palette(page: Page) -> None:

@@ -1,12 +1,13 @@
-"""Releases that the demo doesn't have: a draft that was checked, and one that was canceled."""
+"""Releases that the demo doesn't have: drafts that were checked, and one that was canceled."""
 
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
 SCHEDULED = "SELECT id FROM releases_release WHERE state = 'scheduled'"
 DRAFT, CANCELED = "Winter wording, a draft", "Winter wording, canceled"
-RELEASES = {
+RELEASES: dict[str, dict[str, str | None]] = {
     DRAFT: {"state": "draft", "decided_at": None, "due_at": None, "due_as_typed": ""},
     CANCELED: {"state": "canceled"},
 }
@@ -16,16 +17,37 @@ ITEM_STATES = {DRAFT: "waiting", CANCELED: "canceled"}
 def add_releases(path: Path) -> None:
     """Add both to a demo's database, with the items of the release that is scheduled."""
     with closing(sqlite3.connect(path)) as database, database:
-        [original] = database.execute(SCHEDULED).fetchone()
         for name, columns in RELEASES.items():
-            changes = columns | {"name": name, "wake_at": None}
-            [release] = _copy(database, "releases_release", ("id", original), changes)
-            items = {"release_id": release, "state": ITEM_STATES[name]}
-            _copy(database, "releases_releaseitem", ("release_id", original), items)
+            _add_release(database, name, columns, ITEM_STATES[name])
+
+
+def add_draft(path: Path, name: str, count: int) -> int:
+    """Add a draft of so many versions, none of them reviewed, to a running demo; return its id."""
+    with closing(sqlite3.connect(path, timeout=30)) as database, database:
+        release = _add_release(database, name, RELEASES[DRAFT], ITEM_STATES[DRAFT])
+        beyond = "DELETE FROM releases_releaseitem WHERE release_id = ? AND position > ?"
+        database.execute(beyond, (release, count))
+        unreviewed = "SET reviewed_at = NULL, reviewed_by_name = '' WHERE release_id = ?"
+        database.execute(f"UPDATE releases_releaseitem {unreviewed}", (release,))
+        return release
+
+
+def _add_release(
+    database: sqlite3.Connection, name: str, columns: dict[str, str | None], item_state: str
+) -> int:
+    [original] = database.execute(SCHEDULED).fetchone()
+    changes = columns | {"name": name, "wake_at": None}
+    [release] = _copy(database, "releases_release", ("id", original), changes)
+    items = {"release_id": release, "state": item_state}
+    _copy(database, "releases_releaseitem", ("release_id", original), items)
+    return release
 
 
 def _copy(
-    database: sqlite3.Connection, table: str, which: tuple[str, object], changes: dict[str, object]
+    database: sqlite3.Connection,
+    table: str,
+    which: tuple[str, object],
+    changes: Mapping[str, object],
 ) -> list[int]:
     """Insert the rows of a table once more, with other values in some columns; return their ids."""
     name, value = which
@@ -34,6 +56,6 @@ def _copy(
     rows = database.execute(
         f"INSERT INTO {table} ({', '.join(columns)})"
         f" SELECT {', '.join(taken)} FROM {table} WHERE {name} = :which RETURNING id",
-        changes | {"which": value},
+        {**changes, "which": value},
     )
     return [row[0] for row in rows]

@@ -40,6 +40,8 @@ def see_releases_end(page: Page, server: Running) -> None:
         go_live(server)
         with closing(sqlite3.connect(database_of(server), timeout=30)) as database:
             [count] = database.execute(RUNNING).fetchone()
+        # Their worker reads the service every few seconds: to ask more often would only cost.
+        page.wait_for_timeout(200)
         return count == 0
 
     until(page, have_ended, patience_s=PATIENCE_OF_A_RELEASE_S)

@@ -12,6 +12,7 @@ from django.contrib.admin.utils import quote
 from playwright.sync_api import Browser, BrowserContext
 
 from tests.browser.addresses import database_of
+from tests.browser.barriers import AXE
 from tests.browser.conftest import new_profile, open_page, sign_in
 from tests.browser.test_every_page import Look, wrong_with
 from tests.support.matrix import sampled
@@ -67,6 +68,7 @@ def send_event(server: Running) -> None:
 def profile(browser: Browser, server: Running) -> Iterator[BrowserContext]:
     """A profile of an administrator with a staff account."""
     with new_profile(browser, server.url) as context:
+        context.add_init_script(AXE)
         sign_in(context)
         send_event(server)
         yield context

@@ -10,13 +10,12 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.addresses import database_of
 from tests.browser.barriers import barriers
-from tests.browser.conftest import PATIENCE_S, settle, sign_in
+from tests.browser.conftest import new_profile, settle, sign_in
 from tests.browser.planned import see_releases_end
 from tests.support.processes import Running
 
 # With scripts or without.
 pytestmark = pytest.mark.matrix(cells=1)
-PATIENCE_MS = PATIENCE_S * 1000
 RULE = "/accounts/settings/approvals/"
 DRAFT = """SELECT page_id, audience_id, latest_version_id, latest_version_number
   FROM ledger_audiencerecord
@@ -25,25 +24,39 @@ DRAFT = """SELECT page_id, audience_id, latest_version_id, latest_version_number
   ORDER BY audience_id LIMIT 1 OFFSET ?"""
 
 
-@pytest.fixture(params=[True, False], ids=["with scripts", "without scripts"])
+@pytest.fixture(scope="module", params=[True, False], ids=["with scripts", "without scripts"])
 def has_scripts(request: pytest.FixtureRequest) -> bool:
     """Whether both people's browsers run scripts."""
     return bool(request.param)
 
 
-@pytest.fixture
-def people(browser: Browser, server: Running, has_scripts: bool) -> Iterator[dict[str, Page]]:
-    """A tab of the publisher who asks, and one of the administrator, with the rule on."""
-    contexts = {
-        name: _context(browser, server, name, has_scripts) for name in ("publisher", "demo")
+@pytest.fixture(scope="module")
+def profiles(
+    browser: Browser, server: Running, has_scripts: bool
+) -> Iterator[dict[str, BrowserContext]]:
+    """The profile of the publisher who asks, and the administrator's, with the rule on."""
+    names = ("publisher", "demo")
+    profiles = {
+        name: new_profile(browser, server.url, java_script_enabled=has_scripts) for name in names
     }
-    tabs = {name: context.new_page() for name, context in contexts.items()}
+    for name, profile in profiles.items():
+        sign_in(profile, name)
     with _what_is_scheduled_stays_so(server):
-        _set_rule(tabs["demo"], "on")
-        yield tabs
-        _set_rule(tabs["demo"], "off")
-    for context in contexts.values():
-        context.close()
+        page = profiles["demo"].new_page()
+        _set_rule(page, "on")
+        yield profiles
+        _set_rule(page, "off")
+    for profile in profiles.values():
+        profile.close()
+
+
+@pytest.fixture
+def people(profiles: dict[str, BrowserContext]) -> Iterator[dict[str, Page]]:
+    """A tab of each of them."""
+    tabs = {name: profile.new_page() for name, profile in profiles.items()}
+    yield tabs
+    for tab in tabs.values():
+        tab.close()
 
 
 @contextmanager
@@ -59,15 +72,6 @@ def _what_is_scheduled_stays_so(server: Running) -> Iterator[None]:
         again = f"UPDATE releases_release SET {' = ?, '.join(columns)} = ? WHERE id = ?"
         database.executemany(again, before)
         database.commit()
-
-
-def _context(browser: Browser, server: Running, name: str, has_scripts: bool) -> BrowserContext:
-    context = browser.new_context(
-        base_url=server.url, java_script_enabled=has_scripts, reduced_motion="reduce"
-    )
-    context.set_default_timeout(PATIENCE_MS)
-    sign_in(context, name)
-    return context
 
 
 def _set_rule(page: Page, value: str) -> None:

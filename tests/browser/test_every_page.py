@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.browser.addresses import RELEASES, addresses
-from tests.browser.barriers import WHOLE, barriers
+from tests.browser.barriers import AXE, WHOLE, barriers
 from tests.browser.conftest import PATIENCE_S, confirm, open_page, settle, sign_in
 from tests.browser.layers import layers
 from tests.browser.modes import MODES, TOO_WIDE, moving
@@ -63,6 +63,7 @@ def profile(browser: Browser, server: Running) -> Iterator[BrowserContext]:
     )
     context.set_default_timeout(PATIENCE_S * 1000)
     context.add_init_script(NOTE_SHIFTS)
+    context.add_init_script(AXE)
     sign_in(context)
     confirm(context.new_page())
     yield context

@@ -1,11 +1,13 @@
 """The whole path as a person walks it: once as it is meant, once without JavaScript."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from playwright.sync_api import Browser, Locator, Page, expect
+import pytest
+from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import PATIENCE_S, open_page
+from tests.browser.conftest import ReusedProfile, open_page
 from tests.browser.planned import go_live
 from tests.support.processes import Running
 
@@ -144,12 +146,18 @@ def test_the_whole_path(page: Page, server: Running) -> None:
     walk.find_it_all_under_activity()
 
 
-def test_the_whole_path_without_javascript(
-    browser: Browser, server: Running, troubles: list[str]
-) -> None:
-    context = browser.new_context(base_url=server.url, java_script_enabled=False)
-    context.set_default_timeout(PATIENCE_S * 1000)
-    page = open_page(context, troubles)
+@pytest.fixture
+def page_without_scripts(
+    reused_profile_without_scripts: ReusedProfile, troubles: list[str]
+) -> Iterator[Page]:
+    """A tab in which no script runs; the test fails on any trouble left."""
+    yield open_page(reused_profile_without_scripts.open(), troubles)
+    reused_profile_without_scripts.empty()
+    assert troubles == []
+
+
+def test_the_whole_path_without_javascript(page_without_scripts: Page, server: Running) -> None:
+    page = page_without_scripts
     walk = Walk(
         page,
         "Logística Guadalmar S.L.",
@@ -176,5 +184,3 @@ def test_the_whole_path_without_javascript(
     walk.switch_off_and_on()
     walk.create_a_page()
     walk.find_it_all_under_activity()
-    context.close()
-    assert troubles == []

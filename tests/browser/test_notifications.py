@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.browser.conftest import log_in, new_profile, open_page, settle, sign_in
+from tests.browser.conftest import ReusedProfile, log_in, open_page, settle
 from tests.browser.many_services import Places
 from tests.browser.whole_page import tab_to
-from tests.support.processes import Running
 from tests.support.publishing_service import PublishingService, answers
 
 LIST = "/notifications/"
@@ -17,17 +16,18 @@ POLL_MS = 60_000
 
 
 @pytest.fixture
-def roots(browser: Browser, running: Running, troubles: list[str]) -> Iterator[BrowserContext]:
-    """A profile of root, who has read all notifications."""
-    with new_profile(browser, running.url) as context:
-        sign_in(context, "root")
-        page = open_page(context, troubles)
-        page.goto(LIST)
-        if (mark_all := page.get_by_role("button", name="Mark all as read")).is_visible():
-            mark_all.click()
-        expect(page.locator("#bell-count")).to_be_hidden()
-        page.close()
-        yield context
+def roots(
+    services_profile_with_clock: ReusedProfile, troubles: list[str]
+) -> Iterator[BrowserContext]:
+    """A profile of root, who has read all notifications; the test can move its clock."""
+    context = services_profile_with_clock.open()
+    page = log_in(open_page(context, troubles), "root", to=LIST)
+    if (mark_all := page.get_by_role("button", name="Mark all as read")).is_visible():
+        mark_all.click()
+    expect(page.locator("#bell-count")).to_be_hidden()
+    page.close()
+    yield context
+    services_profile_with_clock.empty()
     # The browser itself notes the rejection of the publish.
     assert [line for line in troubles if "422" not in line] == []
 
@@ -37,7 +37,6 @@ def test_a_failure_in_another_tab_makes_the_bell_count(
 ) -> None:
     service.way = answers(422, "The version is locked.")
     page, other = open_page(roots, troubles), open_page(roots, troubles)
-    page.clock.install()
     page.goto(SETTINGS)
     other.goto(at.publish)
     other.get_by_role("button", name="Publish version 2").click()
@@ -105,10 +104,9 @@ def test_the_matrix_is_set_by_keyboard_and_stays(page: Page) -> None:
 
 @pytest.mark.parametrize("fail", ["500", "no response"])
 def test_a_poll_that_fails_leaves_the_page_alone(
-    page: Page, troubles: list[str], fail: str
+    timed_page: Page, troubles: list[str], fail: str
 ) -> None:
-    page.clock.install()
-    log_in(page, to=SETTINGS)
+    page = log_in(timed_page, to=SETTINGS)
     messages = page.locator("#messages > *, [data-offline]")
     with page.expect_request("**?was=*"):
         page.route(

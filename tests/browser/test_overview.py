@@ -1,10 +1,9 @@
-"""The overview in a browser: what is on its way moves by itself, and the page reads well."""
+"""The overview in a browser: what is on its way moves by itself."""
 
 import re
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.barriers import barriers
 from tests.browser.conftest import log_in, settle, until
 from tests.browser.planned import go_live
 from tests.support.processes import Running
@@ -50,25 +49,3 @@ def test_a_poll_waits_while_the_tab_is_hidden(page: Page) -> None:
     until(page, lambda: bool(looks))
     settle(page)
     assert len(looks) == 1
-
-
-def test_overview_find_and_palette_have_no_known_barrier(browser: Browser, server: Running) -> None:
-    for scheme, width in (("light", 1280), ("dark", 360)):
-        context = browser.new_context(
-            base_url=server.url,
-            color_scheme=scheme,  # type: ignore[arg-type]
-            viewport={"width": width, "height": 800},
-            reduced_motion="reduce",
-        )
-        # What axe does while it looks is against the policy: no notes are taken of troubles.
-        page = log_in(context.new_page())
-        assert barriers(page) == []
-        page.keyboard.press("Control+k")
-        page.keyboard.type("bright")
-        expect(page.locator("#palette-people [role=option]").first).to_be_visible()
-        assert barriers(page) == []
-        page.goto("/find/?q=bright")
-        expect(page.locator("#find-people a").first).to_be_visible()
-        assert barriers(page) == []
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        context.close()

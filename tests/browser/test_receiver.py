@@ -5,27 +5,24 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import best, new_profile, open_page, sign_in
-from tests.support.processes import Running
+from tests.browser.conftest import ReusedProfile, best, log_in, open_page
 
 ANSWERS_WITHIN_MS = 50
 PUBLISHED = {"type": "page.version.published", "data": {"audienceId": "aud_of_the_browser"}}
 
 
 @pytest.fixture
-def page(browser: Browser, running: Running, troubles: list[str]) -> Iterator[Page]:
-    """A tab of an administrator; this receiver requires no signatures, unlike the demo's."""
-    with new_profile(browser, running.url) as context:
-        sign_in(context, "root")
-        yield open_page(context, troubles)
+def page(services_profile: ReusedProfile, troubles: list[str]) -> Iterator[Page]:
+    """An administrator's tab of a receiver that requires no signatures, unlike the demo's."""
+    yield log_in(open_page(services_profile.open(), troubles), "root", to="/hooks/")
+    services_profile.empty()
     assert troubles == []
 
 
 def switched_on(page: Page) -> str:
     """Turn the receiver on if it is off, and return its URL."""
-    page.goto("/hooks/")
     if page.get_by_role("button", name="Turn on").count():
         page.get_by_role("button", name="Turn on").click()
     copy = page.get_by_role("button", name="Copy the receiver URL")

@@ -11,39 +11,51 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.addresses import database_of
 from tests.browser.barriers import barriers
-from tests.browser.conftest import PATIENCE_S, settle, sign_in
+from tests.browser.conftest import PATIENCE_S, new_profile, settle, sign_in
+from tests.browser.more_releases import add_draft
 from tests.browser.planned import see_releases_end
 from tests.support.processes import Running
 
 PATIENCE_MS = PATIENCE_S * 1000
+NAME = "By keys alone"
 DRAFTS = """SELECT page_id, audience_id FROM ledger_audiencerecord
   WHERE latest_status = 'draft' AND live_version_id != '' AND archived = 0
+    AND audience_id NOT IN (SELECT audience_id FROM releases_releaseitem)
   ORDER BY audience_id DESC LIMIT 3"""
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def profile(browser: Browser, server: Running) -> Iterator[BrowserContext]:
     """A profile that is logged in."""
-    context = browser.new_context(base_url=server.url, reduced_motion="reduce")
-    context.set_default_timeout(PATIENCE_MS)
-    sign_in(context)
-    yield context
-    context.close()
+    with new_profile(browser, server.url) as context:
+        sign_in(context)
+        yield context
 
 
 @pytest.fixture
-def board(profile: BrowserContext, server: Running) -> Page:
-    """The board of a new release of three audiences, once it is checked."""
+def page(profile: BrowserContext) -> Iterator[Page]:
+    """A tab."""
+    page = profile.new_page()
+    yield page
+    page.close()
+
+
+@pytest.fixture
+def board(page: Page, server: Running) -> Page:
+    """The board of a draft of three audiences that was checked."""
+    page.goto(f"/releases/{add_draft(database_of(server), NAME, 3)}/")
+    return page
+
+
+def create_release(page: Page, server: Running) -> None:
+    """Create a release of three audiences by its form, and wait until a worker has checked it."""
     with closing(sqlite3.connect(database_of(server))) as database:
         keys = database.execute(DRAFTS).fetchall()
     audiences = ["/".join(quote(each, safe="") for each in key) for key in keys]
-    page = profile.new_page()
-    query = urlencode([("audience", each) for each in audiences])
-    page.goto(f"/releases/new/?{query}")
-    page.locator("#name").fill("By keys alone")
+    page.goto(f"/releases/new/?{urlencode([('audience', each) for each in audiences])}")
+    page.locator("#name").fill("Watched until it is live")
     page.locator("main form .primary").click()
     expect(page.locator("#check")).to_contain_text("Checked", timeout=PATIENCE_MS)
-    return page
 
 
 def test_versions_are_reviewed_by_keys_alone(board: Page) -> None:
@@ -79,15 +91,16 @@ def test_the_item_that_is_open_is_there_after_a_reload(board: Page) -> None:
     expect(board.locator(".detail header")).to_contain_text("2 of 3")
 
 
-def test_a_release_is_watched_until_it_is_live(board: Page, server: Running) -> None:
-    if board.locator("#typed").count():
-        board.locator("#typed").fill("3")
-    board.get_by_role("button", name="Publish 3 now").click()
-    settle(board)
-    assert barriers(board) == []
-    see_releases_end(board, server)
-    expect(board.get_by_role("heading", name="3 of 3 went live")).to_be_visible()
-    assert barriers(board) == []
+def test_a_release_is_watched_until_it_is_live(page: Page, server: Running) -> None:
+    create_release(page, server)
+    if page.locator("#typed").count():
+        page.locator("#typed").fill("3")
+    page.get_by_role("button", name="Publish 3 now").click()
+    settle(page)
+    assert barriers(page) == []
+    see_releases_end(page, server)
+    expect(page.get_by_role("heading", name="3 of 3 went live")).to_be_visible()
+    assert barriers(page) == []
 
 
 def test_the_agenda_is_filtered_by_state_and_owner(board: Page) -> None:
@@ -95,7 +108,7 @@ def test_the_agenda_is_filtered_by_state_and_owner(board: Page) -> None:
     board.evaluate("() => { window.isSamePage = true }")
     board.get_by_label("State").select_option("Drafts")
     expect(board).to_have_url(re.compile("state=drafts"))
-    expect(board.locator("#results")).to_contain_text("By keys alone")
+    expect(board.locator("#results")).to_contain_text(NAME)
     board.get_by_label("Requested by").select_option(index=1)
     expect(board).to_have_url(re.compile(r"state=drafts&owner=\w+"))
     assert board.evaluate("window.isSamePage")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.conftest import PATIENCE_S, sign_in
+from tests.browser.conftest import new_profile, sign_in
 from tests.support.processes import Running
 
 # With scripts or without.
@@ -15,29 +15,33 @@ pytestmark = pytest.mark.matrix(cells=1)
 ROWS = "#rows th a:first-child"
 
 
-@pytest.fixture(params=[True, False], ids=["with scripts", "without scripts"])
+@pytest.fixture(scope="module", params=[True, False], ids=["with scripts", "without scripts"])
 def has_scripts(request: pytest.FixtureRequest) -> bool:
     """Whether the browsers run scripts."""
     return bool(request.param)
 
 
+@pytest.fixture(scope="module")
+def profiles(
+    browser: Browser, server: Running, has_scripts: bool
+) -> Iterator[list[BrowserContext]]:
+    """Profiles of their own: the publisher's twice, and the viewer's in between."""
+    names = ("publisher", "viewer", "publisher")
+    profiles = [new_profile(browser, server.url, java_script_enabled=has_scripts) for _ in names]
+    for name, profile in zip(names, profiles, strict=True):
+        sign_in(profile, name)
+    yield profiles
+    for profile in profiles:
+        profile.close()
+
+
 @pytest.fixture
-def browsers(browser: Browser, server: Running, has_scripts: bool) -> Iterator[Any]:
-    """Open tabs in profiles of their own: the publisher's twice, and the viewer's."""
-    contexts = [_context(browser, server, has_scripts, name) for name in ("publisher", "viewer")]
-    contexts.append(_context(browser, server, has_scripts, "publisher"))
-    yield [context.new_page() for context in contexts]
-    for context in contexts:
-        context.close()
-
-
-def _context(browser: Browser, server: Running, has_scripts: bool, name: str) -> BrowserContext:
-    context = browser.new_context(
-        base_url=server.url, java_script_enabled=has_scripts, reduced_motion="reduce"
-    )
-    context.set_default_timeout(PATIENCE_S * 1000)
-    sign_in(context, name)
-    return context
+def browsers(profiles: list[BrowserContext]) -> Iterator[list[Page]]:
+    """A tab in each of them."""
+    pages = [profile.new_page() for profile in profiles]
+    yield pages
+    for page in pages:
+        page.close()
 
 
 def tabs(page: Page) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.conftest import PATIENCE_S, open_page, sign_in, token, until
+from tests.browser.conftest import new_profile, open_page, sign_in, token, until
 from tests.browser.many_services import Places
 from tests.support import wire
 from tests.support.processes import Running
@@ -22,19 +22,24 @@ def service() -> WebhookService:
     return WebhookService()
 
 
-@pytest.fixture(params=[True, False], ids=["scripts", "no scripts"])
-def page(
-    request: pytest.FixtureRequest, browser: Browser, running: Running, at: Places
-) -> Iterator[Page]:
-    """The subscription's page, with and without JavaScript."""
-    context = browser.new_context(base_url=running.url, java_script_enabled=request.param)
-    context.set_default_timeout(PATIENCE_S * 1000)
-    sign_in(context, "root")
-    put_on_the_list(context, at)
-    page = open_page(context, [])
+@pytest.fixture(scope="module", params=[True, False], ids=["scripts", "no scripts"])
+def profile(
+    request: pytest.FixtureRequest, browser: Browser, running: Running
+) -> Iterator[BrowserContext]:
+    """Root's profile, with and without JavaScript."""
+    with new_profile(browser, running.url, java_script_enabled=request.param) as context:
+        sign_in(context, "root")
+        yield context
+
+
+@pytest.fixture
+def page(profile: BrowserContext, at: Places) -> Iterator[Page]:
+    """The subscription's page."""
+    put_on_the_list(profile, at)
+    page = open_page(profile, [])
     page.goto(at.webhook)
     yield page
-    context.close()
+    page.close()
 
 
 def put_on_the_list(context: BrowserContext, at: Places) -> None:
