@@ -104,15 +104,15 @@ def pages(
 ) -> list[str]:
     """The pages that a round takes, once the service says its text everywhere.
 
-    Each page is taken by one of the addresses, and by each round of markup: one of them with the
-    policy on, the other with it off.
+    Half of the pages are taken by one of the addresses, and by each round of markup: one of them
+    with the policy on, the other with it off. With `--exhaustive` all are taken by all.
     """
     service.text = rounds()[number]
     try_to_change(client)
     alike = range(ALL_MARKUP) if number < ALL_MARKUP else range(ALL_MARKUP, len(rounds()))
     policy_off = request.node.callspec.params["profile"]
     turn = (alike.index(number) + policy_off) % len(alike)
-    return sampled(addresses(ID), request.config, turn=turn, of=len(alike))
+    return sampled(addresses(ID), request.config, turn=turn, of=2 * len(alike))
 
 
 @pytest.mark.parametrize(("profile", "number"), ROUNDS, indirect=["profile"])

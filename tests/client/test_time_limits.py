@@ -90,8 +90,8 @@ def test_what_is_left_of_the_limit_holds_against_one_who_falls_silent_late(clock
     limit_s = 10 * SOON_S
 
     def falls_silent_late(connection: socket.socket) -> None:
-        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
         clock.advance(limit_s - LIMIT_S)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
 
     with (
         client_of_server(falls_silent_late, timeout_s=limit_s) as (client, server),
