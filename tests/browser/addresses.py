@@ -9,7 +9,9 @@ from tests.browser.more_releases import CANCELED, DRAFT
 from tests.support.processes import Running
 
 AUDIENCE = """SELECT page_id, audience_id FROM ledger_audiencerecord
-  WHERE latest_status = 'draft' AND live_version_id != '' ORDER BY audience_id LIMIT 1"""
+  WHERE latest_status = 'draft' AND live_version_id != ''
+  AND audience_id IN (SELECT audience_id FROM embedded_api_conversation)
+  ORDER BY audience_id LIMIT 1"""
 LATEST = "SELECT latest_version_id FROM ledger_audiencerecord WHERE audience_id = ?"
 LONG_TALK = """SELECT a.page_id, a.id FROM embedded_api_conversation c
   JOIN embedded_api_audience a ON a.id = c.audience_id
