@@ -4,9 +4,12 @@ from collections import Counter
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
+
+BROWSER = "tests/browser/"
 
 TOGETHER = (
-    "tests/browser/",
+    BROWSER,
     "tests/client/test_time_limits.py",
     "tests/conformance/",
     "tests/embedded_api/test_generated_client.py",
@@ -33,7 +36,7 @@ LONGEST_FIRST = (
     *("tests/browser/test_page_drafts.py", "tests/browser/test_dialogs.py"),
     *("tests/browser/test_hostile.py", "tests/browser/test_releases.py"),
     "tests/browser/test_large_release.py",
-    "tests/browser/",
+    BROWSER,
     "tests/releases/test_killed_workers.py",
     "tests/embedded_api/test_from_nothing.py",
     "tests/notifications/test_killed_worker.py",
@@ -80,3 +83,14 @@ class ScopeScheduling(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         return scope(nodeid)
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        """Leave the browser to all workers but the first.
+
+        It has no demo and no Chromium to start, and does what waits for processes while the others
+        keep the cores busy.
+        """
+        if node is self.nodes[0]:
+            others = (each for each in self.workqueue if not each.startswith(BROWSER))
+            self.workqueue.move_to_end(next(others, next(iter(self.workqueue))), last=False)
+        super()._assign_work_unit(node)
