@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.addresses import addresses
 from tests.browser.conftest import log_in, settle
 from tests.browser.planned import go_live
+from tests.support.matrix import sampled
 from tests.support.processes import Running
 
 FARTHEST = 400
@@ -70,11 +71,15 @@ def walk(page: Page) -> list[dict[str, Any]]:
     raise AssertionError(f"no end after {FARTHEST} presses, at {found[-1]['html']}")
 
 
-def test_the_focus_goes_as_one_reads_and_is_seen(page: Page, server: Running) -> None:
+def test_the_focus_goes_as_one_reads_and_is_seen(
+    page: Page, server: Running, pytestconfig: pytest.Config
+) -> None:
+    """Half of the pages in a run."""
     wrong: dict[str, dict[str, object]] = {}
     pages = addresses(server)
-    log_in(page, to=pages[PAGES[0]])
-    for name in PAGES:
+    names = sampled(PAGES, pytestconfig, turn=0, of=2)
+    log_in(page, to=pages[names[0]])
+    for name in names:
         page.goto(pages[name])
         settle(page)
         found = walk(page)
