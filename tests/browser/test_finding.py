@@ -26,10 +26,10 @@ def tab_to(page: Page, words: str) -> None:
 def test_an_id_leads_to_the_audience_and_on_to_its_comparison(page: Page, server: Running) -> None:
     with closing(sqlite3.connect(server.log.parent / "demo.sqlite3")) as database:
         audience_id, name = database.execute(WITH_TWO_VERSIONS).fetchone()
-    log_in(page)
+    log_in(page, to="/webhooks/")
     page.keyboard.press("Control+k")
     page.keyboard.type(audience_id)
-    expect(page.get_by_role("option").first).to_contain_text(name)
+    expect(page.locator("#palette").get_by_role("option").first).to_contain_text(name)
     page.keyboard.press("Enter")
     expect(page.locator("main").get_by_role("heading", level=1)).to_have_text(name)
     page.wait_for_load_state()

@@ -4,12 +4,13 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import log_in, settle, until
+from tests.browser.conftest import log_in, settle, time_passes, until
 from tests.browser.planned import go_live
 from tests.support.processes import Running
 
 
-def test_what_is_on_its_way_moves_by_itself(page: Page, server: Running) -> None:
+def test_what_is_on_its_way_moves_by_itself(timed_page: Page, server: Running) -> None:
+    page = timed_page
     log_in(page, to="/pages/?q=recycling")
     page.locator("tbody th a").first.click()
     page.wait_for_url("**/pages/*/")
@@ -26,19 +27,20 @@ def test_what_is_on_its_way_moves_by_itself(page: Page, server: Running) -> None
     other = page.locator(f"#{late.get_attribute('id')} a.lead")
     other.focus()
     go_live(server)
+    time_passes(page)
     expect(row).to_have_count(0)
     expect(page.locator("#flight-announcement")).to_contain_text(f"of {name}: published.")
     expect(other).to_be_focused()
 
 
-def test_a_poll_waits_while_the_tab_is_hidden(page: Page) -> None:
+def test_a_poll_waits_while_the_tab_is_hidden(timed_page: Page) -> None:
+    page = timed_page
     looks: list[str] = []
-    log_in(page, to="/activity/")
+    log_in(page, to="/health/live")
     page.on("request", lambda sent: looks.append(sent.url) if "polls=" in sent.url else None)
-    page.add_init_script(
-        "Object.defineProperty(document, 'hidden', {get: () => !window.somebodyLooks})"
-    )
     page.goto("/")
+    page.evaluate("Object.defineProperty(document, 'hidden', {get: () => !window.somebodyLooks})")
+    time_passes(page)
     expect(page.locator("#flight[data-held]")).to_be_attached()
     assert looks == []
     # They look away again at once: what comes later would not be told from what is made up for.

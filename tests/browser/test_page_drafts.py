@@ -1,4 +1,4 @@
-"""A whole page, typed by keys alone: with JavaScript, without, and with the session ended."""
+"""A whole page, typed by keys alone: with scripts or without, and with the session ended."""
 
 from collections.abc import Callable
 
@@ -23,8 +23,22 @@ from tests.browser.whole_page import (
     write_metadata,
     write_scripts,
 )
+from tests.support.matrix import sampled
 
 NEW = "/pages/new/"
+
+
+@pytest.fixture(params=[True, False], ids=["with scripts", "without scripts"])
+def has_scripts(request: pytest.FixtureRequest) -> bool:
+    """Whether the page runs scripts."""
+    return bool(request.param)
+
+
+@pytest.fixture
+def typed_page(request: pytest.FixtureRequest, has_scripts: bool) -> Page:
+    """A tab in which scripts run or not."""
+    page: Page = request.getfixturevalue("page" if has_scripts else "plain_page")
+    return page
 
 
 @pytest.fixture
@@ -103,20 +117,16 @@ def sign_in_again(page: Page, name: str = "demo") -> None:
     page.get_by_role("button", name="Sign in").click()
 
 
-def test_a_whole_page_is_created_by_keyboard_alone(page: Page, rows: Rows) -> None:
-    log_in(page, to=NEW)
-    write_whole(page, "All by keyboard", rows)
-    create(page, "All by keyboard", rows)
-    page.goto(NEW)
-    expect(page.get_by_text("All by keyboard")).to_have_count(0)
-
-
-def test_a_whole_page_is_created_by_keyboard_without_javascript(
-    plain_page: Page, rows: Rows
+@pytest.mark.matrix(cells=1)
+def test_a_whole_page_is_created_by_keyboard_alone(
+    typed_page: Page, has_scripts: bool, rows: Rows
 ) -> None:
-    log_in(plain_page, to=NEW)
-    write_whole(plain_page, "All without scripts", rows, choose_once_it_is_looked_at)
-    create(plain_page, "All without scripts", rows)
+    log_in(typed_page, to=NEW)
+    choose = choose_header_action if has_scripts else choose_once_it_is_looked_at
+    write_whole(typed_page, "All by keyboard", rows, choose)
+    create(typed_page, "All by keyboard", rows)
+    typed_page.goto(NEW)
+    expect(typed_page.get_by_text("All by keyboard")).to_have_count(0)
 
 
 def test_a_whole_page_is_created_though_the_session_ends_in_between(
@@ -241,14 +251,17 @@ MOVES = {
     "Remove action 1": ["in 2"],
     "Remove action 2": ["in 1"],
 }
-"""What two actions then hold, by the button."""
+"""What two actions then hold, by the button: of five buttons, a run presses three."""
 
 
-def test_what_is_typed_while_rows_move_goes_where_its_row_goes(page: Page) -> None:
-    log_in(page, to=NEW)
+def test_what_is_typed_while_rows_move_goes_where_its_row_goes(
+    page: Page, pytestconfig: pytest.Config
+) -> None:
+    log_in(page, to="/health/live")
+    moves = {button: MOVES[button] for button in sampled(MOVES, pytestconfig, turn=0, of=2)}
     held: dict[str, list[str]] = {}
     focused: dict[str, str] = {}
-    for button, expected in MOVES.items():
+    for button, expected in moves.items():
         page.goto(NEW)
         page.get_by_role("button", name="Add another action").press("Enter")
         expect(field(page, "actions.1.purpose")).to_be_visible()
@@ -262,20 +275,24 @@ def test_what_is_typed_while_rows_move_goes_where_its_row_goes(page: Page) -> No
         held[button] = [each.input_value() for each in purposes.all()]
         focused[button] = page.evaluate("document.activeElement.value")
         page.unroute_all()
-    assert held == MOVES
-    second = {button: "in 2" for button, expected in MOVES.items() if "in 2" in expected}
+    assert held == moves
+    second = {button: "in 2" for button, expected in moves.items() if "in 2" in expected}
     assert {button: focused[button] for button in second} == second
 
 
 SECOND = {"Remove action 2": (2, 0), "Add a group": (3, 1), "Move action 1 down": (3, 0)}
-"""How many actions and groups there are in the end, by the button that is pressed second."""
+"""How many actions and groups there are in the end, by the button that is pressed second:
+one of them in a run."""
 
 
-def test_a_row_button_waits_for_the_response_of_another(page: Page) -> None:
-    log_in(page, to=NEW)
+def test_a_row_button_waits_for_the_response_of_another(
+    page: Page, pytestconfig: pytest.Config
+) -> None:
+    log_in(page, to="/health/live")
     posts: list[str] = []
     page.on("request", lambda sent: posts.append(sent.url) if sent.method == "POST" else None)
-    for second, (actions, groups) in SECOND.items():
+    for second in sampled(SECOND, pytestconfig, turn=0, of=3):
+        actions, groups = SECOND[second]
         page.goto(NEW)
         page.get_by_role("button", name="Add another action").press("Enter")
         expect(field(page, "actions.1.purpose"), second).to_be_visible()
@@ -362,16 +379,16 @@ def test_a_failed_save_is_shown_and_repeated_at_the_next_letter(
     troubles.clear()
 
 
-@pytest.mark.parametrize("width", [360, 1280])
-def test_a_draft_with_a_long_name_is_no_wider_than_the_page(page: Page, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 800})
+def test_a_draft_with_a_long_name_is_no_wider_than_the_page(page: Page) -> None:
     log_in(page, to=NEW)
     with page.expect_response(lambda answer: answer.url.endswith("/draft/")):
         page.get_by_label("Name", exact=True).fill("W" * 5_000)
     page.goto(NEW)
     name = page.locator("[aria-labelledby=drafts-h] b", has_text="WWW").first
-    expect(name).to_be_in_viewport()
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for width in (1280, 360):
+        page.set_viewport_size({"width": width, "height": 800})
+        expect(name, str(width)).to_be_in_viewport()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, width
     page.get_by_role("button", name="Discard WWW").first.click()
 
 

@@ -52,6 +52,7 @@ def test_a_slow_answer_to_fewer_letters_never_lands(page: Page) -> None:
     expect(page).to_have_url(re.compile(r"/people/\?q=bright$"))
 
 
+@pytest.mark.matrix(cells=1)
 @pytest.mark.parametrize(
     ("address", "field", "row"),
     [("/people/", "Search people", "#rows tr"), ("/pages/", "Search name, title", "#rows tr")],

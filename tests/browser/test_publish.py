@@ -2,15 +2,17 @@
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event, Semaphore
+from typing import Literal
 
 import httpx
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.barriers import WHOLE, barriers, barriers_of_colour
+from tests.browser.barriers import WHOLE, barriers
 from tests.browser.conftest import (
     ReusedProfile,
     log_in,
@@ -24,11 +26,13 @@ from tests.browser.conftest import (
 from tests.browser.many_services import ManyServices, Places
 from tests.support import wire
 from tests.support.dashboards import Dashboard, over_http
+from tests.support.matrix import sampled
 from tests.support.processes import free_port
 from tests.support.publishing_service import PublishingService, accepts, answers, now
 
 PATIENCE_MS = 60_000
 DIALOG = "#publish"
+THEMES: tuple[Literal["dark", "light"], ...] = ("dark", "light")
 NOTE_THE_SWAP = """window.swapped = new Promise((done) => {
   document.addEventListener("htmx:afterSwap", () => {
     if (document.getElementById("pub-h")?.textContent.includes("is live")) done();
@@ -128,11 +132,11 @@ def test_a_version_is_scheduled_from_the_dialog(
     dialog(page).get_by_label("Time", exact=True).fill("09:30")
     dialog(page).get_by_label("Time zone").select_option("Asia/Tokyo")
     expect(dialog(page).locator("#when-said")).to_contain_text("00:30 UTC")
-    assert barriers(page) == []
+    assert barriers(page, DIALOG) == []
     press(page, "Schedule version 2")
     expect(headline(page)).to_have_text("Version 2 is scheduled")
     expect(dialog(page)).to_contain_text(re.compile(rf"{year}, 0?9:30.* in Tokyo"))
-    assert barriers(page) == []
+    assert barriers(page, DIALOG) == []
     dialog(page).get_by_role("link", name="Close").last.click()
     mark = page.locator("#head").get_by_role("link", name="Version 2 scheduled")
     expect(mark).to_contain_text(str(year))
@@ -223,6 +227,7 @@ def test_an_unknown_outcome_is_checked_and_then_sent_again_with_the_same_key(
     assert len(set(service.keys)) == 1
 
 
+@pytest.mark.matrix(cells=1)
 @pytest.mark.parametrize("is_modal", [True, False])
 def test_a_failure_of_the_dashboard_is_read_in_the_dialog(
     is_modal: bool,
@@ -244,6 +249,7 @@ def test_a_failure_of_the_dashboard_is_read_in_the_dialog(
     troubles.clear()  # the browser itself notes an answer of 500
 
 
+@pytest.mark.matrix(cells=1)
 @pytest.mark.parametrize("is_in_the_dialog", [True, False])
 def test_sending_again_what_a_newer_version_has_replaced_asks_for_the_number(
     is_in_the_dialog: bool, opened: Opened, service: PublishingService, at: Places
@@ -263,7 +269,7 @@ def test_sending_again_what_a_newer_version_has_replaced_asks_for_the_number(
     expect(headline(page)).to_have_text("Roll back to version 2?")
     expect(dialog(page)).to_contain_text("Version 3 is newer.")
     expect(dialog(page).get_by_label("Type 2 to retry")).to_be_focused()
-    assert barriers(page) == []
+    assert barriers(page, DIALOG) == []
     assert len(service.keys) == 1
     dialog(page).get_by_label("Type 2 to retry").fill("2")
     press(page, "Retry with the same key")
@@ -337,56 +343,67 @@ def test_a_dashboard_killed_while_publishing_shows_the_truth_after_its_restart(
     assert (len(carried_out.keys), len(lost.keys)) == (1, 1)
 
 
-def wrong_with(page: Page, where: str = WHOLE) -> list[str]:
-    """Return what axe has against a page in both themes, and whether it is wider than a phone.
+@dataclass
+class Looks:
+    """What axe has against the states of a page in a theme, and which are wider than a phone.
 
-    In the dark, only what that can change: the elements are those of the light.
+    A run takes each state in one theme, in turns; with --exhaustive in both.
     """
-    page.set_viewport_size({"width": 360, "height": 740})
-    wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
-    found = ["too wide"] if wide else []
-    found += [f"light: {each}" for each in barriers(page, where)]
-    page.emulate_media(color_scheme="dark")
-    found += [f"dark: {each}" for each in barriers_of_colour(page, where)]
-    page.emulate_media(color_scheme="light")
-    return found
+
+    config: pytest.Config
+    wrong: dict[str, list[str]] = field(default_factory=dict)
+    count: int = 0
+
+    def take(self, state: str, page: Page, where: str = WHOLE) -> None:
+        page.set_viewport_size({"width": 360, "height": 740})
+        wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
+        found = ["too wide"] if wide else []
+        for theme in sampled(THEMES, self.config, turn=self.count % 2, of=2):
+            page.emulate_media(color_scheme=theme)
+            found += [f"{theme}: {each}" for each in barriers(page, where)]
+        self.count += 1
+        if found:
+            self.wrong[state] = found
 
 
 def test_every_state_of_a_publish_is_readable_by_all(
-    services_profile_with_clock: ReusedProfile, service: PublishingService, at: Places
+    services_profile_with_clock: ReusedProfile,
+    service: PublishingService,
+    at: Places,
+    pytestconfig: pytest.Config,
 ) -> None:
     """The page below the dialog is looked at once, as it stays the same."""
-    wrong: dict[str, list[str]] = {}
+    looks = Looks(pytestconfig)
     # What axe does while it looks is against the policy: no notes are taken of troubles.
     page = log_in(services_profile_with_clock.open().new_page(), "root", to=at.audience)
     service.way = answers(409, "The page is locked.")
     service.page |= {"status": "archived"}
     ask_to_publish(page)
-    wrong["asked"] = wrong_with(page)
+    looks.take("asked", page)
     press(page, "Publish version 2")
     expect(dialog(page).get_by_label("Type 2 to publish")).to_be_focused()
-    wrong["held back"] = wrong_with(page, DIALOG)
+    looks.take("held back", page, DIALOG)
     page.keyboard.type("2")
     press(page, "Publish version 2")
     expect(dialog(page)).to_contain_text("The page is locked.")
-    wrong["rejected"] = wrong_with(page, DIALOG)
+    looks.take("rejected", page, DIALOG)
     service.way = answers(500)
     dialog(page).get_by_label("Type 2 to publish").fill("2")
     press(page, "Publish version 2")
     expect(headline(page)).to_have_text("We don’t know if version 2 was published")
-    wrong["unknown"] = wrong_with(page, DIALOG)
+    looks.take("unknown", page, DIALOG)
     service.moves_on("queued", queuedAt=now())
     time_passes(page)
     expect(headline(page)).to_have_text("Publishing version 2", timeout=PATIENCE_MS)
-    wrong["in progress"] = wrong_with(page, DIALOG)
+    looks.take("in progress", page, DIALOG)
     page.goto(at.versions)
-    wrong["history"] = wrong_with(page)
+    looks.take("history", page)
     service.moves_on("published")
     time_passes(page)
     expect(page.locator("#watch")).to_contain_text("is live", timeout=PATIENCE_MS)
-    wrong["history at the end"] = wrong_with(page)
+    looks.take("history at the end", page)
     services_profile_with_clock.empty()
-    assert {state: found for state, found in wrong.items() if found} == {}
+    assert looks.wrong == {}
 
 
 def test_the_history_follows_a_version_and_leaves_the_reader_alone(

@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.barriers import barriers
+from tests.browser.barriers import barriers_of_colour
 from tests.browser.conftest import log_in
 
 
@@ -44,7 +44,7 @@ def test_all_that_can_be_pressed_is_large_enough_on_a_small_phone(
     for width in (320, 360):
         page.set_viewport_size({"width": width, "height": 700})
         expect(page.get_by_role("link", name="Change failed")).to_be_visible()
-        if found := barriers(page):
+        if found := barriers_of_colour(page):  # size among them
             wrong[width] = found
     assert wrong == {}
     troubles.clear()  # What axe does while it looks is against the policy.
@@ -94,6 +94,7 @@ def test_a_partly_checked_group_is_indeterminate_and_null_becomes_a_list(page: P
     expect(page.locator("#sends")).to_contain_text("No changes yet.")
 
 
+@pytest.mark.matrix(cells=1)
 @pytest.mark.parametrize("place", ["list", "page"])
 def test_the_switch_goes_off_and_on_by_keyboard_and_keeps_the_focus(page: Page, place: str) -> None:
     if place == "list":
