@@ -76,6 +76,8 @@ def search_subscriptions(words: str, limit: int) -> SearchMatches[SubscriptionRe
 
 def pages_by_id(page_ids: list[str]) -> dict[str, PageRecord]:
     """Return pages by their ids."""
+    if not page_ids:
+        return {}
     found = PageRecord.objects.filter(page_id__in=page_ids).defer("body")
     return {record.page_id: record for record in found}
 

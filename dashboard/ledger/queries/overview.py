@@ -177,10 +177,11 @@ def operations_needing_attention(now: datetime) -> Attention:
     fields.
     """
     failed = Q(outcome=Outcome.REJECTED, requested_at__gte=now - timedelta(days=1))
-    unknown = Q(outcome=Outcome.UNKNOWN) | interrupted()
     # On most days there are none, and building the query below takes longer than this one.
-    if not Operation.objects.filter(unknown | failed).exists():
+    may_be_unknown = Q(outcome__in=(Outcome.UNKNOWN, Outcome.SENDING))
+    if not Operation.objects.filter(may_be_unknown | failed).exists():
         return Attention([], 0)
+    unknown = Q(outcome=Outcome.UNKNOWN) | interrupted()
     last_attempt = Attempt.objects.filter(operation=OuterRef("pk")).order_by("-number")
     ids = {name: OuterRef(name) for name in ("page_id", "audience_id", "subscription_id")}
     is_create = Q(kind=OperationKind.CREATE_PAGE)

@@ -292,6 +292,8 @@ _LATEST_SEEN = CompiledQuery(
 
 def page_names(page_ids: list[str]) -> dict[str, str]:
     """Return the names of pages by id."""
+    if not page_ids:
+        return {}
     return dict(PageRecord.objects.filter(page_id__in=page_ids).values_list("page_id", "name"))
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Collection
 
-from django.db.models import Max, Q, QuerySet
+from django.db.models import Max, QuerySet
 
 from dashboard.ledger.models import Operation, SubscriptionRecord
 from dashboard.ledger.models.operations import OperationKind, Outcome
-from dashboard.ledger.operations import interrupted, show_interrupted
+from dashboard.ledger.operations import show_interrupted
 
 
 def subscription_last_known(subscription_id: str) -> SubscriptionRecord | None:
@@ -35,12 +35,15 @@ def delete_subscription(subscription_id: str) -> bool:
 
 def troubled_subscriptions(subscription_ids: Collection[str]) -> dict[str, Operation]:
     """Return the last update of each subscription that failed or whose outcome is unknown."""
+    if not subscription_ids:
+        return {}
     changes = Operation.objects.filter(
         kind=OperationKind.UPDATE_SUBSCRIPTION, subscription_id__in=subscription_ids
     )
     last = changes.order_by().values("subscription_id").annotate(last=Max("pk")).values("last")
-    is_troubled = Q(outcome__in=(Outcome.REJECTED, Outcome.UNKNOWN)) | interrupted()
-    troubled = Operation.objects.filter(is_troubled, pk__in=last).prefetch_related("attempts")
-    for operation in troubled:
+    not_accepted = (Outcome.REJECTED, Outcome.UNKNOWN, Outcome.SENDING)
+    found = Operation.objects.filter(outcome__in=not_accepted, pk__in=last)
+    found = found.prefetch_related("attempts")
+    for operation in found:
         show_interrupted(operation, list(operation.attempts.all()))
-    return {operation.subscription_id: operation for operation in troubled}
+    return {one.subscription_id: one for one in found if one.outcome != Outcome.SENDING}

@@ -4,7 +4,7 @@ A partial for htmx is a block: `pages/list.html#rows` renders that block alone.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, MutableMapping
 from datetime import datetime
 from typing import Any
 
@@ -78,12 +78,23 @@ class Unindented(Extension):
 _INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
 
 
+class _Environment(jinja2.Environment):
+    """An environment whose globals are set once, before a template is loaded."""
+
+    def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
+        """Return the globals of a template, in one dict.
+
+        Jinja returns a chain of two, and compares it, name by name, at every import of a macro.
+        """
+        return {**self.globals, **(d or {})}
+
+
 def make_environment(
     functions: Iterable[Callable[..., Any]], filters: Iterable[Callable[..., Any]], **options: Any
 ) -> jinja2.Environment:
     """Return an environment with these globals and filters, and those of every page."""
     ours = {"undefined": jinja2.StrictUndefined, "extensions": [Unindented]}
-    environment = jinja2.Environment(**options | ours)  # noqa: S701  # Django sets autoescape
+    environment = _Environment(**options | ours)  # Django sets autoescape
     environment.globals.update({each.__name__: each for each in (*GLOBALS, *functions)})
     environment.filters.update({each.__name__: each for each in (*FILTERS, *filters)})
     environment.filters["linebreaks"] = defaultfilters.linebreaks_filter
