@@ -139,6 +139,7 @@ def test_a_first_text_is_marked_as_added() -> None:
     assert marks(compare_texts(None, "Three new words")) == [("ins", "Three new words")]
 
 
+@pytest.mark.matrix(cells=3)
 @pytest.mark.parametrize(
     ("old", "new", "granularity"),
     [

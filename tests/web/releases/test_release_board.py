@@ -244,6 +244,7 @@ def test_four_hundred_items_are_light(draft: Draft, as_publisher: Client) -> Non
     assert hidden(answer.content.decode(), "shown")
 
 
+@pytest.mark.matrix(cells=1)
 @pytest.mark.parametrize(("pages", "name_length"), [(1, 120), (8, 60)])
 def test_four_hundred_first_publishes_with_warnings_and_long_names_are_light(
     service: ManyAudiences, paula: User, as_publisher: Client, pages: int, name_length: int

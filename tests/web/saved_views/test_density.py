@@ -12,7 +12,7 @@ from tests.support import wire
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, text
 from tests.support.seeding import seed_audiences, seed_pages, seed_subscription
-from tests.web.activity.test_activity import operation
+from tests.web.activity.test_activity import operation, operations
 from tests.web.saved_views.conftest import save
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
@@ -44,8 +44,7 @@ def long_lists(lists: None, paula: User) -> None:
     seed_pages(*(wire.page(pageId=f"page_{number}") for number in many))
     others = (f"aud_{number}" for number in many)
     seed_audiences(*(wire.audience(audienceId=one, publishedVersion=None) for one in others))
-    for number in many:
-        operation(paula, f"key-{number + 1}")
+    operations(paula, [f"key-{number + 1}" for number in many])
 
 
 def densities(client: Client, url: str, target: str = "") -> list[str]:
