@@ -125,42 +125,42 @@ def test_the_newest_come_first(as_viewer: Client, paula: User) -> None:
     assert keys_in(shown(as_viewer)) == ["young", "old"]
 
 
-@pytest.mark.parametrize(
-    ("query", "keys"),
-    [
-        ("kind=create_page", ["page"]),
-        ("outcome=rejected", ["webhook"]),
-        ("actor=ada", ["webhook"]),
-        ("target=ver_2", ["publish"]),
-        ("target=page_1", ["publish"]),
-        ("target=whs_1", ["webhook"]),
-        ("since=2026-03-01", ["webhook", "page"]),
-        ("since=1", ["webhook", "page", "publish"]),
-        ("since=2026-99-99", ["webhook", "page", "publish"]),
-        ("kind=nonsense", ["webhook", "page", "publish"]),
-        ("target=%00", ["webhook", "page", "publish"]),
-    ],
-)
+FILTERED = [
+    ("kind=create_page", ["page"]),
+    ("outcome=rejected", ["webhook"]),
+    ("actor=ada", ["webhook"]),
+    ("target=ver_2", ["publish"]),
+    ("target=page_1", ["publish"]),
+    ("target=whs_1", ["webhook"]),
+    ("since=2026-03-01", ["webhook", "page"]),
+    ("since=1", ["webhook", "page", "publish"]),
+    ("since=2026-99-99", ["webhook", "page", "publish"]),
+    ("kind=nonsense", ["webhook", "page", "publish"]),
+    ("target=%00", ["webhook", "page", "publish"]),
+]
+
+
 def test_the_filters_are_in_the_url(
-    query: str, keys: list[str], as_viewer: Client, paula: User, ada: User
+    as_viewer: Client, paula: User, ada: User, subtests: pytest.Subtests
 ) -> None:
     operation(paula, "publish", at=datetime(2026, 2, 28, 23, 59, tzinfo=UTC))
     new_page(paula, "page", at=datetime(2026, 3, 1, tzinfo=UTC))
     webhook(ada, "webhook", ending=REFUSED)
-    assert keys_in(shown(as_viewer, f"/activity/?{query}")) == keys
+    for query, keys in FILTERED:
+        with subtests.test(query=query):
+            assert keys_in(shown(as_viewer, f"/activity/?{query}")) == keys
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York"])
-@pytest.mark.parametrize(
-    ("since", "keys"), [("0001-01-01", ["k1"]), ("0001-01-02", ["k1"]), ("9999-12-31", [])]
-)
 def test_the_first_and_the_last_day_are_days_in_every_time_zone(
-    since: str, keys: list[str], zone: str, as_viewer: Client, paula: User
+    zone: str, as_viewer: Client, paula: User
 ) -> None:
     operation(paula, "k1")
     as_viewer.cookies["timezone"] = zone
-    assert keys_in(shown(as_viewer, f"/activity/?since={since}")) == keys
-    assert [line["operation key"] for line in exported(as_viewer, f"?since={since}")] == keys
+    for since, keys in (("0001-01-01", ["k1"]), ("0001-01-02", ["k1"]), ("9999-12-31", [])):
+        assert keys_in(shown(as_viewer, f"/activity/?since={since}")) == keys, since
+        found = [line["operation key"] for line in exported(as_viewer, f"?since={since}")]
+        assert found == keys, since
 
 
 def test_no_match_says_so_with_a_way_back(as_viewer: Client, paula: User) -> None:

@@ -132,35 +132,32 @@ def seed_many() -> None:
     seed_audiences(canceled(4), named(5, isNewPageAgent=None), page_id="page_2")
 
 
-@pytest.mark.parametrize(
-    ("query", "names"),
-    [
-        ("q=kuhl", ["Kühllogistik"]),
-        ("q=KÜHL", ["Kühllogistik"]),
-        ("q=aud_5", ["Company 5"]),
-        ("q=company+4", ["Company 4"]),
-        ("page=page_2", ["Company 4", "Company 5"]),
-        ("page=page_1&page=page_2&q=4", ["Company 4"]),
-        ("live=live", ["Company 1"]),
-        ("live=not-live", ["Company 2"]),
-        ("live=changed", ["Company 5", "Kühllogistik"]),
-        ("live=canceled", ["Company 4"]),
-        ("live=live&live=not-live", ["Company 1", "Company 2"]),
-        ("status=published", ["Company 1"]),
-        ("status=cancelled", ["Company 4"]),
-        ("agent=no", ["Kühllogistik"]),
-        ("agent=none", ["Company 5"]),
-        ("agent=yes&live=canceled", ["Company 4"]),
-        ("live=unheard-of&agent=perhaps&sort=color", [f"Company {n}" for n in (1, 2, 4, 5)]),
-    ],
-)
-def test_the_url_narrows_the_list(as_viewer: Client, query: str, names: list[str]) -> None:
+NARROWED = [
+    ("q=kuhl", ["Kühllogistik"]),
+    ("q=KÜHL", ["Kühllogistik"]),
+    ("q=aud_5", ["Company 5"]),
+    ("q=company+4", ["Company 4"]),
+    ("page=page_2", ["Company 4", "Company 5"]),
+    ("page=page_1&page=page_2&q=4", ["Company 4"]),
+    ("live=live", ["Company 1"]),
+    ("live=not-live", ["Company 2"]),
+    ("live=changed", ["Company 5", "Kühllogistik"]),
+    ("live=canceled", ["Company 4"]),
+    ("live=live&live=not-live", ["Company 1", "Company 2"]),
+    ("status=published", ["Company 1"]),
+    ("status=cancelled", ["Company 4"]),
+    ("agent=no", ["Kühllogistik"]),
+    ("agent=none", ["Company 5"]),
+    ("agent=yes&live=canceled", ["Company 4"]),
+    ("live=unheard-of&agent=perhaps", [*(f"Company {n}" for n in (1, 2, 4, 5)), "Kühllogistik"]),
+]
+
+
+def test_the_url_narrows_the_list(as_viewer: Client, subtests: pytest.Subtests) -> None:
     seed_many()
-    found = names_in(shown(as_viewer, f"{LIST}?{query}&sort=name"))
-    if "unheard-of" in query:
-        names = [*names, "Kühllogistik"]
-        found = sorted(found)
-    assert found == names
+    for query, names in NARROWED:
+        with subtests.test(query=query):
+            assert names_in(shown(as_viewer, f"{LIST}?{query}&sort=name")) == names
 
 
 def test_a_filter_counts_what_it_would_leave(as_viewer: Client) -> None:

@@ -288,6 +288,7 @@ def test_the_dialog_and_the_overview_show_the_same_typical_times(
     assert "Typically 50 s, 95% within 1 min 10 s" in text(dialog)
 
 
+@pytest.mark.matrix(cells=4)
 @pytest.mark.parametrize("seconds_before", range(1, 11))
 def test_a_chart_is_of_one_day_though_midnight_passes_meanwhile(
     as_viewer: Client, monkeypatch: pytest.MonkeyPatch, seconds_before: int

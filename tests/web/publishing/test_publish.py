@@ -429,6 +429,7 @@ def test_the_key_of_another_version_is_rejected(
 # Outcomes
 
 
+@pytest.mark.matrix(cells=3)
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 410, 422, 429])
 def test_a_rejection_is_shown_beside_the_button_and_can_be_retried(
     status: int, as_publisher: Client, service: PublishingService
@@ -454,6 +455,7 @@ UNANSWERED: list[Callable[[bool], Way]] = [
 ]
 
 
+@pytest.mark.matrix(cells=3)
 @pytest.mark.parametrize("unanswered", UNANSWERED)
 def test_no_response_is_unknown_until_a_check_proves_it(
     unanswered: Callable[[bool], Way], as_publisher: Client, service: PublishingService
@@ -467,6 +469,7 @@ def test_no_response_is_unknown_until_a_check_proves_it(
     assert "Retry with the same key" in page
 
 
+@pytest.mark.matrix(cells=3)
 @pytest.mark.parametrize("unanswered", [*UNANSWERED, lambda _: garbage])
 def test_a_publish_without_a_response_that_went_through_is_found_at_once(
     unanswered: Callable[[bool], Way], as_publisher: Client, service: PublishingService
