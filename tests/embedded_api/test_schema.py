@@ -125,11 +125,11 @@ def ask(case: Any) -> None:
 
 
 def ask_for_some(config: pytest.Config) -> Callable[[Any], None]:
-    """Send every random request, and of those at the boundaries of the document a third."""
+    """Send every random request, and of those at the boundaries of the document a sixth."""
     boundaries = count(config.option.matrix_seed)
 
     def ask_for_some(case: Any) -> None:
-        if case.meta.phase.name is not TestPhase.COVERAGE or next(boundaries) % 3 == 0:
+        if case.meta.phase.name is not TestPhase.COVERAGE or next(boundaries) % 6 == 0:
             ask(case)
 
     return ask_for_some

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from random import Random
 from typing import Any, TypeVar
 
 import pytest
@@ -18,6 +17,7 @@ from tests.faults.pages import Reads, Writes
 from tests.faults.service import broken
 from tests.support import wire
 from tests.support.html import text
+from tests.support.matrix import covering
 from tests.support.seeding import seed_audiences, seed_pages, seed_subscription
 
 LIMIT_S = 0.6
@@ -41,12 +41,7 @@ def faults_of(page: Page, cells: list[tuple[Page, Fault]], config: pytest.Config
     """
     if config.getoption("exhaustive"):
         return [fault for one, fault in cells if one is page]
-    seen: set[object] = set()
-    kept = []
-    for cell in Random(config.option.matrix_seed).sample(cells, len(cells)):
-        if not seen.issuperset(cell):
-            kept.append(cell)
-            seen.update(cell)
+    kept = covering(cells, set, config.option.matrix_seed)
     return [fault for one, fault in kept if one is page]
 
 

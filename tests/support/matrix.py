@@ -5,10 +5,13 @@ sample is printed at the end of a run; `--matrix-seed` repeats it.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
+from typing import Any, TypeVar
 
 import pytest
+
+Cell = TypeVar("Cell")
 
 
 def sample(items: Iterable[pytest.Item], seed: int) -> set[pytest.Item]:
@@ -24,27 +27,31 @@ def _taken(name: str, cells: list[pytest.Function], seed: int) -> list[pytest.Fu
     marker = cells[0].get_closest_marker("matrix")
     if marker and "cells" in marker.kwargs:
         return Random(f"{name} {seed}").sample(cells, marker.kwargs["cells"])
-    return _covering(cells, Random(seed))
+    return covering(cells, _parameters, seed)
 
 
-def sampled(names: Iterable[str], config: pytest.Config, *, turn: int, of: int) -> list[str]:
-    """Return what one of so many turns takes of the names: over all of them, each is taken once.
+def _parameters(cell: pytest.Function) -> set[tuple[str, int]]:
+    return {(name, id(value)) for name, value in cell.callspec.params.items()}
+
+
+def sampled(cells: Iterable[Cell], config: pytest.Config, *, turn: int, of: int) -> list[Cell]:
+    """Return what one of so many turns takes of the cells: over all of them, each is taken once.
 
     With `--exhaustive`, every turn takes all.
     """
-    order = sorted(names)
+    order = sorted(cells)  # type: ignore[type-var]  # texts, or tuples of them
     if config.getoption("exhaustive"):
         return order
     Random(config.option.matrix_seed).shuffle(order)
     return order[turn::of]
 
 
-def _covering(cells: list[pytest.Function], chance: Random) -> list[pytest.Function]:
+def covering(cells: Sequence[Cell], values_of: Callable[[Cell], set[Any]], seed: int) -> list[Cell]:
     """Go through the cells in random order and keep each that holds a value not yet seen."""
-    seen: set[tuple[str, int]] = set()
+    seen: set[Any] = set()
     kept = []
-    for cell in chance.sample(cells, len(cells)):
-        values = {(name, id(value)) for name, value in cell.callspec.params.items()}
+    for cell in Random(seed).sample(cells, len(cells)):
+        values = values_of(cell)
         if not values <= seen:
             kept.append(cell)
             seen |= values

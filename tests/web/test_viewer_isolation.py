@@ -115,8 +115,8 @@ def test_every_page_is_the_same_whoever_warmed_the_caches(
     sessions: dict[Viewer, str], pytestconfig: pytest.Config
 ) -> None:
     everything = [(address, "") for addresses in PAGES.values() for address in addresses]
-    # A run takes a quarter of them.
-    everything = sampled([*everything, *PARTIALS], pytestconfig, turn=0, of=4)
+    # A run takes a sixth of them.
+    everything = sampled([*everything, *PARTIALS], pytestconfig, turn=0, of=6)
     before = _containers()
     for address in RECORDED:
         _get(sessions[VIEWERS[-1]], address, "")

@@ -60,15 +60,13 @@ def operations(actor: User, keys: Sequence[str], *, apart: timedelta = timedelta
         copied(first, operation_key=key, requested_at=first.requested_at - apart * number)
         for number, key in enumerate(keys[1:], 1)
     )
-    Attempt.objects.bulk_create(copied(attempt, operation=each) for each in made)
+    Attempt.objects.bulk_create(copied(attempt, operation_id=each.pk) for each in made)
 
 
 def copied(record: RecordT, **differs: Any) -> RecordT:
     """Return an unsaved copy of a record."""
     names = {field.attname for field in record._meta.concrete_fields if not field.primary_key}
     values = {name: getattr(record, name) for name in names}
-    for name in differs:
-        values.pop(record._meta.get_field(name).attname)
     return type(record)(**values | differs)
 
 

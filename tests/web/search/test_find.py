@@ -94,10 +94,10 @@ def test_a_partial_id_matches(as_viewer: Client) -> None:
     assert palette(as_viewer, "01ke7")[0] == "/pages/page_1/audiences/aud_01ke7ttn/"
 
 
-@pytest.mark.parametrize("words", ["%", "_", "\\", "'", '"', "\0", "✓", "(", "[a-z]", "x" * 5000])
-def test_special_characters_are_searched_literally(words: str, as_viewer: Client) -> None:
+def test_special_characters_are_searched_literally(as_viewer: Client) -> None:
     know_things()
-    assert AUDIENCE not in palette(as_viewer, words) or words in "_\0"
+    for words in ("%", "_", "\\", "'", '"', "\0", "✓", "(", "[a-z]", "x" * 5000):
+        assert AUDIENCE not in palette(as_viewer, words) or words in "_\0", words
 
 
 def test_the_coverage_is_shown(as_viewer: Client) -> None:
@@ -178,6 +178,7 @@ def test_all_matching_audiences_are_paginated(as_viewer: Client) -> None:
     assert len([address for address in shown if "/audiences/a" in address]) == 30
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("kind", ["audiences", "webhooks"])
 @pytest.mark.parametrize("start", ["", "-1", "x", "9999999999"])
 def test_an_empty_list_of_results_has_a_sentence(kind: str, start: str, as_viewer: Client) -> None:
@@ -317,10 +318,10 @@ def test_a_verb_before_a_name_comes_first(words: str, offered: str, as_publisher
     assert [address.split("?")[0] for address in found[1:]] == ["/pages/", "/people/"]
 
 
-@pytest.mark.parametrize("words", ["pu bright", "publisher bright", "publish zebra", "publish"])
-def test_an_unknown_verb_or_name_offers_no_command(words: str, as_publisher: Client) -> None:
+def test_an_unknown_verb_or_name_offers_no_command(as_publisher: Client) -> None:
     know_things()
-    assert not any("/versions/" in address for address in palette(as_publisher, words))
+    for words in ("pu bright", "publisher bright", "publish zebra", "publish"):
+        assert not any("/versions/" in each for each in palette(as_publisher, words)), words
 
 
 def test_a_verb_alone_applies_to_recent_publishable_visits(
