@@ -1,6 +1,7 @@
 """Webhook subscriptions: the list that people make, adding, reading, filtering, forgetting."""
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import httpx
@@ -12,7 +13,7 @@ from django.utils import timezone
 
 from dashboard.client.response_parsing import strip_unstorable
 from dashboard.contract.webhooks import WebhookSubscription
-from dashboard.ledger.models import Operation, SubscriptionRecord
+from dashboard.ledger.models import Attempt, Operation, SubscriptionRecord
 from dashboard.ledger.models.operations import OperationKind
 from dashboard.ledger.operations import AttemptResult, Outcome, Target, begin, end
 from dashboard.ledger.recording import record_subscription
@@ -166,6 +167,23 @@ def test_the_last_failed_change_is_shown_in_its_row(as_viewer: Client, paula: Us
     page = as_viewer.get(LIST).text
     assert "Change failed" in text(page)
     assert reverse("operation-detail", args=["key"]) in page
+
+
+def test_a_change_in_progress_is_in_its_row_only_once_it_was_interrupted(
+    as_viewer: Client, paula: User
+) -> None:
+    known()
+    begin(
+        operation_key="key",
+        kind=OperationKind.UPDATE_SUBSCRIPTION,
+        actor=paula,
+        target=Target(subscription_id="whs_1"),
+        body={"active": False},
+    )
+    assert "Change: outcome unknown" not in text(as_viewer.get(LIST).text)
+    assert "Change failed" not in text(as_viewer.get(LIST).text)
+    Attempt.objects.update(sent_at=timezone.now() - timedelta(minutes=5))
+    assert "Change: outcome unknown" in text(as_viewer.get(LIST).text)
 
 
 # Rights
