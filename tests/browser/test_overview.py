@@ -9,8 +9,7 @@ from tests.browser.planned import go_live
 from tests.support.processes import Running
 
 
-def test_what_is_on_its_way_moves_by_itself(timed_page: Page, server: Running) -> None:
-    page = timed_page
+def test_what_is_on_its_way_moves_by_itself(page: Page, server: Running) -> None:
     log_in(page, to="/pages/?q=recycling")
     page.locator("tbody th a").first.click()
     page.wait_for_url("**/pages/*/")
@@ -27,7 +26,6 @@ def test_what_is_on_its_way_moves_by_itself(timed_page: Page, server: Running) -
     other = page.locator(f"#{late.get_attribute('id')} a.lead")
     other.focus()
     go_live(server)
-    time_passes(page)
     expect(row).to_have_count(0)
     expect(page.locator("#flight-announcement")).to_contain_text(f"of {name}: published.")
     expect(other).to_be_focused()

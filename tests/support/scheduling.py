@@ -40,16 +40,20 @@ LONGEST_FIRST = (
     "tests/releases/test_killed_workers.py",
     "tests/embedded_api/test_from_nothing.py",
     "tests/notifications/test_killed_worker.py",
+    "tests/server/",
+    "tests/demo/",
     "tests/web/publishing/test_publish_stories.py",
     "tests/web/publishing/test_publish_concurrently.py",
-    "tests/server/test_several_machines.py",
-    "tests/server/test_slow_clients.py",
-    "tests/server/test_serve_worker.py",
-    "tests/demo/",
+    "tests/web/publishing/test_publish_answers.py",
+    "tests/web/publishing/test_publish_killed.py",
+    "tests/faults/test_wire.py",
+    "tests/conformance/",
+    "tests/observability/test_traces.py",
+    "tests/client/",
 )
-"""What runs before all else, so that no worker is left with it at the end: of what takes ten
-seconds or more, the longest first. Browser files come in a row, as a worker ends its browser
-between."""
+"""What runs before all else, so that no worker is left with it at the end, nor all of them with
+what waits: of browser files, and of what waits for processes and time limits, the longest first.
+Browser files come in a row, as a worker ends its browser between."""
 
 
 def scope(nodeid: str) -> str:
