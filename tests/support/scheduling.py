@@ -89,12 +89,15 @@ class ScopeScheduling(LoadScopeScheduling):
         return scope(nodeid)
 
     def _assign_work_unit(self, node: WorkerController) -> None:
-        """Leave the browser to all workers but the first.
+        """Leave the browser to all workers but the first, and what waits to the first.
 
-        It has no demo and no Chromium to start, and does what waits for processes while the others
-        keep the cores busy.
+        So one worker has no demo and no Chromium to start, and never do all of them wait: once the
+        others are through with the browser, they come from the end of the queue.
         """
+        queue = self.workqueue
         if node is self.nodes[0]:
-            others = (each for each in self.workqueue if not each.startswith(BROWSER))
-            self.workqueue.move_to_end(next(others, next(iter(self.workqueue))), last=False)
+            waiting = (each for each in queue if not each.startswith(BROWSER))
+            queue.move_to_end(next(waiting, next(iter(queue))), last=False)
+        elif not next(iter(queue)).startswith(BROWSER):
+            queue.move_to_end(next(reversed(queue)), last=False)
         super()._assign_work_unit(node)
