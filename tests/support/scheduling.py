@@ -30,13 +30,17 @@ TOGETHER = (
 HALVES = ("policy off", "all_that_opens")
 """Parts of test names that split a file into halves, for two workers."""
 
-LONGEST_FIRST = (
+LONGEST_BROWSING = (
     *("tests/browser/test_every_page.py", "tests/browser/test_conversation.py"),
     *("tests/browser/test_approvals.py", "tests/browser/test_publish.py"),
     *("tests/browser/test_page_drafts.py", "tests/browser/test_dialogs.py"),
     *("tests/browser/test_hostile.py", "tests/browser/test_releases.py"),
     "tests/browser/test_large_release.py",
     BROWSER,
+)
+"""Browser files, the longest first, in a row, as a worker ends its browser between."""
+
+LONGEST_WAITING = (
     "tests/releases/test_killed_workers.py",
     "tests/embedded_api/test_from_nothing.py",
     "tests/notifications/test_killed_worker.py",
@@ -51,9 +55,11 @@ LONGEST_FIRST = (
     "tests/observability/test_traces.py",
     "tests/client/",
 )
-"""What runs before all else, so that no worker is left with it at the end, nor all of them with
-what waits: of browser files, and of what waits for processes and time limits, the longest first.
-Browser files come in a row, as a worker ends its browser between."""
+"""What waits for processes and time limits more than it does, the longest first. Nothing that needs
+transactions of its own is among it: Django has that run last."""
+
+FIRST = (*LONGEST_BROWSING, *LONGEST_WAITING)
+"""What runs before all else, so that no worker is left with it at the end."""
 
 
 def scope(nodeid: str) -> str:
@@ -72,9 +78,9 @@ def sort_by_length(items: list[pytest.Item]) -> None:
     sizes = Counter(scope(item.nodeid) for item in items)
 
     def place(item: pytest.Item) -> tuple[int, int]:
-        places = enumerate(LONGEST_FIRST)
+        places = enumerate(FIRST)
         first = (place for place, start in places if item.nodeid.startswith(start))
-        return next(first, len(LONGEST_FIRST)), -sizes[scope(item.nodeid)]
+        return next(first, len(FIRST)), -sizes[scope(item.nodeid)]
 
     items.sort(key=place)
 
@@ -91,13 +97,12 @@ class ScopeScheduling(LoadScopeScheduling):
     def _assign_work_unit(self, node: WorkerController) -> None:
         """Leave the browser to all workers but the first, and what waits to the first.
 
-        So one worker has no demo and no Chromium to start, and never do all of them wait: once the
-        others are through with the browser, they come from the end of the queue.
+        So one worker has no demo and no Chromium to start, and never do all of them wait.
         """
         queue = self.workqueue
-        if node is self.nodes[0]:
-            waiting = (each for each in queue if not each.startswith(BROWSER))
-            queue.move_to_end(next(waiting, next(iter(queue))), last=False)
-        elif not next(iter(queue)).startswith(BROWSER):
-            queue.move_to_end(next(reversed(queue)), last=False)
+        is_first = node is self.nodes[0]
+        left = LONGEST_BROWSING if is_first else LONGEST_WAITING
+        if next(iter(queue)).startswith(left):
+            others = (each for each in queue if not each.startswith(left))
+            queue.move_to_end(next(others, next(iter(queue))), last=False)
         super()._assign_work_unit(node)
