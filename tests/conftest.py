@@ -207,7 +207,7 @@ def depends_on_the_database(item: pytest.Item) -> bool:
 
 
 def on_another_database(items: list[pytest.Item], seed: int | None) -> list[pytest.Item]:
-    """Return the tests that may fail there alone; of those of pages, with a seed, every third.
+    """Return the tests that may fail there alone; of those of pages, with a seed, every fourth.
 
     What a page reads and records has tests of its own, all of which are among them.
     """
@@ -215,7 +215,7 @@ def on_another_database(items: list[pytest.Item], seed: int | None) -> list[pyte
     pages = [each for each in depending if each.nodeid.startswith("tests/web/")]
     if seed is None:
         return depending
-    left_out = set(Random(seed).sample(pages, len(pages) * 2 // 3))
+    left_out = set(Random(seed).sample(pages, len(pages) * 3 // 4))
     return [each for each in depending if each not in left_out]
 
 
