@@ -15,13 +15,7 @@ JUST_ASKED = """SELECT DISTINCT audience_id FROM embedded_api_version
   WHERE queued_at > :lately AND published_at > :now"""
 RUNNING = "SELECT count(*) FROM releases_release WHERE state = 'running'"
 PATIENCE_OF_A_RELEASE_S = 120
-WAKE = """UPDATE releases_release SET wake_at = :now
-  WHERE state = 'running' AND worker_id = '' AND wake_at > :now"""
-NOTE_CHANGE = """UPDATE releases_releaseitem SET changed_at = :now
-  WHERE state = 'in_progress' AND release_id IN (
-    SELECT id FROM releases_release
-    WHERE state = 'running' AND worker_id = '' AND wake_at > :now)"""
-"""Both as an event of the service does it that tells that an item has changed."""
+"""Its worker looks at what it sent ever less often."""
 DATES = ("processing_at", "published_at", "obsolete_at", "archived_at")
 
 
@@ -44,12 +38,9 @@ def see_releases_end(page: Page, server: Running) -> None:
 
     def have_ended() -> bool:
         go_live(server)
-        now = {"now": f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S.%f}"}
-        with closing(sqlite3.connect(database_of(server), timeout=30)) as database, database:
-            database.execute(NOTE_CHANGE, now)
-            database.execute(WAKE, now)
+        with closing(sqlite3.connect(database_of(server), timeout=30)) as database:
             [count] = database.execute(RUNNING).fetchone()
-        # Their worker looks every second: to ask more often would only cost.
+        # Their worker reads the service every few seconds: to ask more often would only cost.
         page.wait_for_timeout(200)
         return count == 0
 
