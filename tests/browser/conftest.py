@@ -41,7 +41,7 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    # No page lives long enough to gain from compilers that optimize: a tenth of the time.
+    # No page lives long enough to gain from compilers that optimize: some 8 % of the time.
     "--js-flags=--no-opt --no-maglev",
     # Else each tab, and each page that a tab goes to, starts a process of its own.
     "--process-per-site",

@@ -344,17 +344,17 @@ def test_a_dashboard_killed_while_publishing_shows_the_truth_after_its_restart(
 
 
 @dataclass
-class Looks:
+class StateChecks:
     """What axe has against the states of a page in a theme, and which are wider than a phone.
 
     A run takes each state in one theme, in turns; with --exhaustive in both.
     """
 
     config: pytest.Config
-    wrong: dict[str, list[str]] = field(default_factory=dict)
+    problems: dict[str, list[str]] = field(default_factory=dict)
     count: int = 0
 
-    def take(self, state: str, page: Page, where: str = WHOLE) -> None:
+    def check(self, state: str, page: Page, where: str = WHOLE) -> None:
         page.set_viewport_size({"width": 360, "height": 740})
         wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
         found = ["too wide"] if wide else []
@@ -363,7 +363,7 @@ class Looks:
             found += [f"{theme}: {each}" for each in barriers(page, where)]
         self.count += 1
         if found:
-            self.wrong[state] = found
+            self.problems[state] = found
 
 
 def test_every_state_of_a_publish_is_readable_by_all(
@@ -373,37 +373,37 @@ def test_every_state_of_a_publish_is_readable_by_all(
     pytestconfig: pytest.Config,
 ) -> None:
     """The page below the dialog is looked at once, as it stays the same."""
-    looks = Looks(pytestconfig)
+    states = StateChecks(pytestconfig)
     # What axe does while it looks is against the policy: no notes are taken of troubles.
     page = log_in(services_profile_with_clock.open().new_page(), "root", to=at.audience)
     service.way = answers(409, "The page is locked.")
     service.page |= {"status": "archived"}
     ask_to_publish(page)
-    looks.take("asked", page)
+    states.check("asked", page)
     press(page, "Publish version 2")
     expect(dialog(page).get_by_label("Type 2 to publish")).to_be_focused()
-    looks.take("held back", page, DIALOG)
+    states.check("held back", page, DIALOG)
     page.keyboard.type("2")
     press(page, "Publish version 2")
     expect(dialog(page)).to_contain_text("The page is locked.")
-    looks.take("rejected", page, DIALOG)
+    states.check("rejected", page, DIALOG)
     service.way = answers(500)
     dialog(page).get_by_label("Type 2 to publish").fill("2")
     press(page, "Publish version 2")
     expect(headline(page)).to_have_text("We don’t know if version 2 was published")
-    looks.take("unknown", page, DIALOG)
+    states.check("unknown", page, DIALOG)
     service.moves_on("queued", queuedAt=now())
     time_passes(page)
     expect(headline(page)).to_have_text("Publishing version 2", timeout=PATIENCE_MS)
-    looks.take("in progress", page, DIALOG)
+    states.check("in progress", page, DIALOG)
     page.goto(at.versions)
-    looks.take("history", page)
+    states.check("history", page)
     service.moves_on("published")
     time_passes(page)
     expect(page.locator("#watch")).to_contain_text("is live", timeout=PATIENCE_MS)
-    looks.take("history at the end", page)
+    states.check("history at the end", page)
     services_profile_with_clock.empty()
-    assert looks.wrong == {}
+    assert states.problems == {}
 
 
 def test_the_history_follows_a_version_and_leaves_the_reader_alone(

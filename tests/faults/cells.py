@@ -41,8 +41,8 @@ def faults_of(page: Page, cells: list[tuple[Page, Fault]], config: pytest.Config
     """
     if config.getoption("exhaustive"):
         return [fault for one, fault in cells if one is page]
-    kept = covering(cells, set, config.option.matrix_seed)
-    return [fault for one, fault in kept if one is page]
+    taken = covering(cells, set, config.option.matrix_seed)
+    return [fault for one, fault in taken if one is page]
 
 
 @contextmanager

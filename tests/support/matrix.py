@@ -49,10 +49,10 @@ def sampled(cells: Iterable[Cell], config: pytest.Config, *, turn: int, of: int)
 def covering(cells: Sequence[Cell], values_of: Callable[[Cell], set[Any]], seed: int) -> list[Cell]:
     """Go through the cells in random order and keep each that holds a value not yet seen."""
     seen: set[Any] = set()
-    kept = []
+    taken = []
     for cell in Random(seed).sample(cells, len(cells)):
         values = values_of(cell)
         if not values <= seen:
-            kept.append(cell)
+            taken.append(cell)
             seen |= values
-    return kept
+    return taken

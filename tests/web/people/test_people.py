@@ -528,7 +528,7 @@ def test_text_from_the_service_stays_text(
     as_viewer: Client, fake_service: FakeService, pytestconfig: pytest.Config
 ) -> None:
     baseline = get_counts(as_viewer, fake_service, "Plain")
-    # A run takes those that the page of conversations does not.
+    # A run takes a third of them, another one than the page of conversations.
     for payload in sampled(PAYLOADS, pytestconfig, turn=1, of=3):
         assert get_counts(as_viewer, fake_service, payload) <= baseline, payload
 

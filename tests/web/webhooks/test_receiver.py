@@ -25,7 +25,7 @@ from tests.support.publishing_service import PublishingService
 from tests.support.written_log import written_log
 
 PAGE = "/hooks/"
-MASKED = "redacted (15 characters)"
+REDACTED = "redacted (15 characters)"
 PUBLISHED = {"type": "page.version.published", "data": {"audienceId": "aud_1"}}
 
 
@@ -80,15 +80,15 @@ def test_what_arrives_is_shown_as_text_with_its_headers(as_administrator: Client
     assert "page.version.published" in text(html)
 
 
-def test_headers_that_may_hold_a_secret_are_masked(as_administrator: Client) -> None:
+def test_headers_that_may_hold_a_secret_are_redacted(as_administrator: Client) -> None:
     names = [
         *("Authorization", "Cookie", "X-Api-Key", "Proxy-Authorization", "X-Webhook-Secret"),
         *("X-Hub-Signature-256", "X-Session", "X-Access-Token", "X-Password"),
     ]
     arrive(switched_on(as_administrator), **dict.fromkeys(names, "hunter2-hunter2"))
     headers = Delivery.objects.get().headers
-    assert {name: headers[name] for name in names} == dict.fromkeys(names, MASKED)
-    assert detail(as_administrator).count(MASKED) == len(names)
+    assert {name: headers[name] for name in names} == dict.fromkeys(names, REDACTED)
+    assert detail(as_administrator).count(REDACTED) == len(names)
 
 
 def test_the_receivers_own_address_is_masked_where_a_proxy_repeats_it(
