@@ -155,7 +155,9 @@ def publish(browser: httpx.Client, page_id: str, audience_id: str, version_id: s
     path = f"/pages/{page_id}/audiences/{audience_id}/versions/{version_id}/publish/"
     page = browser.get(path)
     form = {name: hidden(page, name) for name in ("operation_key", "csrfmiddlewaretoken")}
-    assert "Publishing version 1" in text(browser.post(path, data=form).text)
+    response = text(browser.post(path, data=form).text)
+    # On a slow machine, the version is live before the response is rendered.
+    assert "Publishing version 1" in response or "Version 1 is live" in response
 
 
 def wait_for_bodies(receiver: Running, count: int) -> list[Any]:
