@@ -13,9 +13,11 @@ from django.contrib import auth
 from django.contrib.auth.models import Group, User
 from django.contrib.sessions.backends.db import SessionStore
 from django.core.cache import cache
+from django.db import connection
 from django.test import Client, TransactionTestCase
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
+from pytest_django.plugin import blocking_manager_key
 from xdist.remote import Producer
 from xdist.workermanage import WorkerController
 
@@ -192,6 +194,29 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         drop_prepared()
         shared_files.end()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, object, object]:
+    """Restore what migrations have added, as Django empties all tables after a test that commits.
+
+    Django has such tests run last, but a worker may get what others left over.
+    """
+    result = yield
+    is_last_in_a_row = nextitem is None or not has_own_transactions(nextitem)
+    if has_own_transactions(item) and is_last_in_a_row:
+        with item.config.stash[blocking_manager_key].unblock():
+            connection.creation.deserialize_db_from_string(connection._test_serialized_contents)
+            connection.close()
+    return result
+
+
+def has_own_transactions(item: pytest.Item) -> bool:
+    """Tell whether a test commits, so that Django empties all tables after it."""
+    marker = item.get_closest_marker("django_db")
+    return marker is not None and bool(marker.kwargs.get("transaction"))
 
 
 def depends_on_the_database(item: pytest.Item) -> bool:
