@@ -31,14 +31,17 @@ HALVES = ("policy off", "all_that_opens")
 """Parts of test names that split a file into halves, for two workers."""
 
 LONGEST_BROWSING = (
-    *("tests/browser/test_every_page.py", "tests/browser/test_conversation.py"),
-    *("tests/browser/test_approvals.py", "tests/browser/test_publish.py"),
-    *("tests/browser/test_page_drafts.py", "tests/browser/test_dialogs.py"),
-    *("tests/browser/test_hostile.py", "tests/browser/test_releases.py"),
-    "tests/browser/test_large_release.py",
+    *("tests/browser/test_every_page.py", "tests/browser/test_large_release.py"),
+    *("tests/browser/test_conversation.py", "tests/browser/test_page_drafts.py"),
+    *("tests/browser/test_publish.py", "tests/browser/test_approvals.py"),
+    *("tests/browser/test_dialogs.py", "tests/browser/test_hostile.py"),
+    "tests/browser/test_releases.py",
     BROWSER,
 )
-"""Browser files, the longest first, in a row, as a worker ends its browser between."""
+"""Browser files, the longest first, in a row, as a worker ends its browser between.
+
+The large release and the watched one wait for a worker of releases: not both at once.
+"""
 
 LONGEST_WAITING = (
     "tests/releases/test_killed_workers.py",
@@ -55,8 +58,7 @@ LONGEST_WAITING = (
     "tests/observability/test_traces.py",
     "tests/client/",
 )
-"""What waits for processes and time limits more than it does, the longest first. Nothing that needs
-transactions of its own is among it: Django has that run last."""
+"""What waits for processes and time limits more than it does, the longest first."""
 
 FIRST = (*LONGEST_BROWSING, *LONGEST_WAITING)
 """What runs before all else, so that no worker is left with it at the end."""
