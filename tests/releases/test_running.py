@@ -494,7 +494,7 @@ def test_a_draft_that_can_not_be_read_is_checked_later(
     service: PublishingAudiences, fake_service: FakeService, clock: Clock, paula: User
 ) -> None:
     release = create_release(name="", note="", audiences=service.add(1), user=paula)
-    fake_service.fails(httpx.ConnectError)
+    fake_service.answers(500)
     work(release, clock, minutes=1)
     assert release.needs_check
     assert release.pause_reason.startswith("The versions couldn’t be checked.")
