@@ -6,6 +6,8 @@ from typing import Any
 
 from playwright.sync_api import Page
 
+from tests.browser.conftest import settle
+
 SUBMIT = "button[type=submit].primary"
 ACTIONS = [
     {
@@ -198,8 +200,13 @@ def write_basics(page: Page, name: str) -> None:
 
 
 def choose_header_action(page: Page) -> None:
-    """Go back up to the list of actions typed, and choose the second by its first letters."""
+    """Go back up to the list of actions typed, and choose the second by its first letters.
+
+    It is there once the page has asked for what was typed last.
+    """
     tab_to(page, "[id='headerActionId']", back=True)
+    page.locator("option[value='act-b']").wait_for(state="attached")
+    settle(page)
     page.keyboard.type("Button B")
 
 
