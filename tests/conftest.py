@@ -205,8 +205,9 @@ def pytest_runtest_teardown(
     Django has such tests run last, but a worker may get what others left over.
     """
     result = yield
-    is_last_in_a_row = nextitem is None or not has_own_transactions(nextitem)
-    if has_own_transactions(item) and is_last_in_a_row:
+    # Without a next one, the database is gone.
+    needs_it = nextitem is not None and not has_own_transactions(nextitem)
+    if needs_it and has_own_transactions(item):
         with item.config.stash[blocking_manager_key].unblock():
             connection.creation.deserialize_db_from_string(connection._test_serialized_contents)
             connection.close()
