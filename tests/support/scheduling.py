@@ -44,21 +44,24 @@ The large release and the watched one wait for a worker of releases: not both at
 """
 
 LONGEST_WAITING = (
-    "tests/releases/test_killed_workers.py",
-    "tests/embedded_api/test_from_nothing.py",
-    "tests/notifications/test_killed_worker.py",
-    "tests/server/",
     "tests/demo/",
-    "tests/web/publishing/test_publish_stories.py",
+    "tests/embedded_api/test_from_nothing.py",
     "tests/web/publishing/test_publish_concurrently.py",
     "tests/web/publishing/test_publish_answers.py",
     "tests/web/publishing/test_publish_killed.py",
+    "tests/releases/test_killed_workers.py",
+    "tests/notifications/test_killed_worker.py",
+    "tests/server/",
+    "tests/web/publishing/test_publish_stories.py",
     "tests/faults/test_wire.py",
     "tests/conformance/",
     "tests/observability/test_traces.py",
     "tests/client/",
 )
-"""What waits for processes and time limits more than it does, the longest first."""
+"""What waits for processes and time limits more than it does.
+
+First what does most, as the large release waits beside it; then what waits longest.
+"""
 
 FIRST = (*LONGEST_BROWSING, *LONGEST_WAITING)
 """What runs before all else, so that no worker is left with it at the end."""
