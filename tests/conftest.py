@@ -215,7 +215,7 @@ def pytest_runtest_teardown(
 
 
 def has_own_transactions(item: pytest.Item) -> bool:
-    """Tell whether a test commits, so that Django empties all tables after it."""
+    """Return whether a test commits, so that Django empties all tables after it."""
     marker = item.get_closest_marker("django_db")
     return marker is not None and bool(marker.kwargs.get("transaction"))
 

@@ -15,7 +15,7 @@ JUST_ASKED = """SELECT DISTINCT audience_id FROM embedded_api_version
   WHERE queued_at > :lately AND published_at > :now"""
 RUNNING = "SELECT count(*) FROM releases_release WHERE state = 'running'"
 PATIENCE_OF_A_RELEASE_S = 120
-"""Its worker looks at what it sent ever less often."""
+"""Its worker reads what it sent ever less often."""
 DATES = ("processing_at", "published_at", "obsolete_at", "archived_at")
 
 

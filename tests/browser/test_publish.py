@@ -379,7 +379,7 @@ def test_every_state_of_a_publish_is_readable_by_all(
     service.way = answers(409, "The page is locked.")
     service.page |= {"status": "archived"}
     ask_to_publish(page)
-    states.check("asked", page)
+    states.check("confirmation", page)
     press(page, "Publish version 2")
     expect(dialog(page).get_by_label("Type 2 to publish")).to_be_focused()
     states.check("held back", page, DIALOG)

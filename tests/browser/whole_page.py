@@ -202,7 +202,7 @@ def write_basics(page: Page, name: str) -> None:
 def choose_header_action(page: Page) -> None:
     """Go back up to the list of actions typed, and choose the second by its first letters.
 
-    It is there once the page has asked for what was typed last.
+    The list holds it once the page has fetched the list anew.
     """
     tab_to(page, "[id='headerActionId']", back=True)
     page.locator("option[value='act-b']").wait_for(state="attached")

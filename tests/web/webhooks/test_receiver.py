@@ -91,7 +91,7 @@ def test_headers_that_may_hold_a_secret_are_redacted(as_administrator: Client) -
     assert detail(as_administrator).count(REDACTED) == len(names)
 
 
-def test_the_receivers_own_address_is_masked_where_a_proxy_repeats_it(
+def test_the_receivers_own_url_is_redacted_where_a_proxy_repeats_it(
     as_administrator: Client,
 ) -> None:
     address = switched_on(as_administrator)
