@@ -13,8 +13,8 @@ ROOT = Path(__file__).parent.parent
 CODE = ROOT / "dashboard"
 
 LEAVES = {
-    *("compiled_query", "encryption", "folding", "outgoing_webhooks", "rate_limits", "text_diff"),
-    *("word_alignment", "worker_tasks"),
+    *("compiled_query", "encryption", "folding", "outgoing_webhooks", "rate_limits"),
+    *("spreadsheet_cells", "text_diff", "word_alignment", "worker_tasks"),
 }
 """Modules that any room may import; they import no room."""
 

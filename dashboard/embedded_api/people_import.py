@@ -1,7 +1,6 @@
 """Import people from CSV, in batches: what is written is always a whole number of batches."""
 
-import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import islice
@@ -18,49 +17,19 @@ from dashboard.embedded_api.bulk_people import (
 )
 from dashboard.embedded_api.ids import uuid7_now
 from dashboard.embedded_api.models import Person
-from dashboard.embedded_api.problems import HOLDS_NUL, field_error
+from dashboard.embedded_api.people_csv import (
+    COLUMNS,
+    ID_COLUMN,
+    PeopleFile,
+    Record,
+    RejectedLine,
+    decode,
+)
+from dashboard.embedded_api.problems import field_error
 from dashboard.embedded_api.requests import NewPerson
+from dashboard.spreadsheet_cells import unescape_formula
 
-ID_COLUMN = "personId"
-COLUMNS = {
-    "name": "name",
-    "email": "email",
-    "domain": "domain",
-    "slug": "slug",
-    "phoneNumber": "phone_number",
-    "linkedinProfileUrl": "linkedin_profile_url",
-}
-"""The API's name of each column but the ID, and ours."""
-EXPORTED = {
-    "Person": ID_COLUMN,
-    "Name": "name",
-    "Email": "email",
-    "Domain": "domain",
-    "Slug": "slug",
-    "Phone": "phoneNumber",
-    "LinkedIn": "linkedinProfileUrl",
-}
-"""The columns of Pressroom's own export of people (`web/people/export.py`), by the API's names."""
-IGNORED = {"Tenant", "Created", "Updated"}
-"""The export's other columns: they are those of the import itself."""
-_ESCAPED = ("'=", "'+", "'-", "'@")
-"""How the export writes what a spreadsheet would run as a formula."""
 BATCH_SIZE = 5_000
-_MAX_LINE_BYTES = 1 << 20
-"""A longer line is read in parts, each of which is rejected: no file fills the memory."""
-
-
-class HeaderError(Exception):
-    """The first line of the file does not name columns of a person."""
-
-
-@dataclass(frozen=True)
-class RejectedLine:
-    """A line that was not imported; numbers start at 1, and the header is a line."""
-
-    number: int
-    reason: str
-    text: str
 
 
 @dataclass(frozen=True)
@@ -99,15 +68,19 @@ class PeopleImport:
     result: ImportResult = field(default_factory=ImportResult)
 
     def run(self, file: BinaryIO, *, on_batch: Callable[[int], None]) -> None:
-        """Import a file; `on_batch` receives the number of bytes read after each batch.
+        """Import a file, and close it. `on_batch` receives the bytes read after each batch.
 
         Raises HeaderError before anything is written.
         """
-        source = _Source(file)
-        lines = _parse(source, self.tenant_id)
-        while batch := list(islice(lines, BATCH_SIZE)):
-            self._import_batch(batch)
-            on_batch(source.bytes_read)
+        with decode(file) as text:
+            people = PeopleFile(text)
+            lines = (
+                _line(record, self.tenant_id) if isinstance(record, Record) else record
+                for record in people.records()
+            )
+            while batch := list(islice(lines, BATCH_SIZE)):
+                self._import_batch(batch)
+                on_batch(people.bytes_read)
         if self.result.added + self.result.updated and not self.is_dry_run:
             write_trigrams()
 
@@ -121,7 +94,8 @@ class PeopleImport:
     def _save(self, lines: list[_Line], rejected: list[RejectedLine]) -> ImportResult:
         """Save the people of valid lines. Lines of another tenant's people join the rejected."""
         ids = [line.person_id for line in lines]
-        rows = Person.objects.select_for_update().filter(person_id__in=ids)
+        # In order of their IDs, so that two imports never wait for each other.
+        rows = Person.objects.select_for_update().filter(person_id__in=ids).order_by("person_id")
         people = {row.person_id: row for row in rows}
         added: dict[str, Person] = {}
         updated: dict[str, Person] = {}
@@ -162,7 +136,7 @@ class PeopleImport:
         self.result.added += done.added
         self.result.updated += done.updated
         self.result.unchanged += done.unchanged
-        self.result.rejected += len(rejected)
+        self.result.rejected += sum(lines.count for lines in rejected)
         for line in sorted(rejected, key=lambda line: line.number):
             self.on_reject(line)
 
@@ -191,103 +165,17 @@ def _stored(values: dict[str, str | None]) -> dict[str, str | None]:
     return {name: value or ("" if name == "name" else None) for name, value in values.items()}
 
 
-class _Source:
-    """The lines of a file, and those of the current record, which may span several."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self.bytes_read = 0
-        self.lines_read = 0
-        self.record: list[bytes] = []
-
-    def __iter__(self) -> "_Source":
-        return self
-
-    def __next__(self) -> str:
-        raw = self._file.readline(_MAX_LINE_BYTES)
-        if not raw:
-            raise StopIteration
-        self.bytes_read += len(raw)
-        if self.lines_read == 0:
-            raw = raw.removeprefix(b"\xef\xbb\xbf")  # Excel's byte order mark
-        self.lines_read += 1
-        self.record.append(raw)
-        return raw.decode(errors="surrogateescape")
-
-    def text(self) -> str:
-        """Return the current record as written, without its line break."""
-        return b"".join(self.record).decode(errors="backslashreplace").rstrip("\r\n")
-
-
-def _parse(source: _Source, tenant_id: str) -> Iterator[_Line | RejectedLine]:
-    """Yield each line after the header, valid or not. Raises HeaderError."""
-    reader = csv.reader(source, strict=True)
-    header = _read_header(reader)
-    while True:
-        source.record = []
-        number = source.lines_read + 1
-        try:
-            cells = next(reader)
-            if cells:  # Blank lines are skipped.
-                yield _line(number, source, header, cells, tenant_id)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            yield RejectedLine(number, f"is not CSV: {error}", source.text())
-
-
-def _read_header(reader: Iterator[list[str]]) -> list[str]:
-    known = ", ".join([ID_COLUMN, *COLUMNS])
+def _line(record: Record, tenant_id: str) -> _Line | RejectedLine:
+    values = {name: unescape_formula(cell or "") or None for name, cell in record.values.items()}
     try:
-        header = [EXPORTED.get(name.strip(), name.strip()) for name in next(reader, [])]
-    except csv.Error as error:
-        raise HeaderError(f"The first line is not CSV: {error}.") from None
-    if not header:
-        raise HeaderError(f"The file is empty. Its first line names the columns: {known}.")
-    if unknown := [name for name in header if name not in {ID_COLUMN, *COLUMNS, *IGNORED}]:
-        shown = ascii(unknown[0])[:60]
-        raise HeaderError(f"The first line has an unknown column {shown}. Known columns: {known}.")
-    if len(set(header)) < len(header):
-        raise HeaderError("The first line names a column more than once.")
-    if not {*COLUMNS} & {*header}:
-        raise HeaderError(f"The first line names no column besides {ID_COLUMN}: {known}.")
-    return header
-
-
-def _line(
-    number: int, source: _Source, header: list[str], cells: list[str], tenant_id: str
-) -> _Line | RejectedLine:
-    text = source.text()
-    try:
-        values = _values(b"".join(source.record), header, cells)
         person = NewPerson.model_validate({name: text for name, text in values.items() if text})
     except ValidationError as error:
         first = field_error(error.errors()[0])
-        return RejectedLine(number, f"{first.path}: {first.message}".removeprefix(": "), text)
-    except ValueError as error:
-        return RejectedLine(number, str(error), text)
+        reason = f"{first.path}: {first.message}".removeprefix(": ")
+        return RejectedLine(record.number, reason, record.text)
     person_id = person.person_id or _derived_id(tenant_id, person)
     ours = {COLUMNS[name]: value for name, value in values.items() if name != ID_COLUMN}
-    return _Line(number, text, person_id, ours)
-
-
-def _values(raw: bytes, header: list[str], cells: list[str]) -> dict[str, str | None]:
-    """Return the cells by column, None if empty. Raises ValueError."""
-    if b"\0" in raw:
-        raise ValueError(HOLDS_NUL)
-    try:
-        raw.decode()
-    except UnicodeDecodeError:
-        raise ValueError("is not UTF-8") from None
-    if len(cells) != len(header):
-        raise ValueError(f"has {len(cells)} values for {len(header)} columns")
-    named = zip(header, cells, strict=True)
-    return {name: _value(cell) for name, cell in named if name not in IGNORED}
-
-
-def _value(cell: str) -> str | None:
-    text = cell.strip()
-    return (text[1:] if text.startswith(_ESCAPED) else text) or None
+    return _Line(record.number, record.text, person_id, ours)
 
 
 def _derived_id(tenant_id: str, person: NewPerson) -> str:

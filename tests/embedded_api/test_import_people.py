@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import Client
 
 from dashboard.embedded_api.management.common import find_tenant
@@ -159,10 +160,11 @@ def test_without_a_report_the_first_rejected_lines_are_listed(
     [
         ("", "The file is empty"),
         ("name,mail\n", "unknown column 'mail'. Known columns: personId, name, email"),
-        ("name;email\n", "unknown column 'name;email'"),
+        ("\n\nname,mail\n", "unknown column 'mail'"),
         ("name,name\n", "more than once"),
         ("personId\n", "no column besides personId"),
-        ("name,email\n".encode("utf-16"), "unknown column"),
+        ("name,email\n".encode("utf-16-le"), "not UTF-8. Save it as CSV UTF-8"),
+        ("name,email\n".encode("utf-32"), "UTF-32. Save it as CSV UTF-8"),
     ],
 )
 def test_a_file_without_a_usable_header_is_refused(
@@ -210,15 +212,89 @@ def test_an_interruption_leaves_whole_batches(monkeypatch: pytest.MonkeyPatch) -
     assert Person.objects.count() == work.result.added == 20
 
 
-def test_a_long_line_is_rejected_in_parts_and_the_next_ones_are_imported() -> None:
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        (b"x" * 3_000_000, "is not CSV: longer than 131,072 characters"),
+        (b'"' + b"x,\n" * 100_000, "open a quote that is not closed"),
+    ],
+)
+def test_a_record_that_is_too_long_costs_itself(record: bytes, reason: str) -> None:
     rejected: list[RejectedLine] = []
     tenant = find_tenant(DEFAULT_TENANT_ID, is_dry_run=False)
-    content = b"name\nAda\n" + b"x" * 3_000_000 + b"\nBob\n"
+    content = b"name\nAda\n" + record + b"\nBob\n"
     PeopleImport(tenant.pk, rejected.append).run(BytesIO(content), on_batch=lambda read: None)
-    assert {line.reason for line in rejected} == {
-        "is not CSV: field larger than field limit (131072)"
-    }
-    assert {person.name for person in Person.objects.all()} == {"Ada", "Bob"}
+    assert rejected[0].reason == reason
+    assert all(len(line.text) <= 131_074 for line in rejected)
+    assert {person.name for person in Person.objects.all()} >= {"Ada", "Bob"}
+
+
+TABLE = 'name,email\r\nÅse,ase@north.example\r\n"Weiß, Jürgen",juergen@mid.example\r\n'
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        TABLE.encode("utf-16"),
+        "\ufeff".encode("utf-16-be") + TABLE.encode("utf-16-be"),
+        TABLE.replace(",", "\t").replace("Weiß\t", "Weiß,").encode("utf-16"),
+        TABLE.replace("\r\n", "\r"),
+        "\ufeff" + TABLE.replace(",", ";").replace("Weiß;", "Weiß,"),
+        "sep=,\r\n" + TABLE,
+        "\r\n \r\n" + TABLE,
+    ],
+    ids=["utf-16", "utf-16-be", "tabs", "cr", "semicolons", "sep", "blank-lines"],
+)
+def test_files_of_any_spreadsheet_are_read(imported: Any, content: str | bytes) -> None:
+    assert imported(content) == "People: added 2, updated 0, unchanged 0."
+    assert {person.name for person in Person.objects.all()} == {"Åse", "Weiß, Jürgen"}
+
+
+def test_an_unclosed_quote_costs_its_line_alone(imported: Any, tmp_path: Path) -> None:
+    people = [f"Person {number},p{number}@quote.example" for number in range(1, 41)]
+    people[1] = f'"{people[1]}'
+    rejected = rejected_of(imported, tmp_path, "\n".join(["name,email", *people]))
+    assert rejected == [["3", "opens a quote that is not closed", people[1]]]
+    assert Person.objects.count() == 39
+
+
+def test_lines_that_are_no_records_are_named_and_counted(
+    imported: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(CommandError, match="Rejected: 3 "):
+        imported('name\nAda\n"Two\nlines\nand more')
+    assert capsys.readouterr().err == "Lines 3 to 5: open a quote that is not closed.\n"
+
+
+def test_a_report_never_replaces_the_file(imported: Any, tmp_path: Path) -> None:
+    link = tmp_path / "link.csv"
+    link.symlink_to(tmp_path / "people.csv")
+    for report in (tmp_path / "people.csv", link):
+        with pytest.raises(CommandError, match="is the file to import"):
+            imported("name\nAda\n", "--report", str(report))
+        assert (tmp_path / "people.csv").read_text() == "name\nAda\n"
+
+
+def test_a_report_runs_no_formula(imported: Any, tmp_path: Path) -> None:
+    content = 'name,email\n=HYPERLINK("https://evil.example"),a\n'
+    [(_, _, text)] = rejected_of(imported, tmp_path, content)
+    assert text.startswith("'=HYPERLINK")
+
+
+def test_an_import_at_the_same_time_ends_in_a_sentence(imported: Any) -> None:
+    imported("name,email\nAda,ada@acme.example\n")
+    ada = Person.objects.get()
+    ada.delete()
+
+    def add_after_lookup(execute: Any, sql: str, *arguments: Any) -> Any:
+        cursor = execute(sql, *arguments)
+        if sql.startswith("SELECT") and "embedded_api_person" in sql:
+            make_person("Ada", person_id=ada.person_id)
+        return cursor
+
+    with connection.execute_wrapper(add_after_lookup), pytest.raises(CommandError) as error:
+        imported("name,email\nAda,ada@acme.example\n")
+    assert str(error.value).startswith("Another import adds the same people. Stopped. The first 0")
 
 
 def test_many_updates_keep_the_search_right(imported: Any, service: Client) -> None:

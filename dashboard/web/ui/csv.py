@@ -7,11 +7,10 @@ from itertools import chain
 from django.http import StreamingHttpResponse
 
 from dashboard.contract.dates import read_date
+from dashboard.spreadsheet_cells import escape_formula
 
 BYTE_ORDER_MARK = "\ufeff"
 """Excel needs it to recognize UTF-8; other programs skip it."""
-
-_STARTS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 class _Echo:
@@ -31,18 +30,12 @@ def csv_response(
     """
     writer = csv.writer(_Echo())
     first = BYTE_ORDER_MARK + str(writer.writerow(header))
-    lines = (str(writer.writerow([_safe_cell(value) for value in row])) for row in rows)
+    lines = (str(writer.writerow([escape_formula(value) for value in row])) for row in rows)
     content = chain([first], lines)
     response = StreamingHttpResponse(content, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{filename}"'
     response["Cache-Control"] = "no-store"
     return response
-
-
-def _safe_cell(value: object) -> object:
-    if isinstance(value, str) and value.startswith(_STARTS_A_FORMULA):
-        return f"'{value}"
-    return value
 
 
 def date_cell(text: str | None) -> str | None:

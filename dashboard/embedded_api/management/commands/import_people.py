@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError, IntegrityError
 
 from dashboard.embedded_api.management.common import (
     add_source_arguments,
@@ -17,7 +18,9 @@ from dashboard.embedded_api.management.common import (
     progress_bar,
     require_embedded_api,
 )
-from dashboard.embedded_api.people_import import HeaderError, PeopleImport, RejectedLine
+from dashboard.embedded_api.people_csv import HeaderError, RejectedLine
+from dashboard.embedded_api.people_import import PeopleImport
+from dashboard.spreadsheet_cells import escape_formula
 
 MAX_SHOWN = 20
 """Rejected lines on standard error; `--report` has all."""
@@ -48,14 +51,11 @@ class Command(BaseCommand):
         require_embedded_api()
         tenant_id = find_tenant(tenant, is_dry_run=dry_run).pk
         is_quiet = options["verbosity"] == 0
+        if report and _is_same_file(report, file):
+            raise CommandError(f"{report} is the file to import. Name another file for --report.")
         with opened(file) as source, self._rejects(report) as on_reject:
             work = PeopleImport(tenant_id, on_reject, is_dry_run=dry_run)
-            try:
-                _run(work, source, is_quiet=is_quiet)
-            except HeaderError as error:
-                raise CommandError(f"{error} Nothing was imported.") from None
-            except KeyboardInterrupt:
-                raise CommandError(_stopped(work), returncode=130) from None
+            _run(work, source, is_quiet=is_quiet)
         summary = _summary(work)
         if rejected := work.result.rejected:
             where = f"in {report}" if report else "listed above"
@@ -74,7 +74,12 @@ class Command(BaseCommand):
             def show(line: RejectedLine) -> None:
                 if len(shown) < MAX_SHOWN:
                     shown.append(line.number)
-                    self.stderr.write(f"Line {line.number:,}: {line.reason}.")
+                    lines = (
+                        f"Lines {line.number:,} to {line.last:,}"
+                        if line.last
+                        else f"Line {line.number:,}"
+                    )
+                    self.stderr.write(f"{lines}: {line.reason}.")
 
             yield show
             return
@@ -85,16 +90,39 @@ class Command(BaseCommand):
         with target:
             writer = csv.writer(target)
             writer.writerow(("line", "reason", "text"))
-            yield lambda line: writer.writerow((line.number, line.reason, line.text))
+            yield lambda line: writer.writerow(_report_row(line))
+
+
+def _report_row(line: RejectedLine) -> tuple[object, ...]:
+    lines = f"{line.number} to {line.last}" if line.last else line.number
+    return (lines, line.reason, escape_formula(line.text))
+
+
+def _is_same_file(report: str, file: str) -> bool:
+    try:
+        return file != "-" and Path(report).samefile(file)
+    except OSError:  # The report does not exist yet, or the file to import is missing.
+        return False
 
 
 def _run(work: PeopleImport, source: BinaryIO, *, is_quiet: bool) -> None:
-    with progress_bar(is_quiet=is_quiet) as bar:
-        task = bar.add_task("People", total=_size(source), done=0)
-        work.run(
-            source,
-            on_batch=lambda read: bar.update(task, completed=read, done=work.result.lines),
-        )
+    """Import with a progress bar. Raises CommandError if the import can't go on."""
+    try:
+        with progress_bar(is_quiet=is_quiet) as bar:
+            task = bar.add_task("People", total=_size(source), done=0)
+            work.run(
+                source,
+                on_batch=lambda read: bar.update(task, completed=read, done=work.result.lines),
+            )
+    except HeaderError as error:
+        raise CommandError(f"{error} Nothing was imported.") from None
+    except KeyboardInterrupt:
+        raise CommandError(_stopped(work), returncode=130) from None
+    except IntegrityError:
+        raise CommandError(f"Another import adds the same people. {_stopped(work)}") from None
+    except DatabaseError as error:
+        reason = str(error).partition("\n")[0]
+        raise CommandError(f"The database failed: {reason}. {_stopped(work)}") from None
 
 
 def _size(source: BinaryIO) -> int | None:
