@@ -133,6 +133,7 @@ TEMPLATES: list[dict[str, Any]] = [
     },
     {  # Django's admin and allauth's e-mails.
         "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates" / "django"],
         "APP_DIRS": True,
         "OPTIONS": {"context_processors": CONTEXT_PROCESSORS},
     },

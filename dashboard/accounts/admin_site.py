@@ -10,6 +10,7 @@ from django.shortcuts import redirect
 
 from dashboard.accounts.permissions import demand_second_factor
 from dashboard.accounts.second_factor.policy import lacks_second_factor
+from dashboard.ledger.preferences import get_preferences
 
 
 class DashboardAdminSite(AdminSite):
@@ -18,6 +19,10 @@ class DashboardAdminSite(AdminSite):
     site_header = f"Pressroom · {settings.ENVIRONMENT_NAME}"
     site_title = "Pressroom"
     index_title = "Users, groups and keys"
+
+    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+        """Add the theme of the user's settings."""
+        return {**super().each_context(request), "theme": get_preferences(request.user).theme}
 
     def has_permission(self, request: HttpRequest) -> bool:
         """Require staff, and a second factor if the rule does: permissions are granted here."""

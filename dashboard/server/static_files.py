@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from posixpath import dirname, join, normpath
@@ -56,6 +56,7 @@ SHEET = Bundle(
     re.compile(r'@import "(?P<part>[^"]+)"(?: layer\((?P<layer>[\w-]+)\))?;'),
     lambda text, match: f"@layer {match['layer']} {{\n{text}}}" if match["layer"] else text,
 )
+ADMIN_SHEET = replace(SHEET, name="css/admin.css")
 SCRIPT = Bundle(
     "js/app.js",
     re.compile(r'^import "(?P<part>[^"]+)";$', re.MULTILINE),
@@ -74,29 +75,34 @@ class StaticFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  
         # Computed first: a source that changes meanwhile is collected at the next start.
         digest, digest_file = sources_digest(), Path(self.path(DIGEST_FILE))
         digest_file.unlink(missing_ok=True)
-        for bundle in (SHEET, SCRIPT):
-            paths = _bundled(bundle, paths)
-        yield from super().post_process(paths, **options)
+        bundles = [bundle for bundle in (SHEET, ADMIN_SHEET, SCRIPT) if bundle.name in paths]
+        merged = {bundle.name: _merged(bundle, paths) for bundle in bundles}
+        # Two bundles may have the same part, so parts are dropped once all are merged.
+        parts = {part for bundle in bundles for part in _parts(bundle, paths)}
+        others = {name: path for name, path in paths.items() if name not in parts}
+        yield from super().post_process(others | merged, **options)
         digest_file.write_text(digest)
 
 
-def _bundled(bundle: Bundle, paths: dict[str, Any]) -> dict[str, Any]:
-    """Return the paths with the merged bundle, without its parts."""
-    if bundle.name not in paths:
-        return paths
+def _merged(bundle: Bundle, paths: dict[str, Any]) -> tuple[InMemoryStorage, str]:
+    """Return where the merged bundle is: a storage, and the path in it."""
+    text = bundle.merge(
+        _read(bundle.name, paths), lambda part: _read(bundle.static_name(part), paths)
+    )
+    storage = InMemoryStorage()
+    storage.save(bundle.name, ContentFile(text.encode()))
+    return storage, bundle.name
 
-    def read(name: str) -> str:
-        storage, path = paths[name]
-        with storage.open(path) as file:
-            text: str = file.read().decode()
-        return text
 
-    text, merged = read(bundle.name), InMemoryStorage()
-    whole = bundle.merge(text, lambda part: read(bundle.static_name(part)))
-    merged.save(bundle.name, ContentFile(whole.encode()))
-    parts = {bundle.static_name(part) for part in bundle.parts(text)}
-    others = {name: path for name, path in paths.items() if name not in parts}
-    return others | {bundle.name: (merged, bundle.name)}
+def _parts(bundle: Bundle, paths: dict[str, Any]) -> list[str]:
+    return [bundle.static_name(part) for part in bundle.parts(_read(bundle.name, paths))]
+
+
+def _read(name: str, paths: dict[str, Any]) -> str:
+    storage, path = paths[name]
+    with storage.open(path) as file:
+        text: str = file.read().decode()
+    return text
 
 
 def collect_static() -> None:

@@ -1,5 +1,6 @@
 """Signing in and out, the pause after wrong tries, the password, the theme, the admin."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -214,6 +215,16 @@ def test_staff_find_users_groups_and_keys(staff: User) -> None:
     assert "Users, groups and keys" in html
     hrefs = {element.attributes.get("href") for element in elements(html, "a")}
     assert {"/admin/auth/user/", "/admin/auth/group/", "/admin/embedded_api/apikey/"} <= hrefs
+
+
+def test_the_admin_has_our_theme_and_a_way_back(staff: User) -> None:
+    client = logged_in(staff)
+    client.post("/accounts/theme/", {"theme": "dark"})
+    html = client.get("/admin/auth/user/").content.decode()
+    assert re.search(r'<body class="theme-dark [^>]*>', html)
+    assert "css/admin" in html
+    assert re.search(r'href="/">\s*Back to the dashboard', html)
+    assert "dark_mode.css" not in html
 
 
 def test_no_one_makes_themselves_a_superuser(staff: User) -> None:
