@@ -53,6 +53,8 @@ _FIRST_QUERY = """
 def find_people(tenant_id: str, query: str, *, cursor: str = "", limit: float = 50) -> ListPage:
     """Return the people who match every word of the query; a blank query matches all.
 
+    A person's full ID finds that person.
+
     Raises ProblemError (400) for a cursor that is invalid or of another kind of list.
     Source: DESIGN.md (the spec does not show the matching rules).
     """
@@ -60,6 +62,10 @@ def find_people(tenant_id: str, query: str, *, cursor: str = "", limit: float = 
     if not words:
         return _ALL.page(tenant_id, cursor=cursor, limit=limit)
     size = page_size(limit)
+    if query.strip().startswith("prospect_"):
+        same_id = Person.objects.filter(tenant_id=tenant_id, person_id=query.strip())
+        if person := list(_select(same_id)):
+            return paginate(person, BY_NAME, size=size, total_count=1)
     after = BY_NAME.read_cursor(cursor) if cursor else ("", "")
     if found := _find_few(tenant_id, words, after, size + 1):
         total, people = found

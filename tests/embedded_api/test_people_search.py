@@ -161,6 +161,15 @@ def test_people_of_two_tenants_are_not_mixed() -> None:
 
 
 @pytest.mark.django_db
+def test_a_full_id_finds_its_person_alone() -> None:
+    ada = make_person("Ada", person_id="prospect_" + "a" * 26)
+    make_person("Bob", tenant=other_tenant(), person_id="prospect_" + "b" * 26)
+    tenant_id = default_tenant().pk
+    assert found_ids(tenant_id, f" {ada.person_id} ") == [ada.person_id]
+    assert found_ids(tenant_id, "prospect_" + "b" * 26) == []
+
+
+@pytest.mark.django_db
 def test_what_was_counted_in_a_change_that_was_taken_back_is_forgotten() -> None:
     tenant_id = make_person("Ada").tenant_id
     assert find_people(tenant_id, "ada").total_count == 1

@@ -36,7 +36,10 @@ def list_people(request: ServiceRequest, cursor: Cursor = "", limit: Limit = 50)
 def search_people(
     request: ServiceRequest, query: SearchText = "", cursor: Cursor = "", limit: Limit = 50
 ) -> HttpResponse:
-    """List the people who match every word of `query`, by name, then by ID."""
+    """List the people who match every word of `query`, by name, then by ID.
+
+    A person's full ID finds that person.
+    """
     if "\0" in query:
         raise invalid_fields_problem([FieldError(path="query", message=HOLDS_NUL)])
     if len(query.split()) > MAX_WORDS:

@@ -1,5 +1,6 @@
 """Search records by words, ignoring case and accents, or by id."""
 
+import re
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -17,6 +18,8 @@ from dashboard.ledger.queries.pages import find_pages
 
 RecordT = TypeVar("RecordT", bound=Model)
 
+_PERSON_ID = re.compile(r"prospect_[a-z0-9]{26}")
+"""Source: the spec, Person."""
 MAX_SAME_ID = 5
 """Audiences or versions shown with one id: the spec does not say that ids are unique."""
 
@@ -57,11 +60,17 @@ def search_pages(words: str, limit: int) -> SearchMatches[PageRecord]:
 
 
 def search_audiences(words: str, limit: int, *, start: int = 0) -> SearchMatches[AudienceRecord]:
-    """Return audiences with every word in name or id; among equals, archived ones come last."""
-    found = AudienceRecord.objects.all()
-    for word in fold(words).split():
-        found = found.filter(searched__contains=word)
-    return _best(found, words, limit, start=start, order=("archived",))
+    """Return audiences with every word in name or id; among equals, archived ones come last.
+
+    A person's full ID finds the audiences of that person.
+    """
+    audiences = AudienceRecord.objects.all()
+    if _PERSON_ID.fullmatch(words):
+        audiences = audiences.filter(prospect_id=words)
+    else:
+        for word in fold(words).split():
+            audiences = audiences.filter(searched__contains=word)
+    return _best(audiences, words, limit, start=start, order=("archived",))
 
 
 def search_subscriptions(words: str, limit: int) -> SearchMatches[SubscriptionRecord]:

@@ -1,7 +1,7 @@
 """Commands of the palette and /find/: where to go, and what to do with an audience."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from django.urls import reverse
@@ -19,28 +19,6 @@ from dashboard.web.ui.locale_format import number
 MAX_GROUP_HITS = 6
 MAX_ACTIONS = 4
 """The maximum number of commands for the audiences found."""
-DESTINATIONS = (
-    ("overview", "Overview", "overview"),
-    ("page", "Pages", "page-list"),
-    ("audience", "Audiences", "audience-list"),
-    ("release", "Releases", "release-list"),
-    ("approve", "Approvals", "approval-list"),
-    ("people", "People", "people-list"),
-    ("webhook", "Webhooks", "subscription-list"),
-    ("activity", "Activity", "operation-list"),
-    ("bell", "Notifications", "notification-list"),
-    ("view", "Saved views", "saved-view-list"),
-    ("theme", "Settings", "settings"),
-)
-SIGN_OUT_NAMES = ("Sign out", "Log out", "Logout")
-SIGN_OUT_FORM = "sign-out"
-"""The id of the user menu's form: signing out is a POST."""
-NOT_PUBLISHABLE = (*IN_FLIGHT, VersionStatus.CANCELLED, VersionStatus.ARCHIVED)
-"""An archived version can be published again, from its audience's own page."""
-MIN_VERB_CHARACTERS = 3
-"""Length from which an abbreviated verb is recognised."""
-MAX_VERB_CANDIDATES = 50
-"""The number of audiences checked for whether a verb applies."""
 
 
 @dataclass(frozen=True)
@@ -49,23 +27,103 @@ class Rights:
 
     publish: bool
     create_page: bool
+    manage_people: bool = False
+    manage_approvals: bool = False
+    manage_deliveries: bool = False
+    update_subscription: bool = False
 
     @property
     def verbs(self) -> tuple[str, ...]:
         """The verbs for an audience's latest version."""
-        return ("publish", "compare") if self.publish else ("compare",)
+        return VERBS if self.publish else ("compare",)
+
+
+@dataclass(frozen=True)
+class Destination:
+    """A page of the dashboard, found by its name and by other words for what it holds."""
+
+    icon: str
+    name: str
+    view: str
+    words: str = ""
+    query: str = ""
+    """The query string or fragment, with its first character."""
+    right: str = ""
+    """The field of Rights that it needs."""
+    is_section: bool = True
+    """Whether it is offered before anything is typed."""
+
+
+DESTINATIONS = (
+    Destination("overview", "Overview", "overview"),
+    Destination("page", "Pages", "page-list"),
+    Destination("audience", "Audiences", "audience-list"),
+    Destination("release", "Releases", "release-list"),
+    Destination("approve", "Approvals", "approval-list"),
+    Destination("people", "People", "people-list"),
+    Destination("webhook", "Webhooks", "subscription-list"),
+    Destination("activity", "Activity", "operation-list"),
+    Destination("bell", "Notifications", "notification-list"),
+    Destination("view", "Saved views", "saved-view-list"),
+    Destination("theme", "Settings", "settings", "Preferences, Density, Language, Time zone"),
+    Destination("plus", "Create page", "page-create", right="create_page"),
+    Destination("keyboard", "Keyboard shortcuts", "find", query="#keys"),
+    *(
+        replace(destination, is_section=False)
+        for destination in (
+            Destination(
+                "st-unknown", "Outcome unknown", "operation-list", query="?outcome=unknown"
+            ),
+            Destination(
+                "st-failed", "Failed operations", "operation-list", query="?outcome=rejected"
+            ),
+            Destination("webhook", "Webhook receiver", "receiver", "Deliveries"),
+            Destination(
+                "bell", "Notification settings", "notification-settings", "E-mail, Quiet hours"
+            ),
+            Destination("lock", "Two-factor authentication", "settings", "Passkeys", "#sign-in"),
+            Destination("lock", "Change password", "password"),
+            Destination("approve", "Approval rule", "approval-rule", right="manage_approvals"),
+            Destination("people", "Sign-in settings", "sign-in-policy", right="manage_people"),
+            Destination("mail", "Delivery log", "delivery-log", right="manage_deliveries"),
+        )
+    ),
+)
+THEMES = (("light", "Light theme"), ("dark", "Dark theme"), ("", "System theme"))
+THEME_FORM = "theme-form"
+SIGN_OUT_NAMES = ("Sign out", "Log out", "Logout")
+SIGN_OUT_FORM = "sign-out"
+"""The id of the user menu's form: signing out is a POST."""
+NOT_PUBLISHABLE = (*IN_FLIGHT, VersionStatus.CANCELLED, VersionStatus.ARCHIVED)
+"""An archived version can be published again, from its audience's own page."""
+VERBS = ("publish", "compare")
+MIN_VERB_CHARACTERS = 3
+"""Length from which an abbreviated verb is recognised."""
+MAX_VERB_CANDIDATES = 50
+"""The number of audiences checked for whether a verb applies."""
 
 
 def destinations(words: str, rights: Rights) -> list[Hit]:
     """Return where to go, as far as a word of its name begins with the words."""
-    hits = [Hit(icon, name, reverse(view)) for icon, name, view in DESTINATIONS]
-    if rights.create_page:
-        hits.append(Hit("plus", "Create page", reverse("page-create")))
-    hits.append(Hit("keyboard", "Keyboard shortcuts", f"{reverse('find')}#keys"))
-    matches = [hit for hit in hits if _has_word_prefix(hit.name, words)]
+    matches = [
+        Hit(destination.icon, destination.name, reverse(destination.view) + destination.query)
+        for destination in DESTINATIONS
+        if (not destination.right or getattr(rights, destination.right))
+        and (destination.is_section if not words else _is_match(destination, words))
+    ]
+    if words:
+        matches += [
+            Hit("theme", name, "", form=THEME_FORM, field=("theme", value))
+            for value, name in THEMES
+            if _has_word_prefix(name, words)
+        ]
     if any(_has_word_prefix(name, words) for name in SIGN_OUT_NAMES):
         matches.append(Hit("logout", SIGN_OUT_NAMES[0], "", form=SIGN_OUT_FORM))
     return matches
+
+
+def _is_match(destination: Destination, words: str) -> bool:
+    return _has_word_prefix(f"{destination.name} {destination.words}", words)
 
 
 def _has_word_prefix(name: str, words: str) -> bool:
@@ -73,15 +131,21 @@ def _has_word_prefix(name: str, words: str) -> bool:
     return not words or f" {fold(words)}" in f" {fold(name)}"
 
 
+def command_in(words: str) -> tuple[str, str]:
+    """Return the verb that the first word is or begins, and the rest; "" without a verb."""
+    first, _, name = words.partition(" ")
+    prefix = fold(first).rstrip(".…")
+    verb = next((verb for verb in VERBS if verb.startswith(prefix)), "")
+    is_command = verb and len(prefix) >= MIN_VERB_CHARACTERS
+    return (verb, name.strip()) if is_command else ("", "")
+
+
 def verb_actions(words: str, visits: list[Visit], verbs: tuple[str, ...]) -> list[Hit]:
     """Return the commands for words such as "publish acme" or "pub"; none without a verb."""
-    first, _, name = words.partition(" ")
-    prefix = fold(first).rstrip(".")
-    if len(prefix) < MIN_VERB_CHARACTERS:
+    verb, name = command_in(words)
+    if verb not in verbs:
         return []
-    verbs = tuple(verb for verb in verbs if verb.startswith(prefix))
-    if not verbs:
-        return []
+    verbs = (verb,)
     if not name:
         visited = find.audiences_by_id([visit for visit in visits if visit[1]])
         in_order = [visited[visit] for visit in visits if visit in visited]
@@ -122,6 +186,7 @@ def searches(words: str) -> list[Hit]:
     """Return links to the full searches, so that there is always a result."""
     query = urlencode({"q": words})
     return [
+        Hit("audience", f"Search audiences for “{words}”", f"{reverse('audience-list')}?{query}"),
         Hit("search", f"Search pages for “{words}”", f"{reverse('page-list')}?{query}"),
         Hit("people", f"Search people for “{words}”", f"{reverse('people-list')}?{query}"),
     ]

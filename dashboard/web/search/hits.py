@@ -39,6 +39,8 @@ class Hit:
     status: str = ""
     form: str = ""
     """The id of a form to submit instead of a link."""
+    field: tuple[str, str] | None = None
+    """The name and value that the form is submitted with."""
     audience: AudienceRecord | None = None
     """The audience whose state is shown, instead of a status."""
 

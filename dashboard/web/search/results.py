@@ -19,6 +19,7 @@ from dashboard.web.search.commands import (
     MAX_GROUP_HITS,
     Rights,
     audience_actions,
+    command_in,
     destinations,
     link_to_all,
     searches,
@@ -84,8 +85,13 @@ def search_groups(
     pages = find.search_pages(words, MAX_GROUP_HITS)
     webhooks = find.search_subscriptions(words, MAX_GROUP_HITS)
     releases = release_hits(words)
+    verb, name = command_in(words)
+    applied = verb_actions(words, visits, rights.verbs)
+    commands = "Commands"
+    if verb in rights.verbs and name and not applied:
+        commands = f"Nothing to {verb} matches “{name}”"
     actions = [
-        *verb_actions(words, visits, rights.verbs),
+        *applied,
         *islice(audience_actions(audiences.best, rights.verbs), MAX_ACTIONS),
     ]
     page_hits = [page_hit(record, words) for record in pages.best]
@@ -102,7 +108,7 @@ def search_groups(
             words,
             url=reverse("release-list"),
         ),
-        ResultGroup("Commands", [*dict.fromkeys(actions), *searches(words)]),
+        ResultGroup(commands, [*dict.fromkeys(actions), *searches(name or words)]),
     ]
     seen = {hit.url for hit in exact}
     rest = [

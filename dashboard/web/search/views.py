@@ -9,7 +9,14 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET
 
-from dashboard.accounts.permissions import CREATE_PAGE, PUBLISH, may
+from dashboard.accounts.permissions import (
+    CREATE_PAGE,
+    MANAGE_APPROVALS,
+    MANAGE_DELIVERIES,
+    MANAGE_PEOPLE,
+    PUBLISH,
+    may,
+)
 from dashboard.client import APIError
 from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.people import Person
@@ -18,7 +25,7 @@ from dashboard.ledger.queries.pages import pages_coverage
 from dashboard.service.concurrency import run_concurrently
 from dashboard.service.health import is_fast
 from dashboard.service.reading import read_people
-from dashboard.web.search.commands import MAX_GROUP_HITS, Rights
+from dashboard.web.search.commands import MAX_GROUP_HITS, Rights, command_in
 from dashboard.web.search.hits import exact_hits
 from dashboard.web.search.recent_visits import recent_visits
 from dashboard.web.search.results import (
@@ -63,7 +70,13 @@ def find(request: Request) -> HttpResponse:
     is_whole = not wants_partial(request, PARTS)
     is_now = is_whole and searches_people and is_fast()
     search = run_concurrently(_search(words)) if is_now else None
-    rights = Rights(may(request, PUBLISH), may(request, CREATE_PAGE))
+    rights = Rights(
+        publish=may(request, PUBLISH),
+        create_page=may(request, CREATE_PAGE),
+        manage_people=may(request, MANAGE_PEOPLE),
+        manage_approvals=may(request, MANAGE_APPROVALS),
+        manage_deliveries=may(request, MANAGE_DELIVERIES),
+    )
     visits = recent_visits(request)
     groups = (
         search_groups(words, exact, visits, rights, visible_views(request))
@@ -83,7 +96,13 @@ def find(request: Request) -> HttpResponse:
 
 
 def _show(request: Request, context: dict[str, Any]) -> HttpResponse:
-    optional = {"result_page": None, "people": None, "people_error": None, "searches_people": False}
+    optional = {
+        "result_page": None,
+        "people": None,
+        "people_error": None,
+        "searches_people": False,
+        "command": command_in(context.get("words", "")),
+    }
     return render_partial(request, TEMPLATE, optional | context, parts=PARTS)
 
 

@@ -73,6 +73,7 @@ def test_every_word_must_match_and_full_searches_are_always_offered(
 ) -> None:
     know_things()
     assert palette(as_viewer, "bright & zebra") == [
+        "/audiences/?q=bright+%26+zebra",
         "/pages/?q=bright+%26+zebra",
         "/people/?q=bright+%26+zebra",
     ]
@@ -315,7 +316,11 @@ def test_a_verb_before_a_name_comes_first(words: str, offered: str, as_publisher
     know_things()
     found = palette(as_publisher, words)
     assert found[0] == offered
-    assert [address.split("?")[0] for address in found[1:]] == ["/pages/", "/people/"]
+    assert [address.split("?")[0] for address in found[1:]] == [
+        "/audiences/",
+        "/pages/",
+        "/people/",
+    ]
 
 
 def test_an_unknown_verb_or_name_offers_no_command(as_publisher: Client) -> None:
@@ -362,12 +367,53 @@ def test_a_verb_adds_few_queries(as_publisher: Client, django_assert_max_num_que
         seed_audiences(wire.audience(audienceId=f"aud_{number}"), page_id=f"page_{number}")
     with django_assert_max_num_queries(21):
         found = palette(as_publisher, "publish bright")
-    assert len(found) == 9
+    assert len(found) == 10
     assert found[6] == "/find/?q=bright&all=audiences"
 
 
-def test_the_settings_are_found(as_viewer: Client) -> None:
-    assert palette(as_viewer, "setti")[0] == "/accounts/settings/"
+@pytest.mark.parametrize(
+    ("words", "address"),
+    [
+        ("setti", "/accounts/settings/"),
+        ("time zone", "/accounts/settings/"),
+        ("notification set", "/accounts/settings/notifications/"),
+        ("receiver", "/hooks/"),
+        ("outcome unknown", "/activity/?outcome=unknown"),
+        ("approval rule", "/accounts/settings/approvals/"),
+    ],
+)
+def test_pages_are_found_by_what_they_hold(
+    words: str, address: str, as_administrator: Client
+) -> None:
+    assert palette(as_administrator, words)[0] == address
+
+
+def test_pages_without_a_right_are_not_offered(as_viewer: Client) -> None:
+    assert "/accounts/settings/approvals/" not in palette(as_viewer, "approval rule")
+
+
+def test_the_dark_theme_is_one_command(as_viewer: Client) -> None:
+    html = find(as_viewer, "dark", target="palette-list")
+    [button] = [e.attributes for e in elements(html, "button")]
+    assert (button["form"], button["name"], button["value"]) == ("theme-form", "theme", "dark")
+    assert 'id="theme-form"' in find(as_viewer)
+
+
+def test_a_command_that_matches_nothing_says_so(
+    as_publisher: Client, fake_service: FakeService
+) -> None:
+    fake_service.answers(200, json=wire.envelope())
+    assert "Nothing to publish matches “zebra”" in text(
+        find(as_publisher, "publish zebra", target="palette-list")
+    )
+    assert "No people match" not in find(as_publisher, "publish zebra", target="palette-people")
+    assert "No people match" in find(as_publisher, "zebra", target="palette-people")
+
+
+def test_a_persons_full_id_finds_their_audience(as_viewer: Client) -> None:
+    person_id = "prospect_" + "a1" * 13
+    seed_audiences(wire.audience(prospectId=person_id))
+    assert palette(as_viewer, person_id)[0] == AUDIENCE
 
 
 def test_viewers_are_offered_no_publish_and_no_create(as_viewer: Client) -> None:
