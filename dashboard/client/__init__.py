@@ -19,7 +19,8 @@ from dashboard.client.errors import (
     ServerError,
     StatusError,
 )
-from dashboard.client.session import deadline_counted_from
+from dashboard.client.retries import wait_before_retry_s
+from dashboard.client.session import deadline_counted_from, single_attempt
 
 __all__ = [
     "APIError",
@@ -41,4 +42,6 @@ __all__ = [
     "ServerError",
     "StatusError",
     "deadline_counted_from",
+    "single_attempt",
+    "wait_before_retry_s",
 ]

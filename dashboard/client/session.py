@@ -39,6 +39,7 @@ MIN_REDACTED_KEY = 8
 ParsedResponseCache = ByteBoundedCache[tuple[object, ...], bytes, WireModel]
 
 _started_at: ContextVar[float | None] = ContextVar("started_at", default=None)
+_is_single_attempt: ContextVar[bool] = ContextVar("is_single_attempt", default=False)
 
 
 @contextmanager
@@ -49,6 +50,16 @@ def deadline_counted_from(moment: float) -> Iterator[None]:
         yield
     finally:
         _started_at.reset(token)
+
+
+@contextmanager
+def single_attempt() -> Iterator[None]:
+    """Send the calls in the block once: the caller paces its own retries."""
+    token = _is_single_attempt.set(True)
+    try:
+        yield
+    finally:
+        _is_single_attempt.reset(token)
 
 
 class Session:
@@ -127,6 +138,8 @@ class Session:
             try:
                 return self._send_once(call, deadline)
             except APIError as error:
+                if _is_single_attempt.get():
+                    raise
                 wait_s = wait_before_retry_s(
                     error,
                     method=call.method,

@@ -27,6 +27,10 @@ SLOW_CALL_S = 5.0
 """A call in flight for longer counts as failed before its time limit passes."""
 
 
+class HeldBackError(ConnectError):
+    """The circuit breaker rejected the call; nothing was sent."""
+
+
 @dataclass(frozen=True)
 class CircuitState:
     """The circuit of one operation. Times are in seconds since the epoch."""
@@ -88,7 +92,7 @@ _lock = Lock()
 
 @contextmanager
 def guard_call(call: Call) -> Iterator[None]:
-    """Allow a call, or raise ConnectError at once. Writes are always allowed."""
+    """Allow a call, or raise HeldBackError at once. Writes are always allowed."""
     if not call.is_read:
         yield
         return
@@ -101,7 +105,7 @@ def guard_call(call: Call) -> Iterator[None]:
             operation,
             extra={"facts": {"operation": operation}},
         )
-        raise ConnectError(f"Request not sent: {reason}")
+        raise HeldBackError(f"Request not sent: {reason}")
     try:
         with _in_flight(operation):
             yield

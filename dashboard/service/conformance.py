@@ -21,7 +21,7 @@ from dashboard.ledger.deviations import (
     record_deviations,
     record_unknown_event,
 )
-from dashboard.observability.request_context import current_notes
+from dashboard.observability.request_context import RequestNotes, current_notes
 
 Finding = tuple[str, str, str]
 """Kind, place and description."""
@@ -125,12 +125,17 @@ def record_deviations_middleware(
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
-        notes = current_notes()
-        if notes and notes.differences:
-            _record(notes.differences)
+        if notes := current_notes():
+            write_deviations(notes)
         return response
 
     return middleware
+
+
+def write_deviations(notes: RequestNotes) -> None:
+    """Record the deviations collected in a request, or in a call of the crawl."""
+    if notes.differences:
+        _record(notes.differences)
 
 
 def _record(found: list[ContractDeviation]) -> None:

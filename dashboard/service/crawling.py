@@ -1,118 +1,428 @@
-"""Read every page and its audiences into the ledger."""
+"""The crawler: it reads every page and its audiences into the ledger.
+
+A bounded pool of threads makes the calls, one thread records the responses. Every page is read,
+also one whose `updatedAt` is as before: publishing a version does not change that.
+"""
 
 import logging
+import math
+import secrets
 import time
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from threading import Event
+from typing import Any, TypeAlias, cast
 
-from dashboard.client import APIError
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from dashboard.client import (
+    APIError,
+    InvalidRequestError,
+    NotFoundError,
+    RateLimitedError,
+    single_attempt,
+    wait_before_retry_s,
+)
 from dashboard.contract.audiences import Audience
 from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import PageItem
+from dashboard.ledger import recording
+from dashboard.ledger.models import AudienceRecord, Crawl, PageRecord, VersionRecord
 from dashboard.ledger.page_flags import update_page_flags
-from dashboard.service.reading import read_audiences, read_pages
+from dashboard.observability.request_context import RequestNotes, request_context
+from dashboard.service.circuit_breaker import HeldBackError
+from dashboard.service.client import publishing_client
+from dashboard.service.conformance import write_deviations
+from dashboard.service.health import write_calls
 
-PAGE_SIZE = 200
+PAGE_SIZE = 100
 """Pages per request; a service may return fewer (spec: the maximum is not shown)."""
+MAX_CALLS_IN_PROGRESS = 64
 MAX_FAILURES_IN_A_ROW = 5
-"""After so many the crawl stops: the service is probably down."""
+"""Failed pages, or pauses, after which the crawl stops: the service is probably down."""
+PAUSE_S, MAX_PAUSE_S = 5.0, 300.0
+"""After a 429 without Retry-After, or while the circuit breaker is open; doubled each time."""
+SAVE_S = 5.0
+"""Between two times that the progress is saved, and the claim renewed."""
+ANALYZE_ROWS = 1_000
+"""If a crawl adds so many rows, and doubles their number, the database counts them anew."""
+
+Response: TypeAlias = ListEnvelope[PageItem] | ListEnvelope[Audience]
+
+_logger = logging.getLogger("dashboard.crawl")
 
 
 @dataclass
-class Crawl:
-    """The result of a crawl; each problem is a sentence."""
+class _Part:
+    """A part of the list of pages. A crawl is continued at the first one that is not done."""
 
+    cursor: str
+    calls_left: int = 1
+    """Itself, then one for each of its pages."""
     pages: int = 0
-    pages_in_all: int | None = None
-    """The service's own total."""
     audiences: int = 0
-    problems: list[str] = field(default_factory=list)
-    limits: list[str] = field(default_factory=list)
-    """Data that the service gives no way to read, each a sentence; no failure of the crawl."""
 
 
-class RateLimiter:
+@dataclass
+class _Call:
+    """A call to make: of a part of the list of pages, or of the audiences of a page."""
+
+    part: _Part
+    page_id: str = ""
+    """Empty for the list of pages."""
+    page_name: str = ""
+    attempts: int = 0
+    begun_at: float = 0.0
+    read_at: datetime = field(default_factory=timezone.now)
+    notes: RequestNotes = field(default_factory=lambda: RequestNotes(""))
+
+    @property
+    def title(self) -> str:
+        if not self.page_id:
+            return "the list of pages"
+        return f"the audiences of {self.page_name} ({self.page_id})"
+
+
+class Pace:
     """Limits the calls per second."""
 
-    def __init__(self, calls_a_second: float) -> None:
-        self._gap_s = 1 / calls_a_second
+    def __init__(self, calls_per_second: float) -> None:
+        self._gap_s = 1 / calls_per_second
         self._next = time.monotonic()
 
-    def wait(self) -> None:
-        """Sleep until the next call may be made."""
-        now = time.monotonic()
-        time.sleep(max(0.0, self._next - now))
-        self._next = max(now, self._next) + self._gap_s
+    def wait_s(self) -> float:
+        """Return the seconds until the next call may begin."""
+        return max(0.0, self._next - time.monotonic())
+
+    def begin(self) -> None:
+        """Count a call that begins now."""
+        # A call that begins a little late, as a response was recorded, delays no later one.
+        self._next = max(self._next, time.monotonic() - 0.1) + self._gap_s
 
 
-def crawl(pace: RateLimiter, *, on_page: Callable[[Crawl], None] = lambda _: None) -> Crawl:
-    """Read all pages and their audiences; call `on_page` after each page.
+class Crawler:
+    """A run of the crawl, until its end, a failure or `stop`. It waits while it is paused.
 
-    A page that can't be read is reported as a problem. Raises nothing.
+    `crawl` is kept up to date. It is given to `save` every few seconds, which may raise.
     """
-    done = Crawl()
-    failed_in_a_row = 0
-    for page in _read_all_pages(pace, done):
-        done.pages += 1
-        is_read = _read_audiences_of(page, pace, done)
-        failed_in_a_row = 0 if is_read else failed_in_a_row + 1
-        on_page(done)
-        if failed_in_a_row == MAX_FAILURES_IN_A_ROW:
-            done.problems.append(f"Stopped after {MAX_FAILURES_IN_A_ROW} failures in a row.")
-            break
-    update_page_flags()  # Those recorded by an older release may be missing.
-    return done
 
+    def __init__(
+        self,
+        crawl: Crawl,
+        *,
+        rate: float,
+        stop: Event,
+        save: Callable[[Crawl], object],
+    ) -> None:
+        self.crawl = crawl
+        self.problems: list[str] = []
+        """What could not be read, each a sentence."""
+        self.limits: list[str] = []
+        """What the service gives no way to read, each a sentence; no failure of the crawl."""
+        self._rate, self._pace, self._stop, self._save = rate, Pace(rate), stop, save
+        # A service in this process shares the database connection of its caller's thread.
+        self._is_in_process = bool(settings.SERVICE_TRANSPORT)
+        self._max_calls = 1 if self._is_in_process else min(math.ceil(rate), MAX_CALLS_IN_PROGRESS)
+        self._request_id = f"crawl-{secrets.token_hex(6)}"
+        self._pages = deque[_Call]()
+        self._parts = deque[_Part]()
+        self._list: _Call | None = None
+        self._cursors = set[str]()
+        self._in_progress: dict[Future[Response], _Call] = {}
+        self._failures_in_a_row = self._pauses_in_a_row = 0
+        self._paused_until = 0.0
+        self._calls = self._calls_before = crawl.calls
+        self._seconds = defaultdict[str, float](float)
+        """Spent waiting for the `limit`, a `pause` or the `service`; in all `calls` together."""
+        self._rate_limits = 0
+        self._resumed_at = crawl.checkpoint.get("cursor", "")
+        self._begin_list(self._resumed_at)
 
-def _read_all_pages(pace: RateLimiter, done: Crawl) -> Iterator[PageItem]:
-    """Yield every page of the list, as far as it can be read."""
-    cursor, used = None, set[str]()
-    while True:
-        pace.wait()
-        try:
-            response = read_pages(cursor=cursor, limit=PAGE_SIZE)
-        except APIError as error:
-            done.problems.append(f"The list of pages: {error}")
+    @property
+    def is_finished(self) -> bool:
+        """Whether the whole list was read."""
+        return not (self._parts or self.crawl.failure)
+
+    def run(self) -> None:
+        """Read and record."""
+        rows_before, begun_at, saved_at = _count_rows(), time.monotonic(), 0.0
+        with self._pool() as pool:
+            while self._step(pool):
+                if time.monotonic() - saved_at >= SAVE_S:
+                    saved_at = time.monotonic()
+                    self._measure(saved_at - begun_at)
+                    self._save(self.crawl)
+        self._measure(time.monotonic() - begun_at)
+        if self.is_finished:
+            update_page_flags()  # Those recorded by an older release may be missing.
+        if _count_rows() - rows_before >= max(ANALYZE_ROWS, rows_before):
+            _analyze()
+
+    @contextmanager
+    def _pool(self) -> Iterator[Executor]:
+        if self._is_in_process:
+            yield _SameThread()
             return
-        done.pages_in_all = response.total_count
-        _report_unreadable("the list of pages", response, done)
-        yield from response.items
+        with ThreadPoolExecutor(self._max_calls, thread_name_prefix="crawl") as pool:
+            yield pool
+
+    def _step(self, pool: Executor) -> bool:
+        """Begin a call, or wait for a response and record it; return False at the end."""
+        is_ending = bool(self._stop.is_set() or self.crawl.failure)
+        has_more = bool(self._pages or self._list)
+        if not self._in_progress and (is_ending or not has_more):
+            return False
+        may_begin = has_more and not is_ending and len(self._in_progress) < self._max_calls
+        begun_at = time.monotonic()
+        pause_s = max(0.0, self._paused_until - begun_at)
+        wait_s = max(self._pace.wait_s(), pause_s)
+        if may_begin and not wait_s:
+            self.crawl.pause_reason = ""
+            self._begin(pool)
+            return True
+        timeout_s = min(wait_s, SAVE_S) if may_begin else SAVE_S
+        done = set[Future[Response]]()
+        if self._in_progress:
+            done, _ = wait(self._in_progress, timeout=timeout_s, return_when=FIRST_COMPLETED)
+        else:
+            self._stop.wait(timeout_s)
+        reason = "pause" if pause_s else "limit" if may_begin else "service"
+        self._seconds[reason] += time.monotonic() - begun_at
+        for future in done:
+            self._take(self._in_progress.pop(future), future)
+        return True
+
+    def _begin_list(self, cursor: str) -> None:
+        """Have the next part of the list read."""
+        part = _Part(cursor)
+        self._parts.append(part)
+        self._list = _Call(part)
+        self._cursors.add(cursor)
+
+    def _begin(self, pool: Executor) -> None:
+        # The list is read ahead, so that there always are pages whose audiences can be read.
+        if self._list and len(self._pages) < self._max_calls:
+            call, self._list = self._list, None
+        else:
+            call = self._pages.popleft()
+        call.attempts += 1
+        call.notes = RequestNotes(self._request_id)
+        call.begun_at, call.read_at = time.monotonic(), timezone.now()
+        self._pace.begin()
+        self._calls += 1
+        client = publishing_client()
+        request: Callable[[], Response]
+        if call.page_id:
+            request = partial(client.audiences.list, call.page_id)
+        else:
+            cursor = call.part.cursor or None
+            request = partial(client.pages.list, cursor=cursor, limit=PAGE_SIZE)
+        self._in_progress[pool.submit(_send, request, call.notes)] = call
+
+    def _take(self, call: _Call, future: "Future[Response]") -> None:
+        """Record a response, or what is wrong with it. One odd page stops no other."""
+        self._seconds["calls"] += time.monotonic() - call.begun_at
+        # Those of the call, which its thread does not write.
+        write_calls(call.notes)
+        write_deviations(call.notes)
+        try:
+            response = future.result()
+            self._record(call, response)
+        except APIError as error:
+            self._fail(call, error)
+            return
+        except Exception as error:
+            _logger.exception("A response could not be recorded")
+            self._give_up(call, f"could not be recorded ({type(error).__name__})")
+            return
+        self._failures_in_a_row = self._pauses_in_a_row = 0
+        self._end(call.part)
+
+    def _record(self, call: _Call, response: Response) -> None:
+        for item in response.unreadable:
+            self._report(f"In {call.title}, {item.path} can't be read: {item.problem}.")
+        if call.page_id:
+            self._record_audiences(call, cast("ListEnvelope[Audience]", response))
+        else:
+            self._record_pages(call.part, cast("ListEnvelope[PageItem]", response), call.read_at)
+
+    def _record_audiences(self, call: _Call, response: ListEnvelope[Audience]) -> None:
+        recording.record_audiences(call.page_id, response.items, read_at=call.read_at)
+        call.part.pages += 1
+        call.part.audiences += len(response.items)
+        if response.has_more:
+            count = f"the API returned only {len(response.items)} of {response.total_count}"
+            self.limits.append(f"{_capitalized(call.title)}: {count}.")
+
+    def _record_pages(
+        self, part: _Part, response: ListEnvelope[PageItem], read_at: datetime
+    ) -> None:
+        recording.record_pages(response, read_at=read_at)
+        self.crawl.pages_in_all = response.total_count
+        calls = [_Call(part, page.page_id, page.name) for page in response.items]
+        self._pages.extend(calls)
+        part.calls_left += len(calls)
         cursor = response.next_cursor
         if not response.has_more:
             return
-        if not cursor or cursor in used:
-            done.problems.append("The list of pages has more, but no new cursor was returned.")
+        if not cursor or cursor in self._cursors:
+            self.crawl.failure = "The list of pages has more, but no new cursor was returned."
+            self._report(self.crawl.failure)
             return
-        used.add(cursor)
+        self._begin_list(cursor)
+
+    def _fail(self, call: _Call, error: APIError) -> None:
+        """Have a call repeated, or give it up."""
+        if isinstance(error, HeldBackError | RateLimitedError):
+            self._pause(call, error)
+            return
+        # The client's own rule of what may be repeated; the pace is the wait.
+        if wait_before_retry_s(
+            error, method="GET", attempt=call.attempts, remaining_s=math.inf, jitter=0
+        ):
+            self._repeat(call)
+            return
+        is_resumed = not call.page_id and call.part.cursor and call.part.cursor == self._resumed_at
+        if is_resumed and isinstance(error, InvalidRequestError | NotFoundError):
+            # The service no longer takes the saved cursor: start over.
+            self._parts.clear()
+            self._cursors.clear()
+            self.crawl.checkpoint = {}
+            self._begin_list("")
+            return
+        self._give_up(call, str(error))
+
+    def _pause(self, call: _Call, error: APIError) -> None:
+        """Let all calls wait, and repeat this one."""
+        call.attempts -= 1
+        self._repeat(call)
+        if isinstance(error, HeldBackError):
+            self._calls -= 1  # It was not sent.
+        now = time.monotonic()
+        if now < self._paused_until:
+            return  # Another call in progress at the same time.
+        self._pauses_in_a_row += 1
+        if self._pauses_in_a_row > MAX_FAILURES_IN_A_ROW:
+            self.crawl.failure = f"Stopped after {MAX_FAILURES_IN_A_ROW} pauses in a row. {error}"
+            self._report(self.crawl.failure)
+            return
+        pause_s = PAUSE_S * 2 ** (self._pauses_in_a_row - 1)
+        if isinstance(error, RateLimitedError):
+            self._rate_limits += 1
+            if error.retry_after_s is not None:
+                pause_s = error.retry_after_s
+        self._paused_until = now + min(pause_s, MAX_PAUSE_S)
+        self.crawl.pause_reason = str(error)
+        self._save(self.crawl)
+
+    def _repeat(self, call: _Call) -> None:
+        if call.page_id:
+            self._pages.append(call)
+        else:
+            self._list = call
+
+    def _give_up(self, call: _Call, reason: str) -> None:
+        """Report what could not be read, and go on with the next page."""
+        self._report(f"{_capitalized(call.title)}: {reason}")
+        if not call.page_id:
+            self.crawl.failure = self.crawl.last_problem
+            return
+        call.part.pages += 1
+        self._failures_in_a_row += 1
+        self._end(call.part)
+        if self._failures_in_a_row == MAX_FAILURES_IN_A_ROW:
+            count = f"Stopped after {MAX_FAILURES_IN_A_ROW} failures in a row."
+            self.crawl.failure = f"{count} {self.crawl.last_problem}"
+            self.problems.append(count)
+
+    def _report(self, problem: str) -> None:
+        self.problems.append(problem)
+        self.crawl.problems += 1
+        self.crawl.last_problem = problem
+
+    def _end(self, part: _Part) -> None:
+        """Count a call of a part that is done; save how far the list is read without a gap."""
+        part.calls_left -= 1
+        done = self.crawl.checkpoint
+        while self._parts and not self._parts[0].calls_left:
+            first = self._parts.popleft()
+            done = {
+                "cursor": self._parts[0].cursor if self._parts else "",
+                "pages": done.get("pages", 0) + first.pages,
+                "audiences": done.get("audiences", 0) + first.audiences,
+            }
+        self.crawl.checkpoint = done
+        self.crawl.pages = done.get("pages", 0) + sum(part.pages for part in self._parts)
+        self.crawl.audiences = done.get("audiences", 0) + sum(
+            part.audiences for part in self._parts
+        )
+
+    def _measure(self, elapsed_s: float) -> None:
+        """Record the rate that was reached, and why it was no higher."""
+        calls = self._calls
+        self.crawl.calls = self._calls_before + calls
+        if not calls or not elapsed_s:
+            return
+        self.crawl.calls_per_second = calls / elapsed_s
+        self.crawl.speed = f"{calls / elapsed_s:.1f} calls per second: {self._reason(elapsed_s)}."
+
+    def _reason(self, elapsed_s: float) -> str:
+        seconds = self._seconds
+        if self._rate_limits:
+            return (
+                f"the service's rate limit (429) paused the crawl {self._rate_limits} "
+                f"time{'s' if self._rate_limits > 1 else ''}, for {seconds['pause']:.0f} s"
+            )
+        if seconds["pause"] > elapsed_s / 2:
+            return f"the service did not respond, for {seconds['pause']:.0f} s"
+        slow_s = seconds["calls"] if self._is_in_process else seconds["service"]
+        if seconds["limit"] >= slow_s and seconds["limit"] >= elapsed_s / 4:
+            return f"the limit is {self._rate:g}"
+        if slow_s >= elapsed_s / 2:
+            call_ms = 1000 * seconds["calls"] / self._calls
+            at_once = f"with {self._max_calls} at a time" if self._max_calls > 1 else "one by one"
+            return f"the service took {call_ms:.0f} ms for each, {at_once}"
+        return "recording the responses took most of the time"
 
 
-def _read_audiences_of(page: PageItem, pace: RateLimiter, done: Crawl) -> bool:
-    """Read one page's audiences; return whether that succeeded."""
-    pace.wait()
-    name = f"audiences of {page.name} ({page.page_id})"
-    try:
-        reading = read_audiences(page.page_id)
-        if reading.error:
-            raise reading.error
-    except APIError as error:
-        done.problems.append(f"The {name}: {error}")
-        return False
-    found = reading.value
-    done.audiences += len(found.items)
-    _report_unreadable(f"the {name}", found, done)
-    if found.has_more:
-        message = f"the API returned only {len(found.items)} of {found.total_count}"
-        done.limits.append(f"The {name}: {message}.")
-    return True
+class _SameThread(Executor):
+    """Makes each call at once."""
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        future = Future[Any]()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:  # noqa: BLE001  # raised by `result`
+            future.set_exception(error)
+        return future
 
 
-def _report_unreadable(
-    where: str, found: ListEnvelope[PageItem] | ListEnvelope[Audience], done: Crawl
-) -> None:
-    done.problems.extend(
-        f"In {where}, {item.path} can't be read: {item.problem}." for item in found.unreadable
-    )
+def _send(request: Callable[[], Response], notes: RequestNotes) -> Response:
+    # What is noticed about the call is left in the notes, for the thread that writes.
+    with request_context(notes), single_attempt():
+        return request()
+
+
+def _capitalized(title: str) -> str:
+    return title[0].upper() + title[1:]
+
+
+def _count_rows() -> int:
+    return PageRecord.objects.count() + AudienceRecord.objects.count()
+
+
+def _analyze() -> None:
+    """Have the database count its rows: it plans queries by how many there were."""
+    with connection.cursor() as cursor:
+        for model in (PageRecord, AudienceRecord, VersionRecord):
+            cursor.execute(f"ANALYZE {connection.ops.quote_name(model._meta.db_table)}")
 
 
 @contextmanager

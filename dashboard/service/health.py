@@ -103,7 +103,7 @@ def record_calls_middleware(
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
         if notes := current_notes():
-            _write_calls(notes)
+            write_calls(notes)
             if response.streaming:
                 streaming = cast("StreamingHttpResponse", response)
                 pieces = cast("list[bytes]", streaming.streaming_content)
@@ -117,10 +117,11 @@ def _stream_then_write(pieces: Iterable[bytes], notes: RequestNotes) -> Iterator
     try:
         yield from pieces
     finally:
-        _write_calls(notes)
+        write_calls(notes)
 
 
-def _write_calls(notes: RequestNotes) -> None:
+def write_calls(notes: RequestNotes) -> None:
+    """Add the calls of a request to their minutes."""
     calls, notes.unwritten = notes.unwritten, []
     _add_to_cache(calls)
 

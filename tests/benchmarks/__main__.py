@@ -26,6 +26,7 @@ PARTS = {
     "weight": pages.weight,
     "memory": memory.figures,
     "growth": growth.figures,
+    "crawl": growth.slow_crawl,
     "crowd": crowd.figures,
     "people": people_search.figures,
 }

@@ -123,6 +123,6 @@ class Bench:
         return Site(server, client)
 
 
-def crawl(dashboard: Dashboard) -> Done:
+def crawl(dashboard: Dashboard, *, rate: int = 1_000) -> Done:
     """Let a ledger see everything that the service has."""
-    return in_fresh_process(dashboard.env, call_command, "crawl", "--rate=1000", "--verbosity=0")
+    return in_fresh_process(dashboard.env, call_command, "crawl", f"--rate={rate}", "--verbosity=0")

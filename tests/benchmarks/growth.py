@@ -5,8 +5,11 @@ from collections.abc import Iterator
 from tests.benchmarks.bench import Bench, crawl
 from tests.benchmarks.figures import Figure
 from tests.benchmarks.measuring import Side, Site
+from tests.benchmarks.service import PagedService
+from tests.support.dashboards import over_http
 
 GROWTH, PAGES_A_SECOND, CRAWL_MB = 2.0, 20, 30
+SLOW_S, SLOW_RATE, SLOW_PAGES, SLOW_MINUTES = 0.2, 20, 10_000, 10
 ADDRESSES = {
     "pages, as the service lists them": "/pages/",
     "searched by a word": "/pages/?q=fleet",
@@ -37,6 +40,16 @@ def figures(bench: Bench) -> Iterator[Figure]:
     yield Figure(f"{what}: pages a second", rate, goal, "", beside, more_is_better=True)
     yield Figure(f"{what}: more memory than for {pages[0]}", growth_mb, CRAWL_MB, "MB")
     yield from _of_lists(bench, sites)
+
+
+def slow_crawl(bench: Bench) -> Iterator[Figure]:
+    """Crawl a service that takes 200 ms for each response, at 20 calls a second."""
+    pages = SLOW_PAGES // 25 if bench.quick else SLOW_PAGES
+    url = bench.stack.enter_context(over_http(PagedService(pages, SLOW_S)))
+    took = crawl(bench.new_dashboard("slow", url), rate=SLOW_RATE)
+    what = f"crawl of {pages:,} pages, {1000 * SLOW_S:.0f} ms a call, {SLOW_RATE} a second"
+    goal = SLOW_MINUTES * pages / SLOW_PAGES
+    yield Figure(what, took.seconds / 60, goal, "min", f"{took.memory_mb:.0f} MB")
 
 
 def _of_lists(bench: Bench, sites: dict[str, Site]) -> Iterator[Figure]:

@@ -26,6 +26,27 @@ class Service:
         return httpx.Response(200, json=_body(request.url.path.rstrip("/").rpartition("/")[2]))
 
 
+@dataclass
+class PagedService:
+    """A service with many pages of one audience each, which takes a while for each response."""
+
+    pages: int
+    delay_s: float
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        """Answer with a part of the list of pages, or the audiences of a page."""
+        time.sleep(self.delay_s)
+        *_, before_last, last = request.url.path.split("/")
+        if last == "audiences":
+            audience = wire.audience(audienceId=f"aud_of_{before_last}", pageId=before_last)
+            return httpx.Response(200, json=wire.envelope(audience))
+        first = int(request.url.params.get("cursor", "0"))
+        end = min(self.pages, first + int(request.url.params.get("limit", "50")))
+        pages = [wire.page(pageId=f"page_{number}") for number in range(first, end)]
+        rest = {"hasMore": True, "nextCursor": str(end)} if end < self.pages else {}
+        return httpx.Response(200, json=wire.envelope(*pages, totalCount=self.pages, **rest))
+
+
 def _body(asked: str) -> dict[str, Any]:
     match asked:
         case "pages":

@@ -1,16 +1,22 @@
 """`manage.py crawl` reads everything once; a failure is reported and stops nothing else."""
 
+import re
 import time
 from io import StringIO
+from threading import Barrier
+from typing import Any
 
 import httpx
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.db import connection
 
-from dashboard.ledger.models import AudienceRecord, PageRecord, VersionRecord
+from dashboard.ledger.models import AudienceRecord, Crawl, PageRecord, VersionRecord
+from dashboard.service.client import close_publishing_client
 from tests.support import wire
 from tests.support.fake_service import Answer, FakeService
+from tests.support.many_audiences import ManyAudiences
 
 pytestmark = pytest.mark.django_db
 
@@ -54,7 +60,7 @@ def test_every_part_of_the_list_and_every_page_is_read_once(fake_service: FakeSe
     fake_service.answer = paged_service(two_parts())
     said, _ = crawl()
     paths = [request.url.path for request in fake_service.sent]
-    assert said == "Loaded 3 pages and 3 audiences.\n"
+    assert said.startswith("Loaded 3 pages and 3 audiences.")
     assert paths.count("/v0/pages") == 2
     assert len(paths) == len(set(paths)) + 1
     assert PageRecord.objects.count() == AudienceRecord.objects.count() == 3
@@ -114,7 +120,7 @@ def test_audiences_beyond_the_list_are_reported_and_are_no_failure(
         200, json=pages if request.url.path == "/v0/pages" else cut
     )
     out, err = crawl()
-    assert out == "Loaded 1 pages and 1 audiences.\n"
+    assert out.startswith("Loaded 1 pages and 1 audiences.")
     assert "the API returned only 1 of 120" in err
 
 
@@ -127,11 +133,98 @@ def test_an_unreadable_page_is_named_by_its_path(fake_service: FakeService) -> N
     assert PageRecord.objects.get().page_id == "page_0"
 
 
-def test_the_rate_of_calls_is_limited(fake_service: FakeService) -> None:
+def test_the_rate_of_calls_is_limited_and_reported(fake_service: FakeService) -> None:
     fake_service.answer = paged_service(two_parts())
-    started = time.monotonic()
-    call_command("crawl", rate=20, stdout=StringIO())
-    assert time.monotonic() - started >= (len(fake_service.sent) - 1) / 20
+    started, out = time.monotonic(), StringIO()
+    call_command("crawl", rate=10, stdout=out)
+    assert time.monotonic() - started >= (len(fake_service.sent) - 1) / 10
+    assert "calls per second: the limit is 10." in out.getvalue()
+
+
+def test_a_page_with_an_unchanged_date_is_read_again(fake_service: FakeService) -> None:
+    fake_service.answer = paged_service(two_parts())
+    crawl()
+    read = [request.url.path for request in fake_service.sent]
+    fake_service.sent.clear()
+    crawl()
+    assert [request.url.path for request in fake_service.sent] == read
+
+
+def test_as_many_calls_are_in_progress_as_the_rate_allows(settings: Any) -> None:
+    service, together = ManyAudiences(), Barrier(4)
+    for number in range(4):
+        service.add(page_id=f"page_{number}")
+    # Each waits for three others: one after another, they would wait in vain.
+    service.before = lambda: service.paths[-1] == "/v0/pages" or together.wait(timeout=10)
+    settings.SERVICE_TRANSPORT = None
+    with service.served() as load:
+        settings.SERVICE_URL, settings.SERVICE_API_KEY = load.url, "key-of-the-service"
+        out = StringIO()
+        call_command("crawl", rate=4, stdout=out)
+        close_publishing_client()
+    assert out.getvalue().startswith("Loaded 4 pages and 4 audiences.")
+    assert load.most == 4
+
+
+def test_a_rate_limit_pauses_the_crawl_and_costs_no_page(fake_service: FakeService) -> None:
+    usual, refused = paged_service(two_parts()), []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("page_1/audiences") and not refused:
+            refused.append(request)
+            return httpx.Response(429, headers={"Retry-After": "0"})
+        return usual(request)
+
+    fake_service.answer = answer
+    out, err = crawl()
+    assert out.startswith("Loaded 3 pages and 3 audiences.")
+    assert "the service's rate limit (429) paused the crawl 1 time" in out
+    assert err == ""
+
+
+def test_a_slow_service_is_named_as_the_reason(fake_service: FakeService) -> None:
+    usual = paged_service(two_parts())
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        time.sleep(0.1)
+        return usual(request)
+
+    fake_service.answer = answer
+    out, _ = crawl()
+    assert re.search(r"calls per second: the service took \d+ ms for each, one by one", out)
+
+
+def test_a_service_without_a_response_is_tried_thrice(fake_service: FakeService) -> None:
+    fake_service.fails(httpx.ConnectError)
+    with pytest.raises(CommandError):
+        crawl()
+    assert len(fake_service.sent) == 3
+    assert Crawl.objects.get().failure.startswith("The list of pages: ")
+
+
+def test_a_large_first_crawl_updates_the_statistics(fake_service: FakeService) -> None:
+    many = [wire.audience(audienceId=f"aud_{number}", pageId="page_0") for number in range(1_000)]
+    pages = wire.envelope(page_json(0))
+    fake_service.answer = lambda request: httpx.Response(
+        200, json=pages if request.url.path == "/v0/pages" else wire.envelope(*many)
+    )
+    assert rows_by_statistics() == 0
+    crawl()
+    assert rows_by_statistics() == 1_000
+
+
+def rows_by_statistics() -> int:
+    """Return how many audiences the database thinks that there are."""
+    table = AudienceRecord._meta.db_table
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SELECT reltuples FROM pg_class WHERE relname = %s", [table])
+            return max(0, int(cursor.fetchone()[0]))
+        cursor.execute("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat1'")
+        if not cursor.fetchone():
+            return 0
+        cursor.execute("SELECT max(stat + 0) FROM sqlite_stat1 WHERE tbl = %s", [table])
+        return int(cursor.fetchone()[0] or 0)
 
 
 def test_a_quiet_crawl_without_problems_says_nothing(fake_service: FakeService) -> None:

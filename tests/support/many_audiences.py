@@ -132,6 +132,8 @@ class ManyAudiences:
 
     def _respond(self, path: str) -> httpx.Response:
         match path.split("/")[3:]:
+            case []:
+                return httpx.Response(200, json=wire.envelope(*self.pages.values()))
             case [page_id] if page_id in self.pages:
                 return httpx.Response(200, json=self.pages[page_id])
             case [page_id, "audiences"] if page_id in self.pages:

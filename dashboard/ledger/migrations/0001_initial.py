@@ -165,6 +165,31 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='Crawl',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('state', models.CharField(choices=[('waiting', 'Not started'), ('running', 'In progress'), ('finished', 'Finished'), ('failed', 'Failed')], default='waiting', max_length=16)),
+                ('worker_id', models.CharField(blank=True, max_length=64)),
+                ('due_at', models.DateTimeField()),
+                ('started_at', models.DateTimeField(null=True)),
+                ('finished_at', models.DateTimeField(null=True)),
+                ('checkpoint', models.JSONField(default=dict)),
+                ('pages', models.BigIntegerField(default=0)),
+                ('pages_in_all', models.BigIntegerField(null=True)),
+                ('audiences', models.BigIntegerField(default=0)),
+                ('calls', models.BigIntegerField(default=0)),
+                ('problems', models.BigIntegerField(default=0)),
+                ('last_problem', models.TextField(blank=True)),
+                ('pause_reason', models.TextField(blank=True)),
+                ('failure', models.TextField(blank=True)),
+                ('calls_per_second', models.FloatField(null=True)),
+                ('speed', models.TextField(blank=True)),
+            ],
+            options={
+                'default_permissions': (),
+            },
+        ),
+        migrations.CreateModel(
             name='Delivery',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),

@@ -2,6 +2,7 @@
 
 from dashboard.ledger.models.approvals import ApprovalRequest, ApprovalRule
 from dashboard.ledger.models.audiences import AudienceRecord, VersionRecord
+from dashboard.ledger.models.crawls import Crawl, CrawlState
 from dashboard.ledger.models.deviations import DeviationRecord
 from dashboard.ledger.models.operations import Attempt, Installation, Operation
 from dashboard.ledger.models.outside import OutsidePublish
@@ -17,6 +18,8 @@ __all__ = [
     "ApprovalRule",
     "Attempt",
     "AudienceRecord",
+    "Crawl",
+    "CrawlState",
     "DefaultView",
     "Delivery",
     "DeviationRecord",

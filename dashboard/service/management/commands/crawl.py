@@ -1,54 +1,85 @@
 """`manage.py crawl`: read every page and its audiences once into the ledger."""
 
+import os
+import socket
 from argparse import ArgumentTypeError
+from threading import Event
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from dashboard.ledger.crawls import RETRY_AFTER, CrawlTakenError, save_crawl, take_crawl
+from dashboard.ledger.models import Crawl
 from dashboard.ledger.operations import mark_interrupted_unknown
-from dashboard.service.crawling import Crawl, RateLimiter, crawl, suppress_call_reports
+from dashboard.service.crawl_task import end_crawl
+from dashboard.service.crawling import Crawler, suppress_call_reports
 
 
 class Command(BaseCommand):
-    """Read everything once. Safe beside the dashboard, beside another crawl, and from cron."""
+    """Read everything once. Safe beside the dashboard, and from cron.
+
+    It takes over from a worker, or another command, that is crawling.
+    """
 
     help = "Load every page and its audiences once, so that search covers them all."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the rate."""
         parser.add_argument(
-            "--rate", type=_rate, default=5.0, help="maximum calls per second (default: 5)"
+            "--rate",
+            type=_rate,
+            default=5.0,
+            help="maximum calls per second (default: 5); so many are in progress at a time, up to "
+            "64",
         )
 
     def handle(self, *, rate: float, verbosity: int, **options: Any) -> None:
         """Crawl; raises CommandError, so that the exit code is 1, if something was not read."""
         mark_interrupted_unknown()
+        process_id = f"{socket.gethostname()[:40]}-{os.getpid()}"
+        crawl = take_crawl(process_id, timezone.now())
         try:
             with suppress_call_reports():
-                done = _crawl(rate, is_quiet=verbosity == 0)
+                crawler = self._crawl(crawl, rate, is_quiet=verbosity == 0)
         except KeyboardInterrupt:
+            save_crawl(crawl, until=timezone.now() + RETRY_AFTER)
             message = "Stopped. What was loaded is saved; the next crawl starts over."
             raise CommandError(message, returncode=130) from None
-        for sentence in (*done.limits, *done.problems):
+        except CrawlTakenError:
+            raise CommandError("Stopped: another process has begun a crawl.") from None
+        for sentence in (*crawler.limits, *crawler.problems):
             self.stderr.write(sentence)
-        read = f"{done.pages} pages and {done.audiences} audiences"
-        if done.problems:
-            raise CommandError(f"Loaded {read}. Problems (listed above): {len(done.problems)}.")
+        read = f"{crawl.pages} pages and {crawl.audiences} audiences"
+        if crawler.problems:
+            count = len(crawler.problems)
+            raise CommandError(f"Loaded {read}. Problems (listed above): {count}. {crawl.speed}")
         if verbosity:
-            self.stdout.write(f"Loaded {read}.")
+            self.stdout.write(f"Loaded {read}. {crawl.speed}")
 
+    def _crawl(self, crawl: Crawl, rate: float, *, is_quiet: bool) -> Crawler:
+        columns = (TextColumn("Pages"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        console = Console(stderr=True)
+        is_hidden = is_quiet or not console.is_terminal
+        with Progress(*columns, console=console, disable=is_hidden) as bar:
+            task = bar.add_task("pages", total=None)
 
-def _crawl(rate: float, *, is_quiet: bool) -> Crawl:
-    columns = (TextColumn("Pages"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, disable=is_quiet or not console.is_terminal) as bar:
-        task = bar.add_task("pages", total=None)
-        return crawl(
-            RateLimiter(rate),
-            on_page=lambda done: bar.update(task, completed=done.pages, total=done.pages_in_all),
-        )
+            def save(crawl: Crawl) -> None:
+                save_crawl(crawl)
+                paused = f", paused: {crawl.pause_reason}" if crawl.pause_reason else ""
+                bar.update(
+                    task,
+                    completed=crawl.pages,
+                    total=crawl.pages_in_all,
+                    description=f"Pages{paused}",
+                )
+
+            crawler = Crawler(crawl, rate=rate, stop=Event(), save=save)
+            crawler.run()
+        end_crawl(crawler)
+        return crawler
 
 
 def _rate(text: str) -> float:
