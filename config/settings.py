@@ -182,7 +182,9 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"{_RULES}.CommonPasswordValidator"},
     {"NAME": f"{_RULES}.NumericPasswordValidator"},
 ]
-AXES_FAILURE_LIMIT = 10
+AXES_HANDLER = "dashboard.accounts.sign_in_attempts.SignInAttempts"
+AXES_FAILURE_LIMIT = 10  # of a name at an IP address
+SIGN_IN_FAILURES_PER_ADDRESS = 30  # of all names there together
 AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_LOCKOUT_CALLABLE = "dashboard.accounts.views.locked"

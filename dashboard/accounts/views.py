@@ -21,11 +21,12 @@ from django.utils import timezone
 
 from dashboard.accounts.forms import LoginForm, PasswordForm
 from dashboard.accounts.second_factor.policy import count_wrong_try, remaining_pause
+from dashboard.accounts.sign_in_attempts import is_address_locked
 from dashboard.accounts.single_sign_on.policy import organisation_name
 
 
 class Login(LoginView):
-    """Log in. Ten wrong tries lock a name from the same IP address for some time."""
+    """Log in. Wrong tries lock a name at an IP address, or the address, for some time."""
 
     template_name = "accounts/login.html"
     authentication_form = LoginForm
@@ -129,16 +130,18 @@ def locked(
 ) -> HttpResponse:
     """Respond with 429 and the rest of the pause. Called by axes (AXES_LOCKOUT_CALLABLE)."""
     tries = AccessAttempt.objects.filter(ip_address=request.axes_ip_address)  # type: ignore[attr-defined]
-    if credentials:
+    is_address = is_address_locked(request)
+    if credentials and not is_address:
         tries = tries.filter(username=credentials.get("username"))
     last = tries.aggregate(at=Max("attempt_time"))["at"] or timezone.now()
     rest: timedelta = last + (get_cool_off(request) or timedelta()) - timezone.now()
-    return paused(request, rest)
+    return paused(request, rest, is_address=is_address)
 
 
-def paused(request: HttpRequest, rest: timedelta) -> HttpResponse:
+def paused(request: HttpRequest, rest: timedelta, *, is_address: bool = False) -> HttpResponse:
     """Respond with 429 and the time of the next try."""
     minutes = max(1, math.ceil(rest / timedelta(minutes=1)))
-    response = render(request, "accounts/locked.html", {"minutes": minutes}, status=429)
+    context = {"minutes": minutes, "is_address": is_address}
+    response = render(request, "accounts/locked.html", context, status=429)
     response["Retry-After"] = str(minutes * 60)
     return response

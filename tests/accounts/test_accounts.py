@@ -99,6 +99,31 @@ def test_the_pause_ends_by_itself(client: Client, vera: User) -> None:
     assert sign_in(client, "vera", "vera").url == "/"
 
 
+def test_failures_of_many_names_pause_their_address(vera: User, settings: Any) -> None:
+    """Behind a proxy, by the address that the proxy has appended."""
+    settings.BEHIND_PROXY = True
+    forged = (f"203.0.113.{number}, 198.51.100.7" for number in range(100))
+    guesser = Client(REMOTE_ADDR="10.0.0.1", headers={"X-Forwarded-Proto": "https"})
+
+    def guess(name: str, password: str) -> Any:
+        headers = {"X-Forwarded-For": next(forged)}
+        form = {"username": name, "password": password}
+        return guesser.post(LOGIN, form, secure=True, headers=headers)
+
+    for number in range(15):
+        assert guess(f"name{number}", "Summer2026").status_code == 200
+    assert guess("vera", "vera").status_code == 302  # A success neither counts nor starts over.
+    guesser.logout()
+    for number in range(14):
+        assert guess(f"other{number}", "Summer2026").status_code == 200
+    assert guess("last", "Summer2026").status_code == 429
+    paused = guess("vera", "vera")
+    assert (paused.status_code, paused["Retry-After"]) == (429, "900")
+    assert "Too many failed attempts from your network address." in text(paused.content.decode())
+    elsewhere = Client(headers={"X-Forwarded-For": "198.51.100.8"})
+    assert sign_in(elsewhere, "vera", "vera").url == "/"
+
+
 def test_signing_out_takes_a_post(as_viewer: Client) -> None:
     assert as_viewer.get("/accounts/logout/").status_code == 405
     assert as_viewer.post("/accounts/logout/").url == LOGIN
