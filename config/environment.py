@@ -1,14 +1,18 @@
 """Read and validate the environment variables; an invalid one stops the start."""
 
+import argparse
 import os
 import re
 import secrets
+import sys
 from contextlib import suppress
 from difflib import get_close_matches
 from email.utils import formataddr, parseaddr
+from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal, Self
+from urllib.parse import quote
 
 from jinja2 import FileSystemBytecodeCache
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
@@ -18,6 +22,11 @@ from config import url_validators
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = BASE_DIR / "var"
+
+
+def sqlite_url(path: Path) -> str:
+    """Return the DATABASE_URL of a file; its path may have `#`, `?`, `%` and blanks."""
+    return f"sqlite:///{quote(str(path))}"
 
 
 def _split(value: object) -> object:
@@ -124,11 +133,11 @@ class Environment(BaseSettings):
     """Previous keys: they still verify signatures, but sign nothing new."""
     allowed_hosts: Annotated[list[Host], NoDecode, BeforeValidator(_split)] = []
     csrf_trusted_origins: Annotated[list[Origin], NoDecode, BeforeValidator(_split)] = []
-    database_url: DatabaseUrl = f"sqlite:///{VAR_DIR / 'pressroom.sqlite3'}"
+    database_url: DatabaseUrl = sqlite_url(VAR_DIR / "pressroom.sqlite3")
     cache_url: CacheUrl | None = None
     """`redis://host:port/n`; without it each process has its own cache."""
     public_url: HttpUrl | None = None
-    """Where users open Pressroom, for the links in notifications."""
+    """Where users open Pressroom: for links and redirects, and for the names of our cookies."""
     email_url: EmailUrl | None = Field(default=None, repr=False)
     """The mail server; without it there are no e-mails."""
     email_from: EmailFrom | None = None
@@ -189,6 +198,15 @@ class Environment(BaseSettings):
         hosts = [host for host in self.allowed_hosts if host[0] not in "*."]
         scheme = "https" if self.secure_cookies or self.behind_proxy else "http"
         return f"{scheme}://{hosts[0]}" if hosts else ""
+
+    @property
+    def cookie_prefix(self) -> str:
+        """The start of the names of our cookies, which browsers share among the ports of a host.
+
+        From PUBLIC_URL alone: everything else may differ between the machines of one dashboard.
+        """
+        digest = blake2b((self.public_url or "").lower().encode(), digest_size=4).hexdigest()
+        return f"pressroom_{digest}_" if self.public_url else "pressroom_"
 
     @model_validator(mode="after")
     def _check_email(self) -> Self:
@@ -293,8 +311,20 @@ def use_demo_environment() -> None:
         secret.write_text(secrets.token_urlsafe(48))
     os.environ.setdefault("SECRET_KEY", secret.read_text())
     os.environ.setdefault("ALLOWED_HOSTS", "127.0.0.1,localhost")
-    os.environ.setdefault("DATABASE_URL", f"sqlite:///{VAR_DIR / 'demo.sqlite3'}")
+    if port := _demo_port():
+        os.environ.setdefault("PUBLIC_URL", f"http://127.0.0.1:{port}")
+    os.environ.setdefault("DATABASE_URL", sqlite_url(VAR_DIR / "demo.sqlite3"))
     os.environ.setdefault("SECURE_COOKIES", "false")
     os.environ.setdefault("WEBHOOKS_TO_LOOPBACK", "true")
     os.environ.setdefault("ENVIRONMENT_NAME", "Demo")
     os.environ.setdefault("ENVIRONMENT_COLOUR", "blue")
+
+
+def _demo_port() -> int | None:
+    """Return the port of the command line, or None if it is not valid: the command says so."""
+    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    parser.add_argument("--port", type=int, default=8000)
+    with suppress(argparse.ArgumentError):
+        port: int = parser.parse_known_args(sys.argv[2:])[0].port
+        return port if 0 < port < 65_536 else None
+    return None

@@ -167,8 +167,17 @@ if env.cache_url:
 
 # People.
 LOGIN_URL = "login"
-# Cookie for the login page; the setting of a logged-in user overrides it.
-THEME_COOKIE = "theme"
+# Cookies. Two dashboards on one host, at different ports, must not share them.
+COOKIE_PREFIX = env.cookie_prefix
+SESSION_COOKIE_NAME = f"{COOKIE_PREFIX}session"
+CSRF_COOKIE_NAME = f"{COOKIE_PREFIX}csrf"
+MESSAGES_COOKIE = f"{COOKIE_PREFIX}messages"
+MESSAGE_STORAGE = "dashboard.web.shell.message_storage.MessageStorage"
+MFA_TRUST_COOKIE_NAME = f"{COOKIE_PREFIX}trusted"
+# For the login page; the setting of a logged-in user overrides it.
+THEME_COOKIE = f"{COOKIE_PREFIX}theme"
+# The browser's own; set by shell.js.
+TIME_ZONE_COOKIE = f"{COOKIE_PREFIX}timezone"
 LOGIN_REDIRECT_URL = "overview"
 LOGOUT_REDIRECT_URL = "login"
 AUTHENTICATION_BACKENDS = [

@@ -70,6 +70,8 @@ def database_url(value: str) -> str:
         raise ValueError("must be a URL such as postgres://user@host:5432/name") from None
     if parsed.get("ENGINE") not in ENGINES:
         raise ValueError("must start with postgres:// or sqlite://")
+    if value.startswith("sqlite:") and set("?#") & set(value):
+        raise ValueError("must be percent-encoded: write %23 for # and %3F for ? in a path")
     if not parsed.get("NAME"):
         raise ValueError("must include a database, such as postgres://user@host:5432/name")
     return value

@@ -1,9 +1,9 @@
 // Progressive enhancement of every page.
 
 // The server renders times in the time zone of this cookie.
-const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-if (!document.cookie.split("; ").includes(`timezone=${zone}`)) {
-  document.cookie = `timezone=${zone}; path=/; max-age=31536000; samesite=lax`;
+const zone = `${document.documentElement.dataset.timeZoneCookie}=${Intl.DateTimeFormat().resolvedOptions().timeZone}`;
+if (!document.cookie.split("; ").includes(zone)) {
+  document.cookie = `${zone}; path=/; max-age=31536000; samesite=lax`;
 }
 
 document.addEventListener("click", ({ target }) => target.closest("[data-dismiss]")?.closest(".note").remove());

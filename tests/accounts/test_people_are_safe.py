@@ -59,10 +59,10 @@ def test_a_session_that_somebody_else_began_is_not_taken_over(client: Client, ve
     session["planted"] = True
     session.save()
     before = session.session_key
-    client.cookies["sessionid"] = before or ""
+    client.cookies["pressroom_session"] = before or ""
     sign_in(client, "vera", "vera")
     assert client.session.session_key != before
-    assert Client(headers={"cookie": f"sessionid={before}"}).get("/").status_code == 302
+    assert Client(headers={"cookie": f"pressroom_session={before}"}).get("/").status_code == 302
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_every_response_forbids_framing_and_indexing(db: None, as_administrator:
 def test_cookies_are_for_this_site_alone(client: Client, vera: User) -> None:
     client.get(LOGIN)
     sign_in(client, "vera", "vera")
-    for name in ("sessionid", "csrftoken"):
+    for name in ("pressroom_session", "pressroom_csrf"):
         assert client.cookies[name]["httponly"]
         assert client.cookies[name]["samesite"] == "Lax"
 
@@ -229,5 +229,5 @@ def test_every_cookie_is_for_https_alone(client: Client, vera: User, settings: A
     for where in ("/", "/pages/page_1/", "/pages/", "/activity/"):
         client.get(where, secure=True)
     client.post(reverse("theme"), {"theme": "dark"}, secure=True)
-    assert {"sessionid", "csrftoken"} < set(client.cookies)
+    assert {"pressroom_session", "pressroom_csrf"} < set(client.cookies)
     assert [name for name, cookie in client.cookies.items() if not cookie["secure"]] == []

@@ -20,6 +20,7 @@ from playwright.sync_api import (
 from tests.browser.conftest import (
     NEXT_FRAME,
     ReusedProfile,
+    end_session,
     log_in,
     new_profile,
     open_page,
@@ -299,7 +300,7 @@ def test_a_lost_session_behind_a_dialog_leads_to_sign_in_with_a_note_that_nothin
 ) -> None:
     tab.goto(f"{at.audience}conversation/")
     ask_to_publish(tab)
-    tab.context.clear_cookies(name="sessionid")
+    end_session(tab.context)
     with tab.expect_response("**/newer/**"):
         tab.evaluate(POLL)
     settle(tab)
@@ -312,7 +313,7 @@ def test_a_lost_session_behind_a_dialog_leads_to_sign_in_with_a_note_that_nothin
 def test_a_session_lost_while_publishing_is_noted_at_sign_in(timed_tab: Page, at: Places) -> None:
     timed_tab.goto(at.audience)
     publish(timed_tab)
-    timed_tab.context.clear_cookies(name="sessionid")
+    end_session(timed_tab.context)
     time_passes(timed_tab)
     expect(timed_tab.locator("main")).to_contain_text(
         "You were signed out. Requests already sent continue.", timeout=PATIENCE_MS

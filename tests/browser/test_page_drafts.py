@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
 
-from tests.browser.conftest import log_in, open_page, until
+from tests.browser.conftest import end_session, log_in, open_page, until
 from tests.browser.whole_page import (
     ALL_ROWS,
     SUBMIT,
@@ -137,7 +137,7 @@ def test_a_whole_page_is_created_though_the_session_ends_in_between(
     page.reload()
     page.get_by_role("link", name="Resume All though signed out").click()
     expect(field(page, f"scripts.{rows.scripts - 1}.content")).to_be_attached()
-    context.clear_cookies(name="sessionid")
+    end_session(context)
     fill_metadata(page)
     expect(page.locator("#draft-status")).to_contain_text("You’re signed out")
     tab_to(page, SUBMIT)

@@ -1,6 +1,7 @@
 """An invalid or missing variable stops the start with one sentence that names it."""
 
 import os
+import shutil
 import sqlite3
 import stat
 import subprocess
@@ -9,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from unittest.mock import patch
 
+import dj_database_url
 import pytest
 from django.core import checks
 from django.db import connection
@@ -182,6 +184,8 @@ def test_a_wrong_value_is_reported_in_one_sentence(variables: dict[str, str], na
         ("ALLOWED_HOSTS", "a.example, *.b.example", "*.b.example must be a host only"),
         ("CSRF_TRUSTED_ORIGINS", "https://", "must contain one host"),
         ("CSRF_TRUSTED_ORIGINS", "https://a.example/x", "must end with the host or its port"),
+        ("DATABASE_URL", "sqlite:////srv/desk #1/it.sqlite3", "write %23 for # and %3F for ?"),
+        ("DATABASE_URL", "sqlite:////srv/what? now/it.sqlite3", "write %23 for # and %3F for ?"),
         ("REQUEST_ID_HEADER", "X Request", "must be a header name"),
         ("METRICS_TOKEN", "short", "must be 16 or more letters"),
     ],
@@ -296,6 +300,62 @@ def test_opentelemetry_is_needed_only_for_a_collector_that_is_wanted(
         patch.dict(os.environ, GOOD | variables, clear=True),
     ):
         assert not read_environment().traces
+
+
+FOLDERS = ("my%20desk", "a%2Fb", "desk #1", "what? now", "100% done")
+
+
+def test_a_checkout_may_lie_in_any_folder(tmp_path: Path) -> None:
+    """All names at once, one in the other."""
+    checkout = tmp_path.joinpath(*FOLDERS)
+    shutil.copytree(BASE_DIR / "config", checkout / "config")
+    shutil.copy(BASE_DIR / "manage.py", checkout)
+    for name in ("dashboard", "templates", "static"):
+        (checkout / name).symlink_to(BASE_DIR / name)
+    variables = {"PATH": os.environ["PATH"]} | GOOD | {"DATABASE_URL": ""}
+    command = [sys.executable, "manage.py", "migrate", "--verbosity=0", "contenttypes"]
+    for _ in range(2):
+        subprocess.run(command, cwd=checkout, env=variables, check=True, timeout=60)
+    assert (checkout / "var" / "pressroom.sqlite3").stat().st_size > 0
+    assert [path.name for path in tmp_path.iterdir()] == [FOLDERS[0]]
+    with patch.object(environment, "VAR_DIR", checkout / "var"), patch.dict(os.environ, clear=True):
+        environment.use_demo_environment()
+        name = dj_database_url.parse(os.environ["DATABASE_URL"])["NAME"]
+    assert name == str(checkout / "var" / "demo.sqlite3")
+
+
+def cookie_names(**variables: str) -> str:
+    with patch.dict(os.environ, GOOD | variables, clear=True):
+        return read_environment().cookie_prefix
+
+
+def test_each_dashboard_of_a_host_has_cookies_of_its_own() -> None:
+    """All processes of one dashboard have the same, whatever else they are told."""
+    first, second = "https://desk.example:8443", "https://desk.example:9443"
+    assert len({cookie_names(PUBLIC_URL=first), cookie_names(PUBLIC_URL=second)}) == 2
+    others = {"ALLOWED_HOSTS": "10.0.0.7,desk.example", "PORT": "9000"}
+    assert cookie_names(PUBLIC_URL=first) == cookie_names(PUBLIC_URL=f"{first}/", **others)
+    assert cookie_names() == cookie_names(**others) == "pressroom_"
+
+
+@pytest.mark.parametrize(
+    ("options", "url"),
+    [
+        ([], "http://127.0.0.1:8000"),
+        (["--fresh", "--port", "8001"], "http://127.0.0.1:8001"),
+        (["--port=8002"], "http://127.0.0.1:8002"),
+        (["--port", "nonsense"], None),
+        (["--port", "70000"], None),
+    ],
+)
+def test_each_demo_has_cookies_of_its_port(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], url: str | None
+) -> None:
+    monkeypatch.setattr(environment, "VAR_DIR", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["manage.py", "demo", *options])
+    with patch.dict(os.environ, clear=True):
+        environment.use_demo_environment()
+        assert os.environ.get("PUBLIC_URL") == url
 
 
 def test_the_demos_secret_is_for_its_owner_alone(

@@ -160,14 +160,14 @@ def test_what_is_cached_of_the_service_is_made_of_pythons_own_types(
 def test_who_signed_out_while_it_was_silent_stays_out(
     as_viewer: Client, gate: Gate, clock: Clock
 ) -> None:
-    session = as_viewer.cookies["sessionid"].value
+    session = as_viewer.cookies["pressroom_session"].value
     assert as_viewer.get("/activity/").status_code == 200
     gate.is_silent = True
     as_viewer.post("/accounts/logout/")
     gate.is_silent = False
     clock.advance(RETRY_AFTER_S)
     assert Client().get("/health/ready").status_code == 200
-    as_viewer.cookies["sessionid"] = session
+    as_viewer.cookies["pressroom_session"] = session
     response = as_viewer.get("/activity/")
     assert (response.status_code, response.headers.get("Location")) == (
         302,

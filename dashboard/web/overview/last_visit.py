@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.http import HttpResponse
 
@@ -53,4 +54,4 @@ def save_last_visit(response: HttpResponse, request: Request, visit: LastVisit) 
 
 
 def _cookie_name(user: User) -> str:
-    return f"overview-{user.pk}"
+    return f"{settings.COOKIE_PREFIX}overview_{user.pk}"

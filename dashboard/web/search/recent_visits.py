@@ -6,6 +6,7 @@ Stored in a session cookie, which saves a database write per visit.
 from collections.abc import Callable
 from urllib.parse import quote, unquote
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 
@@ -63,4 +64,4 @@ def _record(response: HttpResponse, request: Request, visit: Visit) -> None:
 
 
 def _cookie_name(user: User) -> str:
-    return f"recent-{user.pk}"
+    return f"{settings.COOKIE_PREFIX}recent_{user.pk}"

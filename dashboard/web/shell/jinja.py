@@ -3,6 +3,7 @@
 from typing import Any
 
 import jinja2
+from django.conf import settings
 
 from dashboard.text_diff import compare_texts
 from dashboard.web.audiences import markup as audiences
@@ -52,4 +53,6 @@ FILTERS = (
 
 def environment(**options: Any) -> jinja2.Environment:
     """Return the environment named in the settings."""
-    return make_environment(GLOBALS, FILTERS, **options)
+    jinja = make_environment(GLOBALS, FILTERS, **options)
+    jinja.globals["time_zone_cookie"] = settings.TIME_ZONE_COOKIE
+    return jinja

@@ -4,14 +4,13 @@ import zoneinfo
 from functools import cache
 from itertools import groupby
 
+from django.conf import settings
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.formats import date_format
 
 from dashboard.ledger.preferences import get_preferences
 
-COOKIE = "timezone"
-"""Holds the browser's own time zone; set by shell.js."""
 REGIONS = (
     "Africa America Antarctica Arctic Asia Atlantic Australia Europe Indian Pacific".split()  # noqa: SIM905
 )
@@ -36,7 +35,9 @@ def zone_choices() -> Choices:
 
 def request_time_zone(request: HttpRequest) -> zoneinfo.ZoneInfo | None:
     """Return the time zone from the user's settings, else the browser's; None means UTC."""
-    name = get_preferences(request.user).time_zone or request.COOKIES.get(COOKIE, "")
+    name = get_preferences(request.user).time_zone or request.COOKIES.get(
+        settings.TIME_ZONE_COOKIE, ""
+    )
     try:
         return zoneinfo.ZoneInfo(name) if name and len(name) < 64 else None
     except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
@@ -45,7 +46,8 @@ def request_time_zone(request: HttpRequest) -> zoneinfo.ZoneInfo | None:
 
 def time_zone_label(request: HttpRequest) -> str:
     """Return the active time zone's abbreviation; "" if it is the browser's own."""
-    is_browsers = COOKIE in request.COOKIES and not get_preferences(request.user).time_zone
+    has_cookie = settings.TIME_ZONE_COOKIE in request.COOKIES
+    is_browsers = has_cookie and not get_preferences(request.user).time_zone
     return "" if is_browsers else date_format(timezone.localtime(), "e")
 
 

@@ -154,7 +154,7 @@ def test_the_first_and_the_last_day_are_days_in_every_time_zone(
     zone: str, as_viewer: Client, paula: User
 ) -> None:
     operation(paula, "k1")
-    as_viewer.cookies["timezone"] = zone
+    as_viewer.cookies["pressroom_timezone"] = zone
     for since, keys in (("0001-01-01", ["k1"]), ("0001-01-02", ["k1"]), ("9999-12-31", [])):
         assert keys_in(shown(as_viewer, f"/activity/?since={since}")) == keys, since
         found = [line["operation key"] for line in exported(as_viewer, f"?since={since}")]

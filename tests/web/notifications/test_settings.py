@@ -68,7 +68,7 @@ def test_quiet_hours_and_summary_are_saved_in_the_zone(as_viewer: Client, vera: 
 
 
 def test_the_zone_is_at_first_that_of_the_viewer(as_viewer: Client) -> None:
-    as_viewer.cookies["timezone"] = "Asia/Tokyo"
+    as_viewer.cookies["pressroom_timezone"] = "Asia/Tokyo"
     assert '<option value="Asia/Tokyo" selected>' in page(as_viewer)
 
 

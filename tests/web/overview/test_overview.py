@@ -436,7 +436,7 @@ def polling(html: str) -> tuple[str, str] | None:
 
 def visited(client: Client, user: User, *, ago: timedelta) -> None:
     at = int((timezone.now() - ago).timestamp())
-    client.cookies[f"overview-{user.pk}"] = f"0.{at}"
+    client.cookies[f"pressroom_overview_{user.pk}"] = f"0.{at}"
 
 
 def test_the_first_visit_has_no_changes_to_show(as_viewer: Client) -> None:
@@ -518,7 +518,7 @@ def test_a_reload_shows_the_same_changes(as_viewer: Client, vera: User) -> None:
 @pytest.mark.parametrize("cookie", ["", "x.y", "1", "-5.3", "9999999999999.9999999999999", "0.²"])
 def test_an_invalid_cookie_is_a_first_visit(cookie: str, as_viewer: Client, vera: User) -> None:
     seed_pages(wire.page())
-    as_viewer.cookies[f"overview-{vera.pk}"] = cookie
+    as_viewer.cookies[f"pressroom_overview_{vera.pk}"] = cookie
     assert "Changes since your last visit will appear here." in text(get(as_viewer))
 
 

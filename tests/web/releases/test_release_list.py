@@ -151,7 +151,7 @@ def test_a_poll_sends_the_table_only_if_something_changed(draft: Draft, as_viewe
 def test_times_are_in_the_viewers_zone(draft: Draft, as_viewer: Client) -> None:
     due_at = timezone.now().replace(year=2031, month=1, day=5, hour=12, minute=0)
     state(draft(1), state=ReleaseState.SCHEDULED, due_at=due_at, time_zone="UTC")
-    as_viewer.cookies["timezone"] = "Asia/Tokyo"
+    as_viewer.cookies["pressroom_timezone"] = "Asia/Tokyo"
     page = shown(as_viewer, LIST)
     assert "21:00" in page
     assert "Times in Asia/Tokyo" in page

@@ -604,12 +604,12 @@ def test_a_missing_page_is_not_recorded_as_visited(
     as_viewer: Client, vera: User, fake_service: FakeService
 ) -> None:
     as_viewer.get("/pages/gone/")
-    assert f"recent-{vera.pk}" not in as_viewer.cookies
+    assert f"pressroom_recent_{vera.pk}" not in as_viewer.cookies
 
 
 @pytest.mark.parametrize("cookie", ["x", ":", "a:b:c", "!!", "%00:%00", "a:!:b", "%ff:%ff"])
 def test_an_invalid_cookie_has_no_visits(cookie: str, as_viewer: Client, vera: User) -> None:
-    as_viewer.cookies[f"recent-{vera.pk}"] = cookie
+    as_viewer.cookies[f"pressroom_recent_{vera.pk}"] = cookie
     assert palette(as_viewer)[0] == "/"
 
 

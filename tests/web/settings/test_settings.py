@@ -22,7 +22,9 @@ def shown(client: Client, address: str = SETTINGS) -> str:
 
 
 def html_attributes(html: str) -> dict[str, str]:
-    return elements(html, "html")[0].attributes
+    attributes = elements(html, "html")[0].attributes
+    assert attributes.pop("data-time-zone-cookie") == "pressroom_timezone"
+    return attributes
 
 
 def chosen(html: str) -> set[str]:
@@ -67,7 +69,7 @@ def test_an_invalid_choice_is_rejected_with_a_message(as_viewer: Client, field: 
 
 
 def test_one_checkbox_shows_times_in_utc_and_names_the_zone(as_viewer: Client) -> None:
-    as_viewer.cookies["timezone"] = "Asia/Tokyo"
+    as_viewer.cookies["pressroom_timezone"] = "Asia/Tokyo"
     assert elements(shown(as_viewer, "/"), "time")[0].attributes["title"].endswith("JST")
     as_viewer.post("/accounts/utc/", {"utc": "on", "next": "/"})
     html = shown(as_viewer, "/")

@@ -3,7 +3,6 @@
 Several may run at the same time on different ports, and serve the same data.
 """
 
-import os
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -59,8 +58,6 @@ class Command(BaseCommand):
         _require_free_port(port)
         sample = sample_service(timezone.now())
         address = f"http://{HOST}:{port}/"
-        # For the links that the worker sends, which is another process.
-        os.environ.setdefault("PUBLIC_URL", address.rstrip("/"))
         try:
             with prepared_database(lambda: _prepare(sample, people, fresh=fresh), fresh=fresh):
                 key = sample.issue_key()
