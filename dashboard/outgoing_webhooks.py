@@ -14,7 +14,14 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import (
+    IPv4Address,
+    IPv4Network,
+    IPv6Address,
+    IPv6Network,
+    ip_address,
+    ip_network,
+)
 from queue import Empty, SimpleQueue
 from secrets import token_bytes
 from socket import SOCK_STREAM, getaddrinfo
@@ -50,7 +57,16 @@ _PRIVATE = [
         *("fc00::/7", "::1/128"),
     )
 ]
-"""Of an organization's network and this machine; not those of a cloud's own services."""
+"""Of an organization's network and this machine."""
+_OF_CLOUDS = [
+    ip_network(network)
+    for network in (
+        # Amazon, Google, Oracle, Scaleway; Alibaba, Azure. All use 169.254.169.254 as well.
+        *("fd00:ec2::/32", "fd20:ce::/32", "fd00:c1::/32", "fd00:42::/32"),
+        *("100.100.100.0/24", "168.63.129.16/32"),
+    )
+]
+"""A cloud's own services, which give a machine's credentials to whoever asks it."""
 
 
 class WebhookError(Exception):
@@ -74,6 +90,23 @@ class WebhookResponse(NamedTuple):
         return 200 <= self.status_code < 300
 
 
+def parse_url(url: str) -> httpx.URL:
+    """Return a URL of which the host can be read. Raises ForbiddenURLError."""
+    try:
+        parsed = httpx.URL(url)
+        # The first decodes `xn--…`, the second checks the lengths of a name's parts.
+        has_host = bool(parsed.host and parsed.raw_host.decode("ascii").encode("idna"))
+    except httpx.InvalidURL:
+        raise ForbiddenURLError(EXAMPLE) from None
+    except UnicodeError:
+        raise ForbiddenURLError("The host of the URL isn’t a valid name.") from None
+    if not has_host or parsed.port == 0 or any(map(str.isspace, url)):
+        raise ForbiddenURLError(EXAMPLE)
+    if len(str(parsed)) > MAX_URL_CHARACTERS:
+        raise ForbiddenURLError(f"The URL is longer than {MAX_URL_CHARACTERS:,} characters.")
+    return parsed
+
+
 def check_url(
     url: str, *, allows_loopback: bool = False, allows_private: bool = False
 ) -> httpx.URL:
@@ -82,18 +115,11 @@ def check_url(
     With `allows_loopback`, for tests and the demo, also http and addresses of this machine. With
     `allows_private`, also private networks, by https.
     """
-    try:
-        parsed = httpx.URL(url.strip())
-    except httpx.InvalidURL:
-        raise ForbiddenURLError(EXAMPLE) from None
+    parsed = parse_url(url.strip())
     if parsed.scheme != "https" and not (allows_loopback and parsed.scheme == "http"):
         raise ForbiddenURLError("The URL must start with https://.")
-    if not parsed.host or parsed.port == 0 or any(map(str.isspace, url.strip())):
-        raise ForbiddenURLError(EXAMPLE)
     if parsed.userinfo:
         raise ForbiddenURLError("The URL can’t have a user name or a password.")
-    if len(str(parsed)) > MAX_URL_CHARACTERS:
-        raise ForbiddenURLError(f"The URL is longer than {MAX_URL_CHARACTERS:,} characters.")
     try:
         literal = ip_address(parsed.host)
     except ValueError:
@@ -174,7 +200,7 @@ def is_public(address: str) -> bool:
         if found in _NAT64:
             return is_public(str(IPv4Address(int(found) & 0xFFFF_FFFF)))
     is_special = found.is_multicast or found.is_reserved or found.is_link_local
-    return found.is_global and not is_special and not any(found in each for each in _NOT_PUBLIC)
+    return found.is_global and not is_special and not _is_in(found, *_NOT_PUBLIC, *_OF_CLOUDS)
 
 
 def _is_private(address: str) -> bool:
@@ -182,7 +208,11 @@ def _is_private(address: str) -> bool:
     found = ip_address(address.partition("%")[0])
     if isinstance(found, IPv6Address) and found.ipv4_mapped:
         found = found.ipv4_mapped
-    return any(found in each for each in _PRIVATE)
+    return _is_in(found, *_PRIVATE) and not _is_in(found, *_OF_CLOUDS)
+
+
+def _is_in(address: IPv4Address | IPv6Address, *networks: IPv4Network | IPv6Network) -> bool:
+    return any(address in network for network in networks)
 
 
 def _require_allowed(

@@ -54,6 +54,8 @@ def test_a_public_address_is_not(address: str) -> None:
         *("https://[::1]/", "https://[::ffff:10.0.0.1]/", "https://169.254.169.254/latest"),
         *("https://[64:ff9b::7f00:1]/", "https://exa mple.com/", "https://a.example/" + "x" * 2000),
         *("javascript:alert(1)", "file:///etc/passwd", "https://example.com:0/"),
+        *("https://xn--/", "https://xn--zzzzzzzz99999/x", "https://a..example/"),
+        f"https://{'a' * 64}.example/",
     ],
 )
 def test_a_url_that_shows_where_it_goes_is_refused_when_it_is_typed(url: str) -> None:
@@ -82,7 +84,13 @@ def test_a_private_address_can_be_allowed_by_https_alone(host: str) -> None:
         check_url(f"http://{host}/", allows_private=True)
 
 
-@pytest.mark.parametrize("host", ["169.254.169.254", "0.0.0.0", "[fe80::1]", "[ff02::1]"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("169.254.169.254", "0.0.0.0", "[fe80::1]", "[ff02::1]"),
+        *("[fd00:ec2::254]", "100.100.100.200", "[::ffff:100.100.100.200]", "168.63.129.16"),
+    ],
+)
 def test_where_a_cloud_has_its_own_services_is_refused_even_then(host: str) -> None:
     with pytest.raises(ForbiddenURLError, match="public internet"):
         check_url(f"https://{host}/", allows_private=True)

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from dashboard.contract import audiences, metadata, pages, people, webhooks
 from dashboard.contract.wire import WireModel
+from dashboard.outgoing_webhooks import MAX_URL_CHARACTERS, ForbiddenURLError, parse_url
 
 # RFC 3986: a percent sign precedes two hexadecimal digits, and there is at most one fragment.
 _CHARACTER = r"(?:[A-Za-z0-9\-._~:/?@!$&'()*+,;=\[\]]|%[0-9A-Fa-f]{2})"
@@ -28,6 +29,14 @@ def _http_url(text: str) -> str:
         is_valid = False
     if not is_valid:
         raise ValueError("must be an absolute http or https URL with a host")
+    return text
+
+
+def _receiver_url(text: str) -> str:
+    try:
+        parse_url(text)
+    except ForbiddenURLError as error:
+        raise ValueError(str(error).removesuffix(".")) from None
     return text
 
 
@@ -59,6 +68,9 @@ HttpUrl = Annotated[
     str,
     AfterValidator(_http_url),
     Field(json_schema_extra={"format": "uri", "pattern": _URI}),
+]
+ReceiverUrl = Annotated[
+    HttpUrl, AfterValidator(_receiver_url), Field(max_length=MAX_URL_CHARACTERS)
 ]
 Events = Annotated[
     list[Annotated[webhooks.EventName, Field(strict=False)]],
@@ -170,7 +182,7 @@ class Publication(audiences.PublishRequest, Strict):
 class SubscriptionChange(webhooks.SubscriptionPatch, Strict):
     """The body of operation 9: only what is sent is changed, and null is no value of a field."""
 
-    url: HttpUrl = Field(default_factory=_omitted)
+    url: ReceiverUrl = Field(default_factory=_omitted)
     events: Events = Field(default_factory=_omitted)  # type: ignore[assignment]  # as above
     active: bool = Field(default_factory=_omitted)
 

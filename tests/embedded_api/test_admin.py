@@ -224,6 +224,12 @@ def test_an_invalid_person_is_an_error_next_to_the_field(
     assert not Person.objects.exists()
 
 
+def test_a_url_that_can_not_be_sent_to_is_an_error_next_to_it(admin: Client) -> None:
+    body = {"tenant": default_tenant().pk, "url": "https://xn--/", "kind": "list", "active": "on"}
+    errors = errors_of(admin.post(url("subscription", "add"), body))
+    assert errors == {"url": ["The host of the URL isn’t a valid name."]}
+
+
 def test_a_list_of_people_takes_no_more_queries_for_more_people(
     admin: Client, django_assert_max_num_queries: Any
 ) -> None:

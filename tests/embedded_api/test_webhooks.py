@@ -76,6 +76,8 @@ def test_null_events_stay_null_until_events_are_sent(service: Client) -> None:
     ("body", "path"),
     [
         ({"url": None}, "url"),
+        ({"url": "https://xn--/"}, "url"),
+        ({"url": f"https://acme.example/{'x' * 2_000}"}, "url"),
         ({"events": None}, "events"),
         ({"active": None}, "active"),
         ({"active": "false"}, "active"),

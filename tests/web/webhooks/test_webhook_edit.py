@@ -254,6 +254,9 @@ def test_the_embedded_service_is_changed(as_administrator: Client) -> None:
     as_administrator.post(page, shown)
     there.refresh_from_db()
     assert there.events == ["form.enriched"]
+    data = fields(as_administrator.get(page).text) | {"url": "https://xn--/"}
+    refused = as_administrator.post(page, fields(as_administrator.post(page, data).text))
+    assert "The host of the URL isn’t a valid name" in text(refused.text)
 
 
 # The address
