@@ -14,9 +14,9 @@ CODE = ROOT / "dashboard"
 
 LEAVES = {
     *("compiled_query", "encryption", "folding", "outgoing_webhooks", "rate_limits"),
-    *("spreadsheet_cells", "text_diff", "word_alignment", "worker_tasks"),
+    *("spreadsheet_cells", "text_diff", "word_alignment", "work"),
 }
-"""Modules that any room may import; they import no room."""
+"""Modules that any room may import, and the room of the worker; they import no other room."""
 
 BELOW = (
     *("contract", "client", "ledger", "observability", "service", "operations", "releases"),
@@ -26,6 +26,7 @@ BELOW = (
 
 ROOMS: dict[str, set[str]] = {
     "contract": set(),
+    "work": set(),
     "client": {"contract"},
     "ledger": {"contract"},
     # Metrics and logs use the client's errors and the ledger's operations.
@@ -76,6 +77,7 @@ LIBRARIES = {
     "contract": {"pydantic", "pydantic_core"},
     "client": {"httpcore", "httpx", "pydantic", "pydantic_core"},
     "ledger": {"django"},
+    "work": {"django"},
     "embedded_api": {
         *("django", "httpx", "markdown_it", "ninja", "orjson", "pydantic", "pydantic_core"),
         "rich",

@@ -1,19 +1,17 @@
-"""Deliveries of events: claim one, record its result, send it again, and delete old ones.
+"""Deliveries of events: whom one is due to, its result, sending it again, and deleting old ones.
 
-Any number of workers may run. A claim is the pair of a delivery's `worker_id` and
-`next_attempt_at`, the time when it ends: what a killed worker was sending is sent again then, with
-the same id.
+Any number of workers may run. What a killed worker was sending is sent again when its claim has
+ended, with the same id.
 """
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import connection, transaction
-from django.db.models import F, QuerySet
+from django.db import transaction
+from django.db.models import F, Min, QuerySet
 from django.utils import timezone
 
-from dashboard.compiled_query import CompiledQuery
 from dashboard.embedded_api.events import RETRIED_FOR, announce_due
 from dashboard.embedded_api.models import (
     DeliveryAttempt,
@@ -21,15 +19,9 @@ from dashboard.embedded_api.models import (
     WebhookDelivery,
     WebhookEvent,
 )
+from dashboard.work.claims import Claim, back_off
+from dashboard.work.sender import Receiver
 
-CLAIM = timedelta(seconds=60)
-"""Longer than an attempt can take, which is 10 s."""
-BACK_OFF = (
-    *(timedelta(seconds=5), timedelta(seconds=30), timedelta(minutes=2)),
-    *(timedelta(minutes=10), timedelta(minutes=30), timedelta(hours=1)),
-)
-"""After the first attempt, the second, and so on; then always the last. Source: our choice."""
-MAX_RETRY_AFTER = timedelta(hours=1)
 STORED_FOR = timedelta(days=30)
 RESTORED = (
     "The database was restored from a backup. It may have been sent after the backup: send it "
@@ -48,49 +40,37 @@ class Result:
     """Why it failed, in a sentence."""
     status_code: int | None = None
     retry_after: timedelta = timedelta()
+    is_own: bool = False
+    """Whether it says nothing about other deliveries to the same receiver."""
 
 
-def claim_next(worker_id: str, now: datetime) -> WebhookDelivery | None:
-    """Claim the delivery that has waited longest, or return None. One query if none is due."""
-    earliest = _EARLIEST.first()
-    if earliest is None or earliest.next_attempt_at > now:
-        return None
-    with transaction.atomic():
-        # As in `releases/claims.py`.
-        unlocked = WebhookDelivery.objects.select_for_update(
-            skip_locked=connection.features.has_select_for_update_skip_locked
-        )
-        due = unlocked.filter(next_attempt_at__lte=now).order_by("next_attempt_at", "id")
-        found = due.first()
-        if found is None:
-            return None
-        found.worker_id, found.next_attempt_at = worker_id, now + CLAIM
-        found.save(update_fields=["worker_id", "next_attempt_at"])
-    return found
+def due_receivers(now: datetime) -> list[Receiver]:
+    """Return the subscriptions to which an event is due. One query."""
+    due = WebhookDelivery.objects.filter(wake_at__lte=now).order_by()
+    rows = due.values_list("subscription", "subscription__url").annotate(Min("wake_at"))
+    return [
+        Receiver(pk, url or "", owner=f"subscription {pk}", due_at=due_at)
+        for pk, url, due_at in rows
+    ]
 
 
 @transaction.atomic
-def record_result(
-    delivery: WebhookDelivery, result: Result, *, began_at: datetime, now: datetime
-) -> None:
+def record_result(claim: Claim[WebhookDelivery], result: Result, *, began_at: datetime) -> None:
     """Record the result of a claimed delivery, and when it is tried again if it failed."""
+    delivery, now = claim.row, timezone.now()
     state, next_attempt_at = result.state, None
     if state == DeliveryState.WAITING:
-        next_attempt_at = now + wait_after(delivery.attempt_count + 1, result.retry_after)
+        next_attempt_at = now + back_off(delivery.attempt_count + 1, result.retry_after)
         if next_attempt_at > delivery.retry_until:
             state, next_attempt_at = DeliveryState.GIVEN_UP, None
     was_sent = state != DeliveryState.NOT_SENT
-    claimed = WebhookDelivery.objects.filter(
-        pk=delivery.pk, worker_id=delivery.worker_id, next_attempt_at=delivery.next_attempt_at
-    )
-    is_ours = claimed.update(
+    is_ours = claim.let_go(
+        next_attempt_at,
         state=state,
         url=delivery.url,
         attempt_count=F("attempt_count") + int(was_sent),
         status_code=result.status_code,
         problem=result.problem,
-        next_attempt_at=next_attempt_at,
-        worker_id="",
     )
     if is_ours and was_sent:
         DeliveryAttempt.objects.create(
@@ -100,16 +80,10 @@ def record_result(
             status_code=result.status_code,
             problem=result.problem,
         )
-    if is_ours and result.state == DeliveryState.WAITING:
+    if is_ours and result.state == DeliveryState.WAITING and not result.is_own:
         # Others to a receiver that fails now would only take the time of those that don't.
         others = WebhookDelivery.objects.filter(subscription=delivery.subscription_id)
-        others.filter(next_attempt_at__lte=now).update(next_attempt_at=next_attempt_at or now)
-
-
-def wait_after(attempts: int, retry_after: timedelta = timedelta()) -> timedelta:
-    """Return how long to wait after so many failed attempts, one or more."""
-    back_off = BACK_OFF[min(attempts, len(BACK_OFF)) - 1]
-    return max(back_off, min(retry_after, MAX_RETRY_AFTER))
+        others.filter(wake_at__lte=now).update(wake_at=next_attempt_at or now)
 
 
 def send_again(deliveries: QuerySet[WebhookDelivery], now: datetime) -> int:
@@ -123,7 +97,7 @@ def send_again(deliveries: QuerySet[WebhookDelivery], now: datetime) -> int:
         .update(
             state=DeliveryState.WAITING,
             problem="",
-            next_attempt_at=now,
+            wake_at=now,
             retry_until=now + RETRIED_FOR,
         )
     )
@@ -140,7 +114,7 @@ def drop_restored() -> int:
     while announce_due(now):
         pass
     return WebhookDelivery.objects.filter(state=DeliveryState.WAITING).update(
-        state=DeliveryState.NOT_SENT, problem=RESTORED, next_attempt_at=None, worker_id=""
+        state=DeliveryState.NOT_SENT, problem=RESTORED, wake_at=None, worker_id=""
     )
 
 
@@ -154,8 +128,5 @@ def delete_old(now: datetime) -> None:
 
 def earliest_attempt() -> "QuerySet[WebhookDelivery, Any]":
     """Return the time of the next attempt, or when a claim ends."""
-    waiting = WebhookDelivery.objects.filter(next_attempt_at__isnull=False)
-    return waiting.order_by("next_attempt_at", "id").values_list("next_attempt_at", named=True)[:1]
-
-
-_EARLIEST = CompiledQuery(earliest_attempt)
+    waiting = WebhookDelivery.objects.filter(wake_at__isnull=False)
+    return waiting.order_by("wake_at", "id").values_list("wake_at", named=True)[:1]

@@ -2,7 +2,9 @@
 
 import json
 import logging
-from datetime import timedelta
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from functools import partial
 from http import HTTPStatus
 from threading import Event
 
@@ -11,53 +13,78 @@ from django.utils import timezone
 
 from dashboard.embedded_api.deliveries import (
     Result,
-    claim_next,
     delete_old,
+    due_receivers,
     earliest_attempt,
     record_result,
 )
-from dashboard.embedded_api.events import announce_due, earliest_event, payload_of
+from dashboard.embedded_api.events import (
+    AT_ONCE,
+    announce_due,
+    earliest_event,
+    earliest_retry,
+    payload_of,
+)
 from dashboard.embedded_api.models import DeliveryState, Subscription, WebhookDelivery, WebhookEvent
 from dashboard.embedded_api.signing import secret_of, sign
 from dashboard.encryption import DecryptionError
-from dashboard.outgoing_webhooks import WebhookError, WebhookResponse, send_webhook
-from dashboard.worker_tasks import WorkerTask
+from dashboard.outgoing_webhooks import (
+    ForbiddenURLError,
+    WebhookError,
+    WebhookResponse,
+    send_webhook,
+)
+from dashboard.work.claims import Claim, claim_next
+from dashboard.work.sender import SENDER, Receiver
+from dashboard.work.tasks import WorkerTask, attempt
+
+UNEXPECTED = Result(
+    DeliveryState.WAITING, "The service failed unexpectedly. The error was logged.", is_own=True
+)
 
 _logger = logging.getLogger("dashboard.embedded_api.events")
 
 
 def deliver_events(worker_id: str, stop: Event) -> None:
-    """Announce and deliver what is due until stopped; the delivery being sent is finished first."""
-    while not stop.is_set():
-        announced = announce_due(timezone.now())
-        if not _send_next(worker_id) and not announced:
-            return
+    """Announce and deliver what is due until stopped; what is being sent is finished first."""
+    SENDER.run(_due_receivers, partial(_send_next, worker_id), stop)
 
 
 def deliver_pending(worker_id: str) -> int:
     """Announce and deliver all that is due now; return the number of attempts. For tests."""
-    attempts = 0
-    while announce_due(timezone.now()):
-        pass
-    while _send_next(worker_id):
-        attempts += 1
-    return attempts
+    return SENDER.send_here(_due_receivers, partial(_send_next, worker_id))
 
 
-def _send_next(worker_id: str) -> bool:
-    """Send the delivery that has waited longest; return whether there was one."""
-    began_at = timezone.now()
-    delivery = claim_next(worker_id, began_at)
-    if delivery is None:
-        return False
-    result = _attempt(delivery)
-    record_result(delivery, result, began_at=began_at, now=timezone.now())
+def _due_receivers() -> Sequence[Receiver]:
+    """Announce what has occurred until somebody is to be sent to."""
+    while True:
+        announced = announce_due(timezone.now())
+        receivers = due_receivers(timezone.now())
+        if receivers or announced < AT_ONCE:
+            return receivers
+
+
+def _send_next(worker_id: str, receiver: Receiver) -> None:
+    """Send the delivery that has waited longest to a receiver, if it still does."""
+    to_receiver = WebhookDelivery.objects.filter(subscription=receiver.pk)
+    if claim := claim_next(to_receiver, worker_id, timezone.now()):
+        began_at = timezone.now()
+        attempt(
+            claim,
+            partial(_deliver, began_at=began_at),
+            partial(record_result, result=UNEXPECTED, began_at=began_at),
+        )
+
+
+def _deliver(claim: Claim[WebhookDelivery], *, began_at: datetime) -> None:
+    with claim.renewed():
+        result = _send_once(claim.row)
+    record_result(claim, result, began_at=began_at)
     if result.problem:
-        _logger.info("Delivery %s of an event failed: %s", delivery.pk, result.problem)
-    return True
+        _logger.info("Delivery %s of an event failed: %s", claim.row.pk, result.problem)
 
 
-def _attempt(delivery: WebhookDelivery) -> Result:
+def _send_once(delivery: WebhookDelivery) -> Result:
     """Send a delivery once, unless its subscription no longer selects the event."""
     subscription = delivery.subscription
     if subscription is None:
@@ -73,7 +100,8 @@ def _attempt(delivery: WebhookDelivery) -> Result:
         problem = "The secret can’t be decrypted: rotate it, or restore the previous SECRET_KEY."
         return Result(DeliveryState.WAITING, problem)
     except WebhookError as error:
-        return Result(DeliveryState.WAITING, str(error))
+        is_final = isinstance(error, ForbiddenURLError)
+        return Result(DeliveryState.GIVEN_UP if is_final else DeliveryState.WAITING, str(error))
 
 
 def _send(event: WebhookEvent, subscription: Subscription) -> WebhookResponse:
@@ -101,5 +129,5 @@ def _result_of(response: WebhookResponse) -> Result:
     )
 
 
-DELIVER_EVENTS = WorkerTask(deliver_events, due=(earliest_event, earliest_attempt))
+DELIVER_EVENTS = WorkerTask(deliver_events, due=(earliest_event, earliest_retry, earliest_attempt))
 DELETE_OLD_EVENTS = WorkerTask(lambda *_: delete_old(timezone.now()), every_s=3_600.0)

@@ -8,13 +8,13 @@ spec doesn't show which operation emits which event.
 
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 
-from dashboard.compiled_query import CompiledQuery
 from dashboard.contract.dates import read_date
 from dashboard.contract.webhooks import EventName
 from dashboard.embedded_api.ids import last_uuid7_of
@@ -26,9 +26,11 @@ from dashboard.embedded_api.models import (
     WebhookDelivery,
     WebhookEvent,
 )
+from dashboard.work.claims import back_off
+from dashboard.work.tasks import attempt_each
 
 RETRIED_FOR = timedelta(days=1)
-_AT_ONCE = 100
+AT_ONCE = 100
 """Events announced before deliveries have their turn."""
 
 
@@ -65,30 +67,41 @@ def plan_events(
 
 
 def announce_due(now: datetime) -> int:
-    """Announce what has occurred; return the number of events. One query if nothing has."""
-    until = last_uuid7_of(now)
-    earliest = _EARLIEST.first()
-    if earliest is None or earliest.occurred_at > until:
-        return 0
-    due = WebhookEvent.objects.filter(announced_at=None, occurred_at__lte=until)
-    rows = due.order_by("occurred_at", "id").values_list("id", "page_id")[:_AT_ONCE]
-    return sum(_announce(*row, now=now) for row in list(rows))
+    """Announce what has occurred; return the number of events. Two queries if nothing has.
+
+    One that fails is announced later, and delays no other.
+    """
+    waiting = WebhookEvent.objects.filter(announced_at=None).values_list("id", "page_id")
+    new = waiting.filter(retry_at=None, occurred_at__lte=last_uuid7_of(now))
+    failed = waiting.filter(retry_at__lte=now)
+    rows = [*new.order_by("occurred_at", "id")[:AT_ONCE], *failed.order_by("retry_at")[:AT_ONCE]]
+    attempt_each(rows, partial(_announce, now=now), partial(_record_failure, now=now))
+    return len(rows)
 
 
 @transaction.atomic
-def _announce(number: int, page_id: str, *, now: datetime) -> bool:
+def _announce(row: tuple[int, str], *, now: datetime) -> None:
     """Make the deliveries of an event, unless another worker has, or a publish canceled it."""
+    number, page_id = row
     # A publish locks the page, too.
     locked = Page.objects.select_for_update(no_key=True).filter(pk=page_id)
     if not locked.values_list("pk").first():
-        return False
+        return
     event = WebhookEvent.objects.filter(pk=number, announced_at=None).first()
     if not event:
-        return False
+        return
     add_deliveries(event, now)
     event.announced_at = now
     event.save(update_fields=["announced_at"])
-    return True
+
+
+def _record_failure(row: tuple[int, str], *, now: datetime) -> None:
+    """Have an event announced later, or never if that failed for a day."""
+    events = WebhookEvent.objects.filter(pk=row[0], announced_at=None)
+    events.update(failures=F("failures") + 1)
+    for failures in events.values_list("failures", flat=True):
+        is_over = sum(map(back_off, range(1, failures + 1)), timedelta()) > RETRIED_FOR
+        events.update(retry_at=now + back_off(failures), announced_at=now if is_over else None)
 
 
 def add_deliveries(event: WebhookEvent, now: datetime) -> int:
@@ -100,18 +113,16 @@ def add_deliveries(event: WebhookEvent, now: datetime) -> int:
     active = Subscription.objects.filter(tenant=event.tenant_id, active=True).order_by("created_at")
     selected = [each for each in active if event.name in (each.events or ())]
     failing = WebhookDelivery.objects.filter(
-        subscription__in=selected, next_attempt_at__gt=now, attempt_count__gt=0
+        subscription__in=selected, wake_at__gt=now, attempt_count__gt=0
     )
-    blocked_until = dict(
-        failing.order_by("-next_attempt_at").values_list("subscription", "next_attempt_at")
-    )
+    blocked_until = dict(failing.order_by("-wake_at").values_list("subscription", "wake_at"))
     WebhookDelivery.objects.bulk_create(
         WebhookDelivery(
             event=event,
             subscription=subscription,
             url=subscription.url,
             created_at=now,
-            next_attempt_at=blocked_until.get(subscription.pk, now),
+            wake_at=blocked_until.get(subscription.pk, now),
             retry_until=now + RETRIED_FOR,
         )
         for subscription in selected
@@ -149,8 +160,11 @@ def _new_event(version: Version, page_id: str, name: EventName, mark: str) -> We
 
 def earliest_event() -> "QuerySet[WebhookEvent, Any]":
     """Return the date of the earliest event that is not announced yet."""
-    planned = WebhookEvent.objects.filter(announced_at__isnull=True)
+    planned = WebhookEvent.objects.filter(announced_at__isnull=True, retry_at__isnull=True)
     return planned.order_by("occurred_at", "id").values_list("occurred_at", named=True)[:1]
 
 
-_EARLIEST = CompiledQuery(earliest_event)
+def earliest_retry() -> "QuerySet[WebhookEvent, Any]":
+    """Return the time when an event whose announcement failed is first announced again."""
+    failed = WebhookEvent.objects.filter(announced_at__isnull=True, retry_at__isnull=False)
+    return failed.order_by("retry_at").values_list("retry_at", named=True)[:1]

@@ -16,7 +16,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
@@ -266,8 +266,15 @@ def mark_interrupted_unknown() -> int:
     A process killed while it waits for the response leaves such attempts. A response that arrives
     all the same, in a process that was only suspended, still counts. Writes: not for a GET.
     """
-    since = timezone.now() - attempt_time_limit()
-    stale = Attempt.objects.filter(outcome=Outcome.SENDING, sent_at__lt=since)
+    return mark_unknown(Attempt.objects.filter(sent_at__lt=timezone.now() - attempt_time_limit()))
+
+
+def mark_unknown(attempts: QuerySet[Attempt]) -> int:
+    """Mark those of some attempts as unknown that are in flight, and operations that end by that.
+
+    Returns how many operations did.
+    """
+    stale = attempts.filter(outcome=Outcome.SENDING)
     stuck = list(stale.values_list("operation_id", flat=True))
     if not stuck:
         return 0

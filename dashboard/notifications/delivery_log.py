@@ -16,7 +16,7 @@ def list_deliveries(
 
     `before` is the primary key of the last one on the page before. `items` has the events.
     """
-    found = Delivery.objects.select_related("user", "target")
+    found = Delivery.objects.filter(tested_by=None).select_related("user", "target")
     if state:
         found = found.filter(state=state)
     if channel:
@@ -31,7 +31,12 @@ def get_delivery(delivery_id: int) -> Delivery | None:
 
 def delivery_counts() -> dict[str, int]:
     """Return the number of deliveries of each state that has any. One query."""
-    counted = Delivery.objects.order_by().values_list("state").annotate(Count("pk"))
+    counted = (
+        Delivery.objects.filter(tested_by=None)
+        .order_by()
+        .values_list("state")
+        .annotate(Count("pk"))
+    )
     return dict(counted)
 
 
@@ -51,11 +56,11 @@ def send_again(delivery: Delivery) -> bool:
     Returns False if a worker is sending it at this moment.
     """
     now = timezone.now()
-    is_being_sent = ~Q(worker_id="") & Q(next_attempt_at__gt=now)
+    is_being_sent = ~Q(worker_id="") & Q(wake_at__gt=now)
     found = Delivery.objects.filter(~is_being_sent, pk=delivery.pk)
     changed = found.update(
         state=DeliveryState.WAITING,
-        next_attempt_at=now,
+        wake_at=now,
         retry_until=now + RETRIED_FOR,
         worker_id="",
         sent_at=None,

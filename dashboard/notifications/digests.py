@@ -21,6 +21,7 @@ from dashboard.notifications.models import (
 from dashboard.notifications.models.preferences import DEFAULT_DIGEST_HOUR
 from dashboard.notifications.outbox import new_delivery
 from dashboard.notifications.quiet_hours import zone_of
+from dashboard.work.tasks import attempt_each
 
 LATEST = timedelta(hours=4)
 """After its hour, as no worker ran; later it waits for the next morning. Source: our choice."""
@@ -34,7 +35,9 @@ def make_digests(now: datetime) -> int:
         return 0
     rows = _USERS.rows()
     due = [(pk, day) for pk, *row in rows if (day := due_day(now, *row))]
-    return sum(_make_digest(pk, day, now) for pk, day in due)
+    made: list[bool] = []
+    attempt_each(due, lambda row: made.append(_make_digest(*row, now)))
+    return sum(made)
 
 
 def _users_query() -> "QuerySet[User, Any]":

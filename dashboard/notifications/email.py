@@ -27,8 +27,9 @@ def send_email(user: User, message: Message) -> Failure | None:
         return Failure("E-mails are off: EMAIL_URL isn’t set.", is_shared=True)
     if not user.is_active or not user.email:
         return Failure("The user has no e-mail address, or is turned off.", is_final=True)
+    email = email_of(user, message)
     try:
-        email_of(user, message).send()
+        email.send()
     except (smtplib.SMTPException, OSError) as error:
         return _failure(error)
     except (ValueError, UnicodeError):

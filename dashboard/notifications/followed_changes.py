@@ -26,12 +26,17 @@ from dashboard.notifications.snapshots import (
     rows_of,
     snapshot_of,
 )
+from dashboard.work.tasks import attempt_each
 
 
 def compare_followed(now: datetime) -> None:
     """Notify of what changed since it was last compared. One query if nothing was recorded."""
-    for row in _CHANGED.rows():
-        _compare(row.pk, now)
+    attempt_each(
+        [row.pk for row in _CHANGED.rows()],
+        lambda pk: _compare(pk, now),
+        # Compared again after its next change.
+        lambda pk: Followed.objects.filter(pk=pk).update(compare_since=now),
+    )
 
 
 def _changed_query() -> "QuerySet[Followed, Any]":

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.urls import NoReverseMatch, reverse
 
-from dashboard.notifications.kinds import sentence
+from dashboard.notifications.kinds import TEST, sentence
 from dashboard.notifications.models import Delivery, Event
 
 MAX_LISTED = 20
@@ -32,6 +32,11 @@ class Message:
 
 def message_of(delivery: Delivery) -> Message:
     """Return what a delivery says. Two queries."""
+    if delivery.tested_by_id:
+        test = Event(
+            kind=TEST, key=delivery.message_id, at=delivery.created_at, path=reverse("overview")
+        )
+        return Message(delivery.message_id, [test], 1)
     events = Event.objects.filter(
         pk__in=delivery.items.values("event_id")  # an event is in a message once
     ).order_by("at", "pk")

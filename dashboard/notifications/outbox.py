@@ -1,10 +1,10 @@
-"""The outbox: make messages of what is due, and claim them for an attempt.
+"""The outbox: make messages of what is due, claim them for an attempt, and record its result.
 
-Any number of workers may run. A recipient's row is locked while a message is made of its items, and
-a claim is the pair of a delivery's `worker_id` and `next_attempt_at`, the time when it ends: what a
-killed worker was sending is sent again then, with the same id.
+Any number of workers may run. A recipient's row is locked while a message is made of its items.
+What a killed worker was sending is sent again when its claim has ended, with the same id.
 """
 
+import logging
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,7 +13,8 @@ from uuid import uuid4
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import connection, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Min, Q, QuerySet
+from django.utils import timezone
 
 from dashboard.compiled_query import CompiledQuery
 from dashboard.notifications.models import (
@@ -25,18 +26,16 @@ from dashboard.notifications.models import (
     WebhookTarget,
 )
 from dashboard.notifications.quiet_hours import is_ready
+from dashboard.work.claims import Claim, back_off
+from dashboard.work.sender import Receiver
+from dashboard.work.tasks import attempt_each
 
-CLAIM = timedelta(minutes=2)
-"""Longer than an attempt can take: each of the ten steps with a mail server at most 10 s."""
-BACK_OFF = (
-    *(timedelta(seconds=10), timedelta(seconds=30), timedelta(minutes=2)),
-    *(timedelta(minutes=10), timedelta(minutes=30), timedelta(hours=1)),
-)
-"""After the first attempt, the second, and so on; then always the last. Source: our choice."""
-MAX_RETRY_AFTER = timedelta(hours=1)
 RETRIED_FOR = timedelta(days=3)
 BLOCKED_FOR = timedelta(minutes=5)
 """What comes while an earlier message can't be delivered waits so long, then is looked at again."""
+UNEXPECTED = "Pressroom failed unexpectedly. The error was logged."
+
+_logger = logging.getLogger("dashboard.notifications")
 
 
 @dataclass(frozen=True)
@@ -59,8 +58,25 @@ def bundle(channel: Channel, now: datetime) -> int:
     if earliest is None or earliest.due_at > now:
         return 0
     due = _unsent_items(channel).filter(due_at__lte=now).order_by()
-    recipients = due.values_list("user_id", "target_id").distinct()
-    return sum(_bundle_of(channel, *recipient, now=now) for recipient in list(recipients))
+    recipients = list(due.values_list("user_id", "target_id").distinct())
+    made: list[bool] = []
+    attempt_each(
+        recipients,
+        lambda recipient: made.append(_bundle_of(channel, *recipient, now=now)),
+        lambda recipient: _put_off(due.filter(_to(*recipient)), now),
+    )
+    return sum(made)
+
+
+def _put_off(items: QuerySet[DeliveryItem], now: datetime) -> None:
+    """Let items wait that no message could be made of; after some days they are dropped."""
+    items.filter(event__at__lt=now - RETRIED_FOR).delete()
+    items.update(due_at=now + BLOCKED_FOR)
+
+
+def _to(user_id: int | None, target_id: int | None) -> Q:
+    """Match what is for a recipient."""
+    return Q(target=target_id) if target_id else Q(target=None, user=user_id)
 
 
 def _unsent_items(channel: Channel) -> QuerySet[DeliveryItem]:
@@ -75,8 +91,7 @@ def _bundle_of(
     if not _lock_recipient(user_id, target_id):
         return False
     window, longest = (timedelta(seconds=each) for each in settings.NOTIFICATION_WINDOW_S)
-    to_recipient = Q(target=target_id) if target_id else Q(target=None, user=user_id)
-    items = _unsent_items(channel).filter(to_recipient, due_at__lte=now + window)
+    items = _unsent_items(channel).filter(_to(user_id, target_id), due_at__lte=now + window)
     due = dict(items.values_list("pk", "due_at"))
     if not is_ready(due.values(), now, window=window, longest=longest):
         return False
@@ -99,7 +114,7 @@ def new_delivery(
         target_id=target_id,
         message_id=f"msg_{uuid4().hex}",
         created_at=now,
-        next_attempt_at=now,
+        wake_at=now,
         retry_until=now + RETRIED_FOR,
     )
 
@@ -117,88 +132,75 @@ def _lock_recipient(user_id: int | None, target_id: int | None) -> bool:
 
 def _blocked_until(channel: Channel, user_id: int | None, target_id: int | None) -> datetime | None:
     """Return when an earlier message is tried again, so that all since then is one message."""
-    recipient = Q(target=target_id) if target_id else Q(user=user_id)
     failing = Delivery.objects.filter(
-        recipient, channel=channel, state=DeliveryState.WAITING, attempts__gt=0, digest_on=None
+        _to(user_id, target_id),
+        channel=channel,
+        state=DeliveryState.WAITING,
+        attempts__gt=0,
+        digest_on=None,
     )
-    return failing.values_list("next_attempt_at", flat=True).first()
+    return failing.values_list("wake_at", flat=True).first()
 
 
-def claim_next(channel: Channel, worker_id: str, now: datetime) -> Delivery | None:
-    """Claim the delivery that has waited longest, or return None. One query if none is due."""
-    earliest = _EARLIEST_DELIVERY.first(channel.value)
-    if earliest is None or earliest.next_attempt_at > now:
-        return None
-    with transaction.atomic():
-        # As in `releases/claims.py`.
-        unlocked = Delivery.objects.select_for_update(
-            skip_locked=connection.features.has_select_for_update_skip_locked
+def due_receivers(now: datetime) -> list[Receiver]:
+    """Return the targets to which a message is due. One query."""
+    due = Delivery.objects.filter(channel=Channel.WEBHOOK, wake_at__lte=now).order_by()
+    rows = due.values_list("target", "target__url", "target__user").annotate(Min("wake_at"))
+    return [
+        Receiver(
+            pk,
+            url or "",
+            owner=f"user {user_id}" if user_id else f"target {pk}",
+            due_at=due_at,
+            is_of_team=user_id is None,
         )
-        due = unlocked.filter(channel=channel, next_attempt_at__lte=now)
-        found = due.order_by("next_attempt_at").first()
-        if found is None:
-            return None
-        found.worker_id, found.next_attempt_at = worker_id, now + CLAIM
-        found.save(update_fields=["worker_id", "next_attempt_at"])
-    return found
+        for pk, url, user_id, due_at in rows
+    ]
 
 
 @transaction.atomic
-def record_sent(delivery: Delivery, status_code: int | None, now: datetime) -> None:
+def record_sent(claim: Claim[Delivery], status_code: int | None) -> None:
     """Record that a claimed delivery arrived."""
-    _record_attempt(
-        delivery,
-        DeliveryAttempt(delivery=delivery, at=now, status_code=status_code),
-        state=DeliveryState.SENT,
-        sent_at=now,
-        next_attempt_at=None,
-    )
+    now = timezone.now()
+    columns = {"state": DeliveryState.SENT, "sent_at": now}
+    _record_attempt(claim, DeliveryAttempt(at=now, status_code=status_code), None, **columns)
 
 
 @transaction.atomic
-def record_failure(delivery: Delivery, failure: Failure, now: datetime) -> None:
+def record_failure(claim: Claim[Delivery], failure: Failure) -> None:
     """Record that an attempt failed, and when the next one is, or that there is none."""
-    wait = max(
-        BACK_OFF[min(delivery.attempts, len(BACK_OFF) - 1)],
-        min(failure.retry_after, MAX_RETRY_AFTER),
-    )
-    next_attempt_at = now + wait
+    delivery, now = claim.row, timezone.now()
+    next_attempt_at = now + back_off(delivery.attempts + 1, failure.retry_after)
     is_over = failure.is_final or next_attempt_at > delivery.retry_until
-    code, problem = failure.status_code, failure.problem
     _record_attempt(
-        delivery,
-        DeliveryAttempt(delivery=delivery, at=now, status_code=code, problem=problem),
+        claim,
+        DeliveryAttempt(at=now, status_code=failure.status_code, problem=failure.problem),
+        None if is_over else next_attempt_at,
         state=DeliveryState.GIVEN_UP if is_over else DeliveryState.WAITING,
-        next_attempt_at=None if is_over else next_attempt_at,
     )
-    if failure.is_shared:
-        others = Delivery.objects.filter(channel=delivery.channel, next_attempt_at__lte=now)
+    _logger.info("Delivery %s failed: %s", delivery.pk, failure.problem)
+    if failure.is_shared and delivery.tested_by_id is None:
+        others = Delivery.objects.filter(channel=delivery.channel, wake_at__lte=now, tested_by=None)
         if delivery.target_id:
             others = others.filter(target=delivery.target_id)
-        others.update(next_attempt_at=next_attempt_at)
+        others.update(wake_at=next_attempt_at)
 
 
-def _record_attempt(delivery: Delivery, made: DeliveryAttempt, **changes: Any) -> None:
+def _record_attempt(
+    claim: Claim[Delivery], made: DeliveryAttempt, wake_at: datetime | None, **columns: Any
+) -> None:
     """Record an attempt and what it changed, as long as this worker's claim holds."""
-    is_claimed = _claimed(delivery).update(
-        attempts=delivery.attempts + 1,
+    made.delivery = claim.row
+    is_claimed = claim.let_go(
+        wake_at,
+        attempts=claim.row.attempts + 1,
         attempted_at=made.at,
         status_code=made.status_code,
         problem=made.problem,
-        worker_id="",
-        **changes,
+        **columns,
     )
     if is_claimed:
         made.save()
-
-
-def _claimed(delivery: Delivery) -> QuerySet[Delivery]:
-    """Return the row of a delivery, as long as this worker's claim holds."""
-    return Delivery.objects.filter(
-        pk=delivery.pk,
-        worker_id=delivery.worker_id,
-        next_attempt_at=delivery.next_attempt_at,
-    )
 
 
 def earliest_item(channel: str) -> "QuerySet[DeliveryItem, Any]":
@@ -209,9 +211,8 @@ def earliest_item(channel: str) -> "QuerySet[DeliveryItem, Any]":
 
 def earliest_attempt(channel: str) -> "QuerySet[Delivery, Any]":
     """Return the time of a channel's next attempt, or when a claim ends."""
-    waiting = Delivery.objects.filter(channel=channel, next_attempt_at__isnull=False)
-    return waiting.order_by("next_attempt_at").values_list("next_attempt_at", named=True)[:1]
+    waiting = Delivery.objects.filter(channel=channel, wake_at__isnull=False)
+    return waiting.order_by("wake_at").values_list("wake_at", named=True)[:1]
 
 
 _EARLIEST_ITEM = CompiledQuery(earliest_item)
-_EARLIEST_DELIVERY = CompiledQuery(earliest_attempt)

@@ -55,7 +55,7 @@ def drop_restored() -> int:
     dropped: dict[str, Any] = {
         "state": DeliveryState.DROPPED,
         "problem": RESTORED,
-        "next_attempt_at": None,
+        "wake_at": None,
         "worker_id": "",
     }
     for items, delivery in _unbundled():

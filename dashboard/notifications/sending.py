@@ -1,8 +1,8 @@
 """Send what is in the outbox: tasks of `manage.py worker`, one for each channel."""
 
-import logging
+from collections.abc import Iterable
 from functools import partial
-from threading import Event as Signal
+from threading import Event
 
 from django.utils import timezone
 
@@ -10,65 +10,75 @@ from dashboard.notifications.email import send_email
 from dashboard.notifications.messages import message_of
 from dashboard.notifications.models import Channel, Delivery
 from dashboard.notifications.outbox import (
+    UNEXPECTED,
     Failure,
     bundle,
-    claim_next,
+    due_receivers,
     earliest_attempt,
     earliest_item,
     record_failure,
     record_sent,
 )
 from dashboard.notifications.webhooks import GONE, send_to, turn_off
-from dashboard.worker_tasks import WorkerTask
-
-_logger = logging.getLogger("dashboard.notifications")
-
-
-def deliver_emails(worker_id: str, stop: Signal) -> None:
-    """Send e-mails that are due until stopped; the one being sent is finished first."""
-    _deliver(Channel.EMAIL, worker_id, stop)
+from dashboard.work.claims import Claim, claim_next
+from dashboard.work.sender import SENDER, Receiver
+from dashboard.work.tasks import WorkerTask, attempt, work_through
 
 
-def deliver_webhooks(worker_id: str, stop: Signal) -> None:
-    """Send webhooks that are due until stopped; the one being sent is finished first."""
-    _deliver(Channel.WEBHOOK, worker_id, stop)
+def deliver_emails(worker_id: str, stop: Event | None = None) -> int:
+    """Send e-mails that are due until stopped; return how many were tried."""
+    return work_through(partial(_claim_email, worker_id), _deliver, _record_error, stop=stop)
+
+
+def deliver_webhooks(worker_id: str, stop: Event) -> None:
+    """Send webhooks that are due until stopped; those being sent are finished first."""
+    SENDER.run(_due_receivers, partial(_send_next, worker_id), stop)
 
 
 def deliver_pending(worker_id: str) -> int:
     """Send all that is due now; return the number of attempts. For tests, the demo."""
-    attempts = 0
-    for channel in (Channel.EMAIL, Channel.WEBHOOK):
-        bundle(channel, timezone.now())
-        while _send_next(channel, worker_id):
-            attempts += 1
-    return attempts
+    return deliver_emails(worker_id) + SENDER.send_here(
+        _due_receivers, partial(_send_next, worker_id)
+    )
 
 
-def _deliver(channel: Channel, worker_id: str, stop: Signal) -> None:
-    while not stop.is_set():
-        bundle(channel, timezone.now())
-        if not _send_next(channel, worker_id):
-            return
-
-
-def _send_next(channel: Channel, worker_id: str) -> bool:
-    """Send the delivery that has waited longest; return whether there was one."""
-    delivery = claim_next(channel, worker_id, timezone.now())
-    if delivery is None:
-        return False
-    result = attempt(delivery)
+def _claim_email(worker_id: str) -> Claim[Delivery] | None:
     now = timezone.now()
-    if isinstance(result, Failure):
-        record_failure(delivery, result, now)
-        _logger.info("Delivery %s failed: %s", delivery.pk, result.problem)
-        if delivery.target and result.status_code == GONE:
-            turn_off(delivery.target, result.problem)
-    else:
-        record_sent(delivery, result, now)
-    return True
+    bundle(Channel.EMAIL, now)
+    return claim_next(Delivery.objects.filter(channel=Channel.EMAIL), worker_id, now)
 
 
-def attempt(delivery: Delivery) -> int | Failure | None:
+def _due_receivers() -> Iterable[Receiver]:
+    now = timezone.now()
+    bundle(Channel.WEBHOOK, now)
+    return due_receivers(now)
+
+
+def _send_next(worker_id: str, receiver: Receiver) -> None:
+    """Send the message that has waited longest to a receiver, if it still does."""
+    to_receiver = Delivery.objects.filter(channel=Channel.WEBHOOK, target=receiver.pk)
+    if claim := claim_next(to_receiver, worker_id, timezone.now()):
+        attempt(claim, _deliver, _record_error)
+
+
+def _deliver(claim: Claim[Delivery]) -> None:
+    """Send a delivery once, and record what became of it."""
+    delivery = claim.row
+    with claim.renewed():
+        result = send(delivery)
+    if not isinstance(result, Failure):
+        record_sent(claim, result)
+        return
+    record_failure(claim, result)
+    if delivery.target and result.status_code == GONE and not delivery.tested_by_id:
+        turn_off(delivery.target, result.problem)
+
+
+def _record_error(claim: Claim[Delivery]) -> None:
+    record_failure(claim, Failure(UNEXPECTED))
+
+
+def send(delivery: Delivery) -> int | Failure | None:
     """Send a delivery once; return the status of the response, if it has one, or why it failed."""
     message = message_of(delivery)
     if not message.events:
@@ -76,7 +86,7 @@ def attempt(delivery: Delivery) -> int | Failure | None:
     if delivery.channel == Channel.EMAIL and delivery.user:
         return send_email(delivery.user, message)
     target = delivery.target
-    if target is None or not target.is_active:
+    if target is None or not (target.is_active or delivery.tested_by_id):
         return Failure("The webhook is turned off.", is_final=True)
     response = send_to(target, message)
     return response if isinstance(response, Failure) else response.status_code

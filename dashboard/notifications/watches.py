@@ -4,15 +4,14 @@ Several workers may notice the same: the key of the event is unique, and what ha
 one time to the next is in the database.
 """
 
-import logging
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from itertools import pairwise
-from threading import Event as Signal
 
 from django.conf import settings
-from django.db import Error, close_old_connections, transaction
+from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.urls import reverse
 from django.utils import timezone
@@ -42,13 +41,13 @@ from dashboard.operations.typical_times import TypicalTimes, typical_times
 from dashboard.releases.holding import TOLERANCE
 from dashboard.releases.models import Release, ReleaseState
 from dashboard.service.client import publishing_client
-from dashboard.worker_tasks import WorkerTask
+from dashboard.work.tasks import WorkerTask, attempt_each
 
 WATCH_S = 60.0
 FOLLOWED_FOR = timedelta(hours=2)
 """A publish that was sent earlier is not looked at any more."""
-FORGOTTEN_REQUEST = timedelta(days=1)
-"""A request that expired earlier is no news."""
+FORGOTTEN = timedelta(days=1)
+"""A schedule that was missed earlier, and a request that expired earlier, are no news."""
 SOONEST_STUCK = timedelta(seconds=10)
 MAX_READS = 5
 """Audiences that are read again at one time, to see whether a publish is stuck."""
@@ -56,10 +55,8 @@ MIN_SILENCE = timedelta(hours=1)
 MIN_RECEIVED, MAX_RECEIVED = 20, 1_000
 """Events of the receiver, to say what is usual."""
 
-_logger = logging.getLogger("dashboard.notifications")
 
-
-def look_once(stop: Signal | None = None) -> None:
+def look_once(stop: threading.Event | None = None) -> None:
     """Look for everything once, unless stopped meanwhile; an error of one stops no other."""
     now = timezone.now()
     looks: list[Callable[[datetime], object]] = [
@@ -73,16 +70,8 @@ def look_once(stop: Signal | None = None) -> None:
     if not settings.EMBEDDED_API:
         # The built-in API is this same process: it can't be unreachable.
         looks.append(watch_service)
-    for look in looks:
-        if stop and stop.is_set():
-            return
-        try:
-            look(now)
-        except Error:
-            _logger.exception("The database failed")
-            close_old_connections()
-        except Exception:
-            _logger.exception("%s failed", look.__name__)
+    running = (look for look in looks if not (stop and stop.is_set()))
+    attempt_each(running, lambda look: look(now))
 
 
 def watch_schedules(now: datetime) -> None:
@@ -90,9 +79,9 @@ def watch_schedules(now: datetime) -> None:
     earliest = _EARLIEST_SCHEDULE.first()
     if earliest is None or earliest.due_at >= now - TOLERANCE:
         return
-    late = Release.objects.filter(state=ReleaseState.SCHEDULED, due_at__lt=now - TOLERANCE)
-    for release in late:
-        record_missed_schedule(release)
+    late = (now - FORGOTTEN, now - TOLERANCE)
+    releases = Release.objects.filter(state=ReleaseState.SCHEDULED, due_at__range=late)
+    attempt_each(releases, record_missed_schedule)
 
 
 def watch_approvals(now: datetime) -> None:
@@ -100,11 +89,9 @@ def watch_approvals(now: datetime) -> None:
     earliest = _EARLIEST_EXPIRY.first()
     if earliest is None or earliest.expires_at > now:
         return
-    lately = (now - FORGOTTEN_REQUEST, now)
-    for request in ApprovalRequest.objects.filter(
-        state=RequestState.OPEN, expires_at__range=lately
-    ):
-        record_expired(request)
+    lately = (now - FORGOTTEN, now)
+    approvals = ApprovalRequest.objects.filter(state=RequestState.OPEN, expires_at__range=lately)
+    attempt_each(approvals, record_expired)
 
 
 def watch_publishes(now: datetime) -> None:
@@ -136,13 +123,20 @@ def watch_publishes(now: datetime) -> None:
     known = Event.objects.filter(key__in=[_stuck_key(each) for each in slow])
     noticed = set(known.values_list("key", flat=True))
     fresh = [each for each in slow if _stuck_key(each) not in noticed]
-    for operation in _in_turn(fresh, now):
+    silent: list[APIError] = []
+
+    def watch(operation: Operation) -> None:
+        if silent:
+            return  # The others would take as long to fail.
         snapshot = read_version_state(operation)
         if snapshot.error:
-            return  # The others would take as long to fail.
+            silent.append(snapshot.error)
+            return
         progress = publish_progress(operation, snapshot, usual=usual, now=now)
         if progress.stage == Stage.IN_PROGRESS and progress.is_long:
             _record_stuck(operation, progress, usual)
+
+    attempt_each(_in_turn(fresh, now), watch)
 
 
 def _in_turn(operations: Sequence[Operation], now: datetime) -> Sequence[Operation]:

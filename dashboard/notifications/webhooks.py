@@ -38,7 +38,7 @@ def send_to(target: WebhookTarget, message: Message) -> WebhookResponse | Failur
     except DecryptionError:
         return Failure("The secret can’t be decrypted. Delete the webhook and add it again.")
     except ForbiddenURLError as error:
-        return Failure(str(error), is_shared=True)
+        return Failure(str(error), is_final=True)
     except WebhookError as error:
         return Failure(str(error), is_shared=True)
     return response if response.is_accepted else _failure(response)

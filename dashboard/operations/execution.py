@@ -32,9 +32,9 @@ from dashboard.operations.approvals import refusal
 from dashboard.service.client import capture_call_reports, publishing_client
 from dashboard.service.subscriptions import record_if_listed, update_subscription
 
-MAX_DELAY = timedelta(seconds=30)
+MAX_DELAY = timedelta(seconds=10)
 """From the record of an attempt to its call. If the process was suspended for longer, what was
-checked before is too old. Source: our choice."""
+checked before is too old, and the claim of a worker may have ended. Source: our choice."""
 TOO_LATE = "Pressroom was suspended before the call, so nothing was sent. Try again."
 
 _logger = logging.getLogger("dashboard.operations")

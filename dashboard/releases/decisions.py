@@ -151,7 +151,7 @@ def stop(release: Release, user: User) -> None:
         }
         if release.pause_reason:
             # No worker is at it: one may stop it at once.
-            changed["wake_at"] = timezone.now()
+            changed |= {"wake_at": timezone.now(), "worker_id": ""}
         save(release, **changed)
 
 

@@ -174,7 +174,7 @@ def request_check(release: Release) -> None:
     """Have a worker read a draft or a held release again. Nothing else is changed."""
     now = timezone.now()
     found = Release.objects.filter(pk=release.pk, state__in=CHECKED_STATES)
-    if found.update(needs_check=True, wake_at=now):
+    if found.update(needs_check=True, wake_at=now, worker_id=""):
         release.needs_check, release.wake_at = True, now
 
 

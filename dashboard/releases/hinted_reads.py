@@ -7,7 +7,7 @@ is recorded, as by any other read, and a release follows its items by a read of 
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
-from threading import Event as Signal
+from threading import Event
 
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
@@ -29,7 +29,7 @@ from dashboard.releases.models import ItemState, Release, ReleaseItem
 from dashboard.service.client import publishing_client
 from dashboard.service.concurrency import run_concurrently
 from dashboard.service.reading import read_audiences
-from dashboard.worker_tasks import WorkerTask
+from dashboard.work.tasks import WorkerTask, attempt_each
 
 PACE_S = 0.5
 """After some pages were read. A worker makes MAX_PARALLEL_CALLS each time, ten a second."""
@@ -39,7 +39,7 @@ MAX_PAUSE_S = 60.0
 """After a 429, whatever its Retry-After."""
 
 
-def follow_hints(worker_id: str, stop: Signal) -> None:
+def follow_hints(worker_id: str, stop: Event) -> None:
     """Read pages that events were about until stopped; the reads in progress are finished."""
     pause_s = read_hinted(worker_id)
     while pause_s is not None and not stop.wait(max(PACE_S, pause_s)):
@@ -57,7 +57,12 @@ def read_hinted(worker_id: str) -> float | None:
         return None
     audiences = publishing_client().audiences
     calls = [(hint, run_concurrently(partial(audiences.list, hint.page_id))) for hint in hints]
-    pauses_s = [_read(hint, call, read_at) for hint, call in calls]
+    pauses_s = [0.0]
+    attempt_each(
+        calls,
+        lambda call: pauses_s.append(_read(*call, read_at)),
+        lambda call: put_off(call[0], timezone.now() + RETRY_AFTER),
+    )
     delete_idle_hints(read_at)
     return max(pauses_s)
 

@@ -4,14 +4,18 @@ from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 
+from dashboard.ledger.models import Attempt
 from dashboard.ledger.models.approvals import RequestState
+from dashboard.ledger.models.operations import Outcome
 from dashboard.operations.approval_requests import end_request
 from dashboard.operations.approved_changes import RESTORED
 from dashboard.releases.approvals import release_refusal
 from dashboard.releases.models import HoldKind, ItemState, Release, ReleaseState
 from dashboard.releases.signals import release_held
+from dashboard.work.claims import back_off
 
 TOLERANCE = timedelta(minutes=15)
 """How late a release may still be sent. Source: DESIGN.md, Releases."""
@@ -19,8 +23,12 @@ MAX_RETRY_AFTER = timedelta(minutes=10)
 """A longer one holds the release, which would be too late after it."""
 MIN_PAUSE, MAX_PAUSE = timedelta(seconds=5), timedelta(seconds=40)
 MAX_UNKNOWN_IN_A_ROW = 3
+MAX_FAILURES = 5
+"""Steps in a row that failed unexpectedly, in about a quarter of an hour."""
+FAILED = "Pressroom failed unexpectedly at this release. The error was logged."
 PUBLISH_PERMISSION = "ledger.publish_version"
 
+PLANNED = (ReleaseState.WAITING_FOR_APPROVAL, ReleaseState.SCHEDULED, ReleaseState.RUNNING)
 NOT_SENT = (ItemState.WAITING, ItemState.HELD, ItemState.CANCELED)
 
 
@@ -63,7 +71,12 @@ def _owner_problem(owner: User | None, name: str) -> str:
 def _ends_in_unknown(release: Release) -> bool:
     """Return whether the last publishes since the decision all have an unknown outcome."""
     sent = release.items.filter(sent_at__gte=release.decided_at or release.created_at)
-    last = sent.exclude(state__in=NOT_SENT).order_by("-sent_at", "-pk")
+    interrupted = Attempt.objects.filter(
+        operation=OuterRef("operation"), outcome=Outcome.UNKNOWN, ended_at=None
+    )
+    # Our own worker was killed while it waited, and the service has responded to a check since.
+    is_checked = Q(Exists(interrupted), state=ItemState.UNKNOWN, checked_at__gt=F("settled_at"))
+    last = sent.exclude(state__in=NOT_SENT).exclude(is_checked).order_by("-sent_at", "-pk")
     states = list(last.values_list("state", flat=True)[:MAX_UNKNOWN_IN_A_ROW])
     return states == [ItemState.UNKNOWN] * MAX_UNKNOWN_IN_A_ROW
 
@@ -102,6 +115,24 @@ def pause_for_silence(release: Release, sentence: str) -> datetime:
     return pause(release, sentence, min(MAX_PAUSE, max(MIN_PAUSE, silence)))
 
 
+def fail(release: Release) -> datetime | None:
+    """Record that a step failed unexpectedly; return when to try again, or None at last.
+
+    Then a release that would send something is held, and the check of a draft is ended.
+    """
+    release.failures += 1
+    release.save(update_fields=["failures"])
+    if release.failures < MAX_FAILURES:
+        return pause(release, FAILED, back_off(release.failures))
+    if release.state == ReleaseState.WAITING_FOR_APPROVAL and release.approval:
+        end_request(release.approval, RequestState.VOID, FAILED)
+    if release.state in PLANNED:
+        hold(release, HoldKind.ERROR, FAILED)
+    release.failures, release.needs_check, release.pause_reason = 0, False, ""
+    release.save(update_fields=["failures", "needs_check", "pause_reason"])
+    return None
+
+
 def note_activity(release: Release) -> None:
     """Record that a worker did something for a release, so that it is neither late nor paused."""
     release.active_at, release.pause_reason = timezone.now(), ""
@@ -110,12 +141,8 @@ def note_activity(release: Release) -> None:
 
 def hold_restored() -> int:
     """Hold what was to be sent or approved in a backup that was restored; return how many."""
-    planned = (
-        *(ReleaseState.WAITING_FOR_APPROVAL, ReleaseState.SCHEDULED),
-        ReleaseState.RUNNING,
-    )
     with transaction.atomic():
-        releases = Release.objects.select_for_update().filter(state__in=planned)
+        releases = Release.objects.select_for_update().filter(state__in=PLANNED)
         for release in (held := list(releases)):
             if release.approval:
                 end_request(release.approval, RequestState.VOID, RESTORED)

@@ -10,6 +10,7 @@ from dashboard.contract.audiences import AudienceVersion
 from dashboard.ledger.models import ApprovalRequest, Operation
 from dashboard.ledger.models.operations import MAX_ACTOR_NAME
 from dashboard.releases.schedules import ScheduledMoment
+from dashboard.work.claims import ClaimedRow
 
 MAX_ITEMS = 500
 MAX_NAME = 200
@@ -39,6 +40,7 @@ class HoldKind(models.TextChoices):
     SILENT = "silent", "No response from the service"
     RESTORED = "restored", "Restored from a backup"
     NOT_APPROVED = "not_approved", "Not approved"
+    ERROR = "error", "Unexpected error"
 
 
 class ItemState(models.TextChoices):
@@ -64,7 +66,7 @@ ENDED = (
 """States of items that a worker has nothing more to do for."""
 
 
-class Release(models.Model):
+class Release(ClaimedRow):
     """One or more versions, reviewed together and published by one decision."""
 
     name = models.CharField(max_length=MAX_NAME)
@@ -111,10 +113,8 @@ class Release(models.Model):
 
     needs_check = models.BooleanField(default=False)
     """Whether a worker has to read its items again: requested by a person, or before sending."""
-    wake_at = models.DateTimeField(null=True)
-    """When a worker has to look at it next; while one does, when its claim ends. Null: never."""
-    worker_id = models.CharField(max_length=64, blank=True)
-    """The worker that acts on it, or was killed while it did; empty between two steps."""
+    failures = models.PositiveSmallIntegerField(default=0)
+    """Steps in a row that failed unexpectedly; after some of them it is held."""
     rolls_back = models.ForeignKey(
         "self", null=True, on_delete=models.SET_NULL, related_name="rollbacks"
     )

@@ -10,6 +10,7 @@ or no longer allowed, nor an item that wasn't compared with its review just befo
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import TypeAlias
 
 from django.contrib.auth.models import User
 from django.utils import timezone
@@ -17,12 +18,7 @@ from django.utils import timezone
 from dashboard.client import APIError, RateLimitedError
 from dashboard.ledger.models import Attempt, Operation
 from dashboard.ledger.models.operations import Outcome
-from dashboard.ledger.operations import (
-    OPEN,
-    attempt_time_limit,
-    mark_interrupted_unknown,
-    publish_key,
-)
+from dashboard.ledger.operations import OPEN, mark_interrupted_unknown, mark_unknown, publish_key
 from dashboard.ledger.queries.audiences import version_last_known
 from dashboard.ledger.queries.operations import operation_by_key, publishes_of
 from dashboard.operations.checking import PublishTarget
@@ -37,7 +33,6 @@ from dashboard.releases.approving import (
     waiting_until,
 )
 from dashboard.releases.checking import MAX_PARALLEL_CALLS, check_release, read_items
-from dashboard.releases.claims import CLAIM, Claim, ClaimLostError
 from dashboard.releases.following import (
     FOLLOWED,
     MAX_READ_AGE,
@@ -65,6 +60,10 @@ from dashboard.releases.holding import (
 from dashboard.releases.models import HoldKind, ItemState, Release, ReleaseItem, ReleaseState
 from dashboard.releases.reviewing import changes_since, light_items
 from dashboard.releases.signals import item_ended_badly, release_finished
+from dashboard.work import claims
+from dashboard.work.claims import ClaimLostError
+
+Claim: TypeAlias = claims.Claim[Release]
 
 SENDING_POLL = timedelta(seconds=2)
 """Between looks at a call that another worker may still be making."""
@@ -78,7 +77,7 @@ def advance(claim: Claim) -> datetime | None:
 
     Raises ClaimLostError if the claim was lost on the way: then another worker continues.
     """
-    release = Release.objects.filter(pk=claim.release_id).first()
+    release = Release.objects.filter(pk=claim.row.pk).first()
     if release is None:
         raise ClaimLostError
     items = list(light_items(release))
@@ -242,9 +241,11 @@ def _send(claim: Claim, item_pk: int) -> datetime:
             return now
         operation, attempt = _begin(item, release.owner)
         item.operation, item.operation_key = operation, operation.operation_key
-        item.state, item.sent_at, item.reason = ItemState.SENDING, now, ""
+        # As on the attempt: so another worker knows that the attempt is this item's.
+        item.sent_at = attempt.sent_at if attempt else now
+        item.state, item.reason = ItemState.SENDING, ""
         item.save(update_fields=["operation", "operation_key", "state", "sent_at", "reason"])
-        claim.extend(max(CLAIM, attempt_time_limit()))
+        claim.extend()
     # Without an attempt, somebody else has sent this version, and it is followed.
     error = send(operation, attempt).error if attempt else None
     return _take_outcome(claim, item, error)
@@ -291,6 +292,13 @@ def _take_outcome(
     `is_resumed`: it was sent in an earlier step, whose worker may have been killed long ago.
     """
     mark_interrupted_unknown()
+    if is_resumed and claim.is_takeover and item.sent_at:
+        # Its claim was renewed while the worker waited for the response: that one is gone.
+        mark_unknown(
+            Attempt.objects.filter(
+                operation__operation_key=item.operation_key, sent_at=item.sent_at
+            )
+        )
     operation = operation_by_key(item.operation_key)
     if operation and operation.outcome == Outcome.SENDING:
         # Another worker, or a person, still waits for the response; at last it is interrupted.
@@ -376,7 +384,7 @@ def _follow(claim: Claim, items: Sequence[ReleaseItem]) -> datetime | None:
 
 def _is_followed_further(claim: Claim, now: datetime) -> bool:
     """Return whether any item of a release is still followed, as recorded by the last read."""
-    sent = ReleaseItem.objects.filter(release_id=claim.release_id, state__in=FOLLOWED)
+    sent = ReleaseItem.objects.filter(release=claim.row, state__in=FOLLOWED)
     columns = ("state", "checked_at", "settled_at", "sent_at")
     return any(is_followed(item, now) for item in sent.only(*columns))
 

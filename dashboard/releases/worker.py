@@ -1,7 +1,7 @@
 """The worker: it starts a thread for each kind of work that is due, first of all for releases.
 
 Any number may run, on any number of machines: each claims one release at a time in the database
-(`claims.py`), and each step resumes from what the database says (`running.py`).
+(`work/claims.py`), and each step resumes from what the database says (`running.py`).
 """
 
 import logging
@@ -10,18 +10,22 @@ import secrets
 import socket
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from threading import Event, Thread
+from typing import Any
 
-from django.db import Error, close_old_connections, connections
+from django.db import close_old_connections, connections
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from dashboard.observability.tracing import flush_spans
-from dashboard.releases.claims import ClaimLostError, claim_due, earliest_wake
+from dashboard.releases.holding import fail
 from dashboard.releases.models import Release, ReleaseState, WorkerHeartbeat
 from dashboard.releases.running import advance
 from dashboard.releases.worker_schedule import Schedule
 from dashboard.service.client import close_publishing_client
-from dashboard.worker_tasks import WorkerTask
+from dashboard.work.claims import Claim, ClaimLostError, claim_next
+from dashboard.work.tasks import WorkerTask, work_through
 
 MISSING_AFTER = timedelta(seconds=60)
 """Without a heartbeat. Source: DESIGN.md, Releases."""
@@ -96,12 +100,37 @@ def _try(task: WorkerTask, worker_id: str, stop: Event) -> None:
         close_old_connections()
 
 
-def run_pending(worker_id: str) -> int:
-    """Do all that is due now, of every release; return the number of steps. For tests, the demo."""
-    steps = 0
-    while _step(worker_id):
-        steps += 1
-    return steps
+def run_pending(worker_id: str, stop: Event | None = None) -> int:
+    """Do all that is due now, of every release, until stopped; return the number of steps."""
+    return work_through(partial(_claim, worker_id), _step, _record_error, stop=stop)
+
+
+def _claim(worker_id: str) -> Claim[Release] | None:
+    return claim_next(Release.objects.all(), worker_id, timezone.now())
+
+
+def _step(claim: Claim[Release]) -> None:
+    try:
+        with claim.renewed():
+            wake_at = advance(claim)
+        claim.let_go(wake_at, failures=0)
+    except ClaimLostError:
+        _logger.info("Release %s was taken by another worker or changed", claim.row.pk)
+
+
+def _record_error(claim: Claim[Release]) -> None:
+    with claim.locked() as release:
+        wake_at = fail(release)
+    claim.let_go(wake_at)
+
+
+def earliest_wake() -> "QuerySet[Release, Any]":
+    """Return the time when a release first needs a worker, or when a claim ends."""
+    due = Release.objects.filter(wake_at__isnull=False).order_by("wake_at")
+    return due.values_list("wake_at", named=True)[:1]
+
+
+RUN_RELEASES = WorkerTask(run_pending, due=(earliest_wake,))
 
 
 def is_running(now: datetime) -> bool:
@@ -113,29 +142,3 @@ def is_needed() -> bool:
     """Return whether a release is scheduled or running, so that a worker has to run."""
     states = (ReleaseState.SCHEDULED, ReleaseState.RUNNING)
     return Release.objects.filter(state__in=states).exists()
-
-
-def run_releases(worker_id: str, stop: Event) -> None:
-    """Do the steps of releases that are due until stopped."""
-    while not stop.is_set() and _step(worker_id):
-        pass
-
-
-RUN_RELEASES = WorkerTask(run_releases, due=(earliest_wake,))
-
-
-def _step(worker_id: str) -> bool:
-    """Do one step of the release that has waited longest; return whether there was one."""
-    claim = claim_due(worker_id, timezone.now())
-    if claim is None:
-        return False
-    try:
-        claim.let_go(advance(claim))
-    except ClaimLostError:
-        _logger.info("Release %s was taken by another worker or changed", claim.release_id)
-    except Error:
-        raise
-    except Exception:
-        # The claim ends by itself, and then this step is tried again.
-        _logger.exception("A step of release %s failed", claim.release_id)
-    return True

@@ -18,7 +18,7 @@ from django.utils import timezone
 from dashboard.compiled_query import CompiledQuery
 from dashboard.contract.dates import read_date
 from dashboard.releases.models import WorkerHeartbeat
-from dashboard.worker_tasks import WorkerTask
+from dashboard.work.tasks import WorkerTask
 
 CHECK_S = 1.0
 """Between two checks while there is work. What has a time is also started at that time."""
@@ -56,6 +56,10 @@ class Schedule:
             _logger.exception("The database failed")
             close_old_connections()
             return [], IDLE_CHECK_S
+        except Exception:
+            # A value in one queue that can't be read must not stop the others.
+            _logger.exception("What is due could not be read, so each kind of work is tried")
+            return list(dict.fromkeys(task for task, _ in self._columns.values())), IDLE_CHECK_S
         now, seconds = timezone.now(), time.monotonic()
         due = [task for task, at in times if at <= now]
         if due:

@@ -14,7 +14,7 @@ from django.utils import timezone
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from dashboard.embedded_api import signing
-from dashboard.embedded_api.deliveries import BACK_OFF, claim_next, delete_old, send_again
+from dashboard.embedded_api.deliveries import delete_old, send_again
 from dashboard.embedded_api.event_worker import deliver_pending
 from dashboard.embedded_api.events import announce_due
 from dashboard.embedded_api.models import (
@@ -24,6 +24,7 @@ from dashboard.embedded_api.models import (
     WebhookDelivery,
     WebhookEvent,
 )
+from dashboard.work.claims import BACK_OFF, CLAIM, claim_next
 from tests.conftest import logged_in
 from tests.support.clock import Clock, stopped
 from tests.support.embedded_api_factories import make_subscription, make_version
@@ -67,7 +68,7 @@ def work(clock: Clock, *, hours: float) -> None:
     end = timezone.now() + timedelta(hours=hours)
     while timezone.now() < end:
         deliver_pending("worker-1")
-        due_at = WebhookDelivery.objects.get().next_attempt_at or end
+        due_at = WebhookDelivery.objects.get().wake_at or end
         clock.advance((min(due_at, end) - timezone.now()).total_seconds())
 
 
@@ -146,7 +147,7 @@ def test_retry_after_is_respected(
 ) -> None:
     receiver.responses = [(429, {"Retry-After": "900"})]
     deliver_pending("worker-1")
-    assert delivery().next_attempt_at == timezone.now() + timedelta(seconds=900)
+    assert delivery().wake_at == timezone.now() + timedelta(seconds=900)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +189,7 @@ def test_outside_the_demo_it_goes_to_the_public_internet_alone(
     make_subscription(url=url, events=[CREATED])
     make_version()
     deliver_pending("worker-1")
-    assert delivery().state == WAITING
+    assert (delivery().state, delivery().attempt_count) == (GIVEN_UP, 1)
     assert problem in delivery().problem
 
 
@@ -207,10 +208,11 @@ def test_one_that_does_not_respond_delays_no_other(
 
 def test_a_claim_is_one_workers_until_it_ends(subscription: Subscription, clock: Clock) -> None:
     announce_due(timezone.now())
-    assert claim_next("worker-1", timezone.now())
-    assert claim_next("worker-2", timezone.now()) is None
-    clock.advance(61)
-    assert claim_next("worker-2", timezone.now())
+    deliveries = WebhookDelivery.objects.all()
+    assert claim_next(deliveries, "worker-1", timezone.now())
+    assert claim_next(deliveries, "worker-2", timezone.now()) is None
+    clock.advance(CLAIM.total_seconds())
+    assert claim_next(deliveries, "worker-2", timezone.now())
 
 
 def test_old_events_are_deleted_but_those_that_wait(
@@ -227,10 +229,10 @@ def test_old_events_are_deleted_but_those_that_wait(
     assert delivery().state == WAITING
 
 
-def test_looking_for_what_is_due_takes_two_queries(
+def test_looking_for_what_is_due_takes_three_queries(
     db: None, django_assert_num_queries: Callable[[int], Any]
 ) -> None:
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(3):
         deliver_pending("idle")
 
 

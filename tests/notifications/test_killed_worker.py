@@ -59,8 +59,8 @@ UPDATE notifications_deliveryitem SET due_at = (
 )
 """
 END_CLAIMS = (
-    "UPDATE notifications_delivery SET next_attempt_at = created_at",
-    "UPDATE embedded_api_webhookdelivery SET next_attempt_at = created_at",
+    "UPDATE notifications_delivery SET wake_at = created_at",
+    "UPDATE embedded_api_webhookdelivery SET wake_at = created_at",
 )
 """Minutes would pass in earnest."""
 

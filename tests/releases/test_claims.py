@@ -1,13 +1,15 @@
 """One worker at a time acts on a release, and a person's decision takes it from any."""
 
 from datetime import timedelta
+from threading import Event
 
 import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from dashboard.releases.claims import CLAIM, Claim, ClaimLostError, claim_due
 from dashboard.releases.models import Release
+from dashboard.work import claims
+from dashboard.work.claims import CLAIM, Claim, ClaimLostError, claim_next
 from tests.support.clock import Clock, stopped
 
 pytestmark = pytest.mark.django_db
@@ -26,11 +28,11 @@ def due(seconds_ago: float = 0, name: str = "Prices") -> Release:
     return Release.objects.create(name=name, created_at=now, wake_at=wake_at)
 
 
-def claim(worker_id: str) -> Claim | None:
-    return claim_due(worker_id, timezone.now())
+def claim(worker_id: str) -> Claim[Release] | None:
+    return claim_next(Release.objects.all(), worker_id, timezone.now())
 
 
-def claimed(worker_id: str) -> Claim:
+def claimed(worker_id: str) -> Claim[Release]:
     found = claim(worker_id)
     assert found
     return found
@@ -40,7 +42,7 @@ def test_the_release_that_waited_longest_is_claimed_first(clock: Clock) -> None:
     for seconds, name in ((5, "second"), (9, "first"), (-1, "not due")):
         due(seconds, name)
     claims = [claim("one"), claim("two"), claim("three")]
-    names = [Release.objects.get(pk=each.release_id).name if each else None for each in claims]
+    names = [each.row.name if each else None for each in claims]
     assert names == ["first", "second", None]
 
 
@@ -49,14 +51,14 @@ def test_a_claim_ends_so_that_another_worker_continues(clock: Clock) -> None:
     claimed("killed")
     assert claim("next") is None
     clock.advance(CLAIM.total_seconds() + 1)
-    assert claimed("next").release_id == release.pk
+    assert claimed("next").row == release
 
 
 def test_a_renewed_claim_does_not_end(clock: Clock) -> None:
     due()
     own = claimed("slow")
     for _ in range(10):
-        clock.advance(20)
+        clock.advance(12)
         own.renew()
     assert claim("next") is None
 
@@ -90,7 +92,20 @@ def test_a_decision_takes_the_claim_away_and_is_not_forgotten(clock: Clock, paul
     with pytest.raises(ClaimLostError), own.locked():
         pass
     assert not own.let_go(None)
-    assert claimed("next").release_id == release.pk
+    assert claimed("next").row == release
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_a_claim_is_renewed_while_a_call_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claims, "RENEWED_AFTER", timedelta(seconds=0.05))
+    due()
+    own, tick = claimed("slow"), Event()
+    until = own.until
+    with own.renewed():
+        while own.until == until:
+            tick.wait(0.01)
+    assert Release.objects.get().wake_at == own.until > until
+    assert own.let_go(None)
 
 
 def test_a_change_that_fails_leaves_the_claim_to_its_end(clock: Clock) -> None:
@@ -101,7 +116,8 @@ def test_a_change_that_fails_leaves_the_claim_to_its_end(clock: Clock) -> None:
         with own.locked() as release:
             release.name = "Changed"
             release.save()
-            own.extend(timedelta(hours=1))
+            clock.advance(1)
+            own.extend()
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):

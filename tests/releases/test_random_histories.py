@@ -26,7 +26,6 @@ from hypothesis import strategies as st
 
 from dashboard.ledger.models import OutsidePublish
 from dashboard.releases import decisions, next_drafts
-from dashboard.releases.claims import CLAIM
 from dashboard.releases.drafting import create_release
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.following import MAX_READ_AGE
@@ -34,6 +33,7 @@ from dashboard.releases.holding import TOLERANCE
 from dashboard.releases.models import ENDED, ItemState, Release, ReleaseItem, ReleaseState
 from dashboard.releases.reviewing import board_digest, reviewed_fields
 from dashboard.releases.worker import run_pending
+from dashboard.work.claims import CLAIM
 from tests.support.clock import Clock, stopped
 from tests.support.fake_service import FakeService
 from tests.support.many_audiences import Key

@@ -11,14 +11,15 @@ from django.utils import timezone
 
 from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import Outcome
-from dashboard.ledger.operations import attempt_time_limit, publish_key
+from dashboard.ledger.operations import publish_key
 from dashboard.operations.checking import PublishTarget
 from dashboard.operations.publish import begin_publish
 from dashboard.releases import decisions
-from dashboard.releases.claims import CLAIM
 from dashboard.releases.drafting import create_release
 from dashboard.releases.models import HoldKind, ItemState, Release, ReleaseState
 from dashboard.releases.reviewing import risks
+from dashboard.releases.worker import run_pending
+from dashboard.work.claims import CLAIM
 from tests.releases.conftest import Publish
 from tests.support.clock import Clock
 from tests.support.fake_service import FakeService
@@ -36,7 +37,7 @@ from tests.support.release_service import (
 
 LIVE, FAILED, HELD = ItemState.LIVE, ItemState.FAILED, ItemState.HELD
 WAITING, UNKNOWN = ItemState.WAITING, ItemState.UNKNOWN
-CALL_LIMIT_MINUTES = (attempt_time_limit() + CLAIM) / timedelta(minutes=1)
+TAKEOVER_MINUTES = 2 * CLAIM / timedelta(minutes=1)
 
 
 @pytest.fixture
@@ -264,9 +265,44 @@ def test_a_worker_killed_during_a_call_leaves_an_outcome_to_check(
     release = publish(3)
     with pytest.raises(KilledError):
         work(release, clock)
-    work(release, clock, minutes=CALL_LIMIT_MINUTES, worker_id="worker-2")
+    work(release, clock, minutes=TAKEOVER_MINUTES, worker_id="worker-2")
     assert (release.state, states(release)) == (ReleaseState.FINISHED, [LIVE, state, LIVE])
     assert service.audiences_sent == ["aud_1", "aud_2", "aud_3"]
+
+
+def test_workers_that_are_killed_hold_no_release(
+    publish: Publish, service: PublishingAudiences, clock: Clock
+) -> None:
+    release = publish(6)
+    for number in (2, 3, 4):
+        service.ways[f"aud_{number}"] = kills(is_carried_out=False)
+        with pytest.raises(KilledError):
+            work(release, clock)
+    work(release, clock)
+    assert release.state == ReleaseState.FINISHED
+    assert states(release) == [LIVE, UNKNOWN, UNKNOWN, UNKNOWN, LIVE, LIVE]
+
+
+def test_a_decision_during_a_call_makes_it_no_interrupted_one(
+    publish: Publish, service: PublishingAudiences, clock: Clock, ada: User
+) -> None:
+    def stop_and_let_another_look(
+        service: PublishingAudiences, key: tuple[str, str], version_id: str
+    ) -> httpx.Response:
+        clock.advance(CLAIM.total_seconds() - 1)
+        decisions.stop(release, ada)
+        run_pending("another")
+        assert Operation.objects.latest("pk").outcome == Outcome.SENDING
+        return httpx.Response(200, json=service.carry_out(key, version_id))
+
+    release = publish(2)
+    service.ways["aud_1"] = responds(429, "Slow down", Retry_After="5")
+    run_pending("worker-1")
+    release.refresh_from_db()
+    assert release.pause_reason
+    service.ways["aud_1"] = stop_and_let_another_look
+    work(release, clock)
+    assert (release.state, states(release)) == (ReleaseState.HELD, [LIVE, WAITING])
 
 
 def test_stop_ends_after_the_version_being_sent(

@@ -5,7 +5,7 @@ from threading import Event
 import pytest
 
 from dashboard.releases.worker import run_worker
-from dashboard.worker_tasks import WorkerTask
+from dashboard.work.tasks import WorkerTask
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)

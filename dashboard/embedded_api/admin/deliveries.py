@@ -58,7 +58,7 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
 
     list_display = (
         *("event_name", "state", "status_code", "attempt_count", "host", "created_at"),
-        *("next_attempt_at", "problem"),
+        *("wake_at", "problem"),
     )
     list_filter = ("state", "event__name", "event__tenant")
     list_select_related = ("event",)
@@ -66,7 +66,7 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
     show_full_result_count = False
     fields = readonly_fields = (
         *("event_name", "webhook_id", "data", "subscription", "url", "state", "status_code"),
-        *("problem", "created_at", "next_attempt_at", "retry_until"),
+        *("problem", "created_at", "wake_at", "retry_until"),
     )
     inlines = (AttemptInline,)
     actions = ("send_again",)

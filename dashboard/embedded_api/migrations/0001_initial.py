@@ -282,7 +282,7 @@ class Migration(migrations.Migration):
                 ('status_code', models.PositiveIntegerField(null=True, verbose_name='response')),
                 ('problem', models.TextField(blank=True)),
                 ('created_at', models.DateTimeField(verbose_name='created')),
-                ('next_attempt_at', models.DateTimeField(null=True, verbose_name='next attempt')),
+                ('wake_at', models.DateTimeField(null=True, verbose_name='next attempt')),
                 ('retry_until', models.DateTimeField()),
                 ('worker_id', models.CharField(blank=True, max_length=64)),
                 ('subscription', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='deliveries', to='embedded_api.subscription')),
@@ -315,6 +315,8 @@ class Migration(migrations.Migration):
                 ('occurred_at', models.CharField(max_length=37)),
                 ('data', models.JSONField()),
                 ('announced_at', models.DateTimeField(null=True)),
+                ('failures', models.PositiveSmallIntegerField(default=0)),
+                ('retry_at', models.DateTimeField(null=True)),
                 ('page', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='embedded_api.page')),
                 ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='embedded_api.tenant')),
                 ('version', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='embedded_api.version')),
@@ -327,7 +329,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='webhookevent',
-            index=models.Index(condition=models.Q(('announced_at__isnull', True)), fields=['occurred_at', 'id'], name='events_to_announce'),
+            index=models.Index(condition=models.Q(('announced_at__isnull', True), ('retry_at__isnull', True)), fields=['occurred_at', 'id'], name='events_to_announce'),
+        ),
+        migrations.AddIndex(
+            model_name='webhookevent',
+            index=models.Index(condition=models.Q(('announced_at__isnull', True), ('retry_at__isnull', False)), fields=['retry_at'], name='events_to_retry'),
         ),
         migrations.AddIndex(
             model_name='webhookevent',
@@ -339,7 +345,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='webhookdelivery',
-            index=models.Index(condition=models.Q(('next_attempt_at__isnull', False)), fields=['next_attempt_at', 'id'], name='webhook_deliveries_to_attempt'),
+            index=models.Index(condition=models.Q(('wake_at__isnull', False)), fields=['wake_at', 'id'], name='webhook_deliveries_to_attempt'),
         ),
         migrations.AddConstraint(
             model_name='webhookdelivery',

@@ -12,6 +12,7 @@ from dashboard.embedded_api.models.pages import Page
 from dashboard.embedded_api.models.tenants import Tenant
 from dashboard.embedded_api.models.webhooks import Subscription
 from dashboard.encryption import EncryptedText
+from dashboard.work.claims import ClaimedRow
 
 
 class WebhookEvent(models.Model):
@@ -36,6 +37,10 @@ class WebhookEvent(models.Model):
     """The payload's `data`: ids and numbers."""
     announced_at = models.DateTimeField(null=True)
     """When its deliveries were made; null until it has occurred and a worker has seen it."""
+    failures = models.PositiveSmallIntegerField(default=0)
+    """How often that failed; after a day of failures it is given up."""
+    retry_at = models.DateTimeField(null=True)
+    """When it is tried again after a failure."""
 
     class Meta:
         constraints = [
@@ -45,7 +50,12 @@ class WebhookEvent(models.Model):
             models.Index(
                 name="events_to_announce",
                 fields=["occurred_at", "id"],
-                condition=models.Q(announced_at__isnull=True),
+                condition=models.Q(announced_at__isnull=True, retry_at__isnull=True),
+            ),
+            models.Index(
+                name="events_to_retry",
+                fields=["retry_at"],
+                condition=models.Q(announced_at__isnull=True, retry_at__isnull=False),
             ),
             models.Index(name="events_by_age", fields=["announced_at"]),
         ]
@@ -66,7 +76,7 @@ class DeliveryState(models.TextChoices):
     """The subscription was turned off, changed or deleted meanwhile, or a backup was restored."""
 
 
-class WebhookDelivery(models.Model):
+class WebhookDelivery(ClaimedRow):
     """One event on its way to one subscription."""
 
     event = models.ForeignKey(WebhookEvent, models.CASCADE, related_name="deliveries")
@@ -83,12 +93,9 @@ class WebhookDelivery(models.Model):
     problem = models.TextField(blank=True)
     """Why the last attempt failed, in a sentence; empty once it is delivered."""
     created_at = models.DateTimeField("created")
-    next_attempt_at = models.DateTimeField("next attempt", null=True)
-    """While a worker sends it, when its claim ends; null unless it is waiting."""
+    wake_at = models.DateTimeField("next attempt", null=True)
     retry_until = models.DateTimeField()
     """Then it is given up."""
-    worker_id = models.CharField(max_length=64, blank=True)
-    """The worker that sends it now; empty between attempts."""
 
     class Meta:
         verbose_name_plural = "webhook deliveries"
@@ -99,8 +106,8 @@ class WebhookDelivery(models.Model):
         indexes = [
             models.Index(
                 name="webhook_deliveries_to_attempt",
-                fields=["next_attempt_at", "id"],
-                condition=models.Q(next_attempt_at__isnull=False),
+                fields=["wake_at", "id"],
+                condition=models.Q(wake_at__isnull=False),
             )
         ]
 

@@ -39,13 +39,14 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField()),
                 ('state', models.CharField(choices=[('waiting', 'Waiting'), ('sent', 'Sent'), ('given_up', 'Given up'), ('dropped', 'Not sent')], default='waiting', max_length=8)),
                 ('attempts', models.PositiveIntegerField(default=0)),
-                ('next_attempt_at', models.DateTimeField(null=True)),
+                ('wake_at', models.DateTimeField(null=True)),
                 ('retry_until', models.DateTimeField()),
                 ('worker_id', models.CharField(blank=True, max_length=64)),
                 ('attempted_at', models.DateTimeField(null=True)),
                 ('status_code', models.PositiveIntegerField(null=True)),
                 ('problem', models.TextField(blank=True)),
                 ('sent_at', models.DateTimeField(null=True)),
+                ('tested_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('user', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
@@ -238,7 +239,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='delivery',
-            index=models.Index(condition=models.Q(('next_attempt_at__isnull', False)), fields=['channel', 'next_attempt_at'], name='deliveries_to_attempt'),
+            index=models.Index(condition=models.Q(('wake_at__isnull', False)), fields=['channel', 'wake_at'], name='deliveries_to_attempt'),
         ),
         migrations.AddIndex(
             model_name='delivery',
@@ -247,5 +248,9 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='delivery',
             constraint=models.UniqueConstraint(condition=models.Q(('digest_on__isnull', False)), fields=('user', 'digest_on'), name='one_digest_a_day'),
+        ),
+        migrations.AddConstraint(
+            model_name='delivery',
+            constraint=models.UniqueConstraint(condition=models.Q(('state', 'waiting'), ('tested_by__isnull', False)), fields=('tested_by',), name='one_test_at_a_time'),
         ),
     ]

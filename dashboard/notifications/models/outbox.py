@@ -9,6 +9,7 @@ from django.db import models
 
 from dashboard.notifications.models.events import Event
 from dashboard.notifications.models.preferences import Channel, WebhookTarget
+from dashboard.work.claims import ClaimedRow
 
 
 class DeliveryState(models.TextChoices):
@@ -23,8 +24,8 @@ class DeliveryState(models.TextChoices):
     """After a restore: it may have been sent after the backup."""
 
 
-class Delivery(models.Model):
-    """One message to one recipient by e-mail or webhook."""
+class Delivery(ClaimedRow):
+    """One message to one recipient by e-mail or webhook, claimed for each attempt."""
 
     channel = models.CharField(max_length=8, choices=Channel)
     user = models.ForeignKey(
@@ -39,16 +40,16 @@ class Delivery(models.Model):
     """The same in every attempt, so that the recipient can tell a repeated message."""
     digest_on = models.DateField(null=True)
     """The user's date, of a daily digest."""
+    tested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="+"
+    )
+    """The user who waits for its result, of a test message; null for all others."""
     created_at = models.DateTimeField()
 
     state = models.CharField(max_length=8, choices=DeliveryState, default=DeliveryState.WAITING)
     attempts = models.PositiveIntegerField(default=0)
-    next_attempt_at = models.DateTimeField(null=True)
-    """While a worker sends it, when its claim ends; null unless it is waiting."""
     retry_until = models.DateTimeField()
     """Then it is given up."""
-    worker_id = models.CharField(max_length=64, blank=True)
-    """The worker that sends it now; empty between attempts."""
     attempted_at = models.DateTimeField(null=True)
     status_code = models.PositiveIntegerField(null=True)
     """Of the last attempt, by HTTP or SMTP; null if there was no response."""
@@ -71,13 +72,18 @@ class Delivery(models.Model):
                 fields=["user", "digest_on"],
                 condition=models.Q(digest_on__isnull=False),
                 name="one_digest_a_day",
-            )
+            ),
+            models.UniqueConstraint(
+                fields=["tested_by"],
+                condition=models.Q(tested_by__isnull=False, state="waiting"),
+                name="one_test_at_a_time",
+            ),
         ]
         indexes = [
             models.Index(
                 name="deliveries_to_attempt",
-                fields=["channel", "next_attempt_at"],
-                condition=models.Q(next_attempt_at__isnull=False),
+                fields=["channel", "wake_at"],
+                condition=models.Q(wake_at__isnull=False),
             ),
             models.Index(fields=["state", "-id"]),
         ]

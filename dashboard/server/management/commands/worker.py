@@ -16,7 +16,7 @@ from dashboard.notifications.sending import DELIVER_EMAILS, DELIVER_WEBHOOKS
 from dashboard.notifications.watches import WATCH
 from dashboard.releases.hinted_reads import FOLLOW_HINTS
 from dashboard.releases.worker import new_worker_id, run_worker
-from dashboard.worker_tasks import WorkerTask
+from dashboard.work.tasks import WorkerTask
 
 
 class Command(BaseCommand):

@@ -1,0 +1,1 @@
+"""Work that a worker does: claimed rows, tasks, back-off, and the one sender of webhooks."""

@@ -1,0 +1,156 @@
+"""Claims: which worker may act on a row of a queue, and how long a failed row waits.
+
+A claim is the pair of the row's `worker_id` and `wake_at`, the time when it ends. Changing either
+takes it away: another worker does once it has ended, and so does a person who decides something.
+"""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from threading import Event, RLock, Thread
+from typing import Any, Generic, TypeVar
+
+from django.db import Error, close_old_connections, connection, models, transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+CLAIM = timedelta(seconds=15)
+"""Longer than the clocks of two machines differ. A killed worker's row waits as long."""
+RENEWED_AFTER = timedelta(seconds=5)
+BACK_OFF = (
+    *(timedelta(seconds=5), timedelta(seconds=30), timedelta(minutes=2)),
+    *(timedelta(minutes=10), timedelta(minutes=30), timedelta(hours=1)),
+)
+"""After the first failure, the second, and so on; then always the last. Source: our choice."""
+MAX_RETRY_AFTER = timedelta(hours=1)
+
+_logger = logging.getLogger("dashboard.worker")
+
+
+def back_off(failures: int, retry_after: timedelta = timedelta()) -> timedelta:
+    """Return how long to wait after so many failures in a row, one or more.
+
+    A longer `retry_after`, as requested by the other side, is waited for up to an hour.
+    """
+    wait = BACK_OFF[min(failures, len(BACK_OFF)) - 1]
+    return max(wait, min(retry_after, MAX_RETRY_AFTER))
+
+
+class ClaimedRow(models.Model):
+    """A row of a queue: workers claim the one that has waited longest."""
+
+    wake_at = models.DateTimeField(null=True)
+    """When a worker has to act on it next; while one does, when its claim ends. Null: never."""
+    worker_id = models.CharField(max_length=64, blank=True)
+    """The worker that acts on it, or was killed while it did; empty between two steps."""
+
+    class Meta:
+        abstract = True
+
+
+RowT = TypeVar("RowT", bound=ClaimedRow)
+
+
+class ClaimLostError(Exception):
+    """The claim has ended or was taken away: nothing was changed, and nothing more may be."""
+
+
+@dataclass(repr=False)
+class Claim(Generic[RowT]):
+    """The right of one worker to act on one row until a time."""
+
+    row: RowT
+    """As it was when it was claimed."""
+    worker_id: str
+    until: datetime
+    is_takeover: bool
+    """Whether another worker's claim has ended by itself: that worker is gone, or suspended."""
+    _lock: RLock = field(default_factory=RLock)
+    """Held while `until` and the row change together: `renewed` has a thread of its own."""
+
+    def __repr__(self) -> str:
+        # For the log, so without the names of the row.
+        return f"{type(self.row).__name__} {self.row.pk}"
+
+    @contextmanager
+    def locked(self) -> Iterator[RowT]:
+        """Lock the row in a transaction, as long as the claim holds. Raises ClaimLostError.
+
+        A worker that was suspended for longer finds its claim ended, whether or not another worker
+        has taken it: what it has read is too old to act on.
+        """
+        with self._lock, transaction.atomic():
+            row = self._rows().select_for_update().first()
+            if row is None or timezone.now() > self.until:
+                raise ClaimLostError
+            yield row
+
+    def extend(self) -> None:
+        """Let the claim begin anew, within `locked`."""
+        until = timezone.now() + CLAIM
+        self._rows().update(wake_at=until)
+        # If the transaction is rolled back, the claim is lost and ends by itself.
+        self.until = until
+
+    def renew(self) -> None:
+        """Extend the claim if a part of it has passed. Raises ClaimLostError."""
+        if self.until - timezone.now() > CLAIM - RENEWED_AFTER:
+            return
+        with self.locked():
+            self.extend()
+
+    @contextmanager
+    def renewed(self) -> Iterator[None]:
+        """Renew the claim while the block runs, however long its calls take."""
+        has_ended = Event()
+        thread = Thread(target=self._renew_until, args=(has_ended,), daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            has_ended.set()
+            thread.join()
+
+    def _renew_until(self, has_ended: Event) -> None:
+        try:
+            while not has_ended.wait(RENEWED_AFTER.total_seconds()):
+                try:
+                    self.renew()
+                except Error:
+                    _logger.exception("A claim could not be renewed")
+                    close_old_connections()
+        except ClaimLostError:
+            pass  # Whoever acts on the row notices it with the next change.
+        finally:
+            connection.close()
+
+    def let_go(self, wake_at: datetime | None, **columns: Any) -> bool:
+        """Give the row back, changed, with the time of its next step.
+
+        Returns whether the claim still held; if not, nothing was changed.
+        """
+        with self._lock:
+            return bool(self._rows().update(wake_at=wake_at, worker_id="", **columns))
+
+    def _rows(self) -> QuerySet[RowT]:
+        rows: QuerySet[RowT] = type(self.row)._default_manager.all()
+        return rows.filter(pk=self.row.pk, worker_id=self.worker_id, wake_at=self.until)
+
+
+def claim_next(rows: QuerySet[RowT], worker_id: str, now: datetime) -> Claim[RowT] | None:
+    """Claim the row that has waited longest, or return None. One query if none is due."""
+    due = rows.filter(wake_at__lte=now).order_by("wake_at", "pk")
+    if not due.exists():
+        return None
+    with transaction.atomic():
+        # On PostgreSQL, workers pass by what another one is claiming. SQLite has one writer.
+        can_skip = connection.features.has_select_for_update_skip_locked
+        row = due.select_for_update(skip_locked=can_skip).first()
+        if row is None:
+            return None
+        claim = Claim(row, worker_id, now + CLAIM, is_takeover=bool(row.worker_id))
+        row.worker_id, row.wake_at = worker_id, claim.until
+        row.save(update_fields=["worker_id", "wake_at"])
+    return claim

@@ -1,0 +1,160 @@
+"""The one sender of webhooks to others: a few at a time, so that a slow receiver delays few.
+
+At most one is sent at once to a host, and of an owner. Those of teams come first, and one place is
+left to them. A host that was just slow or silent comes after all others. That is so in each
+process; a message is claimed, so that of several processes one sends it.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from threading import Event, Lock, Thread
+from typing import Any, TypeAlias
+from urllib.parse import urlsplit
+
+from django.db import close_old_connections, connection
+
+MAX_AT_ONCE = 4
+MAX_WITHOUT_TEAMS = 3
+MAX_SLOW = 2
+"""Source: our choice, as all limits here."""
+SLOW_S, SLOW_FOR_S = 2.0, 600.0
+"""A host that took so long is slow for so long, or until it is quick again."""
+ASIDE_S = 60.0
+"""For how long an owner waits for whom a message could not even be claimed."""
+CHECK_S = 1.0
+"""Between two checks for what has become due while others are sent."""
+
+_logger = logging.getLogger("dashboard.worker")
+
+
+@dataclass(frozen=True)
+class Receiver:
+    """A receiver of webhooks to which something is due."""
+
+    pk: Any
+    url: str = field(repr=False)
+    owner: str
+    """The user, the team's webhook or the subscription."""
+    due_at: datetime
+    is_of_team: bool = False
+
+    @property
+    def host(self) -> str:
+        """The host of the URL, as far as that can be read."""
+        try:
+            return urlsplit(self.url).hostname or self.url
+        except ValueError:
+            return self.url
+
+
+Due: TypeAlias = Callable[[], Iterable[Receiver]]
+Send: TypeAlias = Callable[[Receiver], object]
+"""Send the next message to a receiver, and record what became of it."""
+
+
+class Sender:
+    """Chooses whom to send to next, for all kinds of webhooks of a process."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._served: list[Receiver] = []
+        self._slow_until: dict[str, float] = {}
+        """By host; on the monotonic clock, as the next."""
+        self._aside_until: dict[str, float] = {}
+        """By owner."""
+
+    def run(self, due: Due, send: Send, stop: Event) -> None:
+        """Send what is due until nothing is, or stopped; what is being sent is finished first."""
+        threads: list[Thread] = []
+        try:
+            while not stop.is_set():
+                receivers = list(due())
+                while receiver := self._take(receivers):
+                    thread = Thread(target=self._serve, args=(receiver, due, send, stop))
+                    threads.append(thread)
+                    thread.start()
+                threads = [thread for thread in threads if thread.is_alive()]
+                if not threads:
+                    return
+                threads[0].join(CHECK_S)
+        finally:
+            for thread in threads:
+                thread.join()
+
+    def send_here(self, due: Due, send: Send) -> int:
+        """Send all that is due, one after another in this thread; return how many messages."""
+        count = 0
+        while receiver := self._take(due()):
+            self._send(receiver, send)
+            count += 1
+        return count
+
+    def _serve(self, receiver: Receiver | None, due: Due, send: Send, stop: Event) -> None:
+        """Send to one receiver after another: a thread for each message would cost more."""
+        try:
+            while receiver:
+                self._send(receiver, send)
+                receiver = None if stop.is_set() else self._take(due())
+        except Exception:
+            _logger.exception("What is due could not be read")
+        finally:
+            connection.close()
+
+    def _send(self, receiver: Receiver, send: Send) -> None:
+        began, is_aside = time.monotonic(), False
+        try:
+            send(receiver)
+        except Exception:
+            _logger.exception("Sending to %r failed", receiver)
+            close_old_connections()
+            is_aside = True
+        finally:
+            now = time.monotonic()
+            with self._lock:
+                self._served.remove(receiver)
+                _note(self._slow_until, receiver.host, SLOW_FOR_S * (now - began > SLOW_S), now)
+                _note(self._aside_until, receiver.owner, ASIDE_S * is_aside, now)
+
+    def _take(self, receivers: Iterable[Receiver]) -> Receiver | None:
+        """Choose the receiver to send to now, or None if each has to wait."""
+        with self._lock:
+            in_order = sorted(
+                receivers,
+                key=lambda receiver: (
+                    self._is_slow(receiver),
+                    not receiver.is_of_team,
+                    receiver.due_at,
+                ),
+            )
+            receiver = next(filter(self._may_be_served, in_order), None)
+            if receiver:
+                self._served.append(receiver)
+            return receiver
+
+    def _may_be_served(self, receiver: Receiver) -> bool:
+        places = MAX_AT_ONCE if receiver.is_of_team else MAX_WITHOUT_TEAMS
+        slow = [other for other in self._served if self._is_slow(other)]
+        return (
+            len(self._served) < places
+            and not (self._is_slow(receiver) and len(slow) >= MAX_SLOW)
+            and self._aside_until.get(receiver.owner, 0.0) <= time.monotonic()
+            and receiver.host not in {other.host for other in self._served}
+            and receiver.owner not in {other.owner for other in self._served}
+        )
+
+    def _is_slow(self, receiver: Receiver) -> bool:
+        return self._slow_until.get(receiver.host, 0.0) > time.monotonic()
+
+
+def _note(until: dict[str, float], name: str, seconds: float, now: float) -> None:
+    """Note for how long something is so, 0 for not; forget what has ended."""
+    until[name] = now + seconds
+    for other in [other for other, end in until.items() if end <= now]:
+        del until[other]
+
+
+SENDER = Sender()
+"""That of this process."""

@@ -1,0 +1,1 @@
+"""Work: claims, tasks and the one sender of webhooks."""

@@ -1,0 +1,214 @@
+"""A row that raises something unexpected stops no other row, whichever task of a worker has it."""
+
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import pytest
+from django.contrib.auth.models import User
+from django.core import mail
+from django.utils import timezone
+
+from dashboard.embedded_api import event_worker
+from dashboard.embedded_api.models import DeliveryState as EventState
+from dashboard.embedded_api.models import SigningSecret, Subscription, WebhookDelivery, WebhookEvent
+from dashboard.encryption import encrypt
+from dashboard.ledger.models import PageHint
+from dashboard.notifications import sending, watches
+from dashboard.notifications.following import follow
+from dashboard.notifications.models import Delivery, DeliveryState, Event, Followed
+from dashboard.notifications.watches import WATCH
+from dashboard.releases.checking import check_release
+from dashboard.releases.drafting import create_release
+from dashboard.releases.hinted_reads import FOLLOW_HINTS, RETRY_AFTER, read_hinted
+from dashboard.releases.models import HoldKind, Release, ReleaseState
+from dashboard.releases.worker import RUN_RELEASES
+from dashboard.server.management.commands.worker import tasks_beside_releases
+from dashboard.work.tasks import WorkerTask
+from tests.support import wire
+from tests.support.clock import Clock, stopped
+from tests.support.embedded_api_factories import make_subscription, make_version
+from tests.support.fake_service import Answer, FakeService
+from tests.support.hook_receiver import running_receiver
+from tests.support.many_audiences import Key
+from tests.support.release_service import PublishingAudiences, decide, work
+from tests.support.seeding import seed_audiences, seed_delivery, seed_event, seed_pages, seed_target
+
+WAITING = {"state": DeliveryState.WAITING, "attempts": 0, "problem": "", "status_code": None}
+CREATED = "page.version.created"
+BAD = "page_bad"
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The time of day, which the test advances."""
+    return stopped(monkeypatch)
+
+
+def due(pk: int, **columns: Any) -> Delivery:
+    """Record a message that is due; the first has an event that no sentence can be made of."""
+    seed_event(pk, **({"facts": ["no", "mapping"]} if pk == 1 else {}))
+    now = timezone.now()
+    times = {"wake_at": now + timedelta(seconds=pk), "retry_until": now + timedelta(days=3)}
+    return seed_delivery(pk, **WAITING | times | columns)
+
+
+def check_failed(delivery: Delivery) -> None:
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.attempts) == (DeliveryState.WAITING, 1)
+    assert delivery.problem == "Pressroom failed unexpectedly. The error was logged."
+    assert delivery.wake_at
+    assert delivery.wake_at > timezone.now()
+
+
+@pytest.mark.django_db
+def test_no_email_stops_the_others(clock: Clock, paula: User, settings: Any) -> None:
+    settings.EMAIL_IS_ON = True
+    paula.email = "paula@kestrel.example"
+    paula.save()
+    bad, _ = [due(pk, channel="email", user=paula, target=None) for pk in (1, 2)]
+    clock.advance(2)
+    sending.deliver_emails("worker-1")
+    assert [message.subject for message in mail.outbox] == [
+        "Publishing version 2 of Brightwater Foods failed"
+    ]
+    check_failed(bad)
+    # It has an end, as any other failure.
+    clock.advance(timedelta(days=4).total_seconds())
+    sending.deliver_emails("worker-1")
+    bad.refresh_from_db()
+    assert (bad.state, bad.wake_at) == (DeliveryState.GIVEN_UP, None)
+
+
+@pytest.mark.django_db
+def test_no_webhook_stops_the_others(clock: Clock, settings: Any) -> None:
+    settings.WEBHOOKS_TO_LOOPBACK = True
+    with running_receiver() as receiver:
+        bad, _ = [due(pk, target=seed_target(pk, url=receiver.url)) for pk in (1, 2)]
+        # Recorded before such hosts were refused.
+        unreadable = due(3, target=seed_target(3, url="https://xn--/"))
+        clock.advance(3)
+        sending.deliver_pending("worker-1")
+    assert len(receiver.received) == 1
+    check_failed(bad)
+    unreadable.refresh_from_db()
+    assert (unreadable.state, unreadable.attempts) == (DeliveryState.GIVEN_UP, 1)
+
+
+@pytest.mark.django_db
+def test_no_event_stops_the_others(clock: Clock, settings: Any) -> None:
+    settings.WEBHOOKS_TO_LOOPBACK = True
+    with running_receiver() as receiver:
+        bad = make_subscription(url="http://127.0.0.1:1/", events=[CREATED])
+        SigningSecret.objects.filter(subscription=bad).update(encrypted=encrypt("no secret"))
+        unreadable = make_subscription(url="https://xn--zzzzzzzz99999/", events=[CREATED])
+        good = make_subscription(url=receiver.url, events=[CREATED])
+        make_version()
+        event_worker.deliver_pending("worker-1")
+    results = {
+        delivery.subscription_id: (delivery.state, delivery.attempt_count)
+        for delivery in WebhookDelivery.objects.all()
+    }
+    assert results == {
+        bad.pk: (EventState.WAITING, 1),
+        unreadable.pk: (EventState.GIVEN_UP, 1),
+        good.pk: (EventState.DELIVERED, 1),
+    }
+    assert len(receiver.received) == 1
+
+
+@pytest.mark.django_db
+def test_no_announcement_stops_the_others(clock: Clock) -> None:
+    subscriptions = Subscription.objects.filter(pk=make_subscription().pk)
+    make_version()
+    bad = WebhookEvent.objects.get()
+    subscriptions.update(events=7)
+    event_worker.deliver_pending("worker-1")
+    bad.refresh_from_db()
+    assert (bad.announced_at, bad.failures) == (None, 1)
+    subscriptions.update(events=[])
+    make_version()
+    event_worker.deliver_pending("worker-1")
+    assert WebhookEvent.objects.exclude(announced_at=None).exclude(pk=bad.pk).count() == 1
+    subscriptions.update(events=7)
+    for _ in range(30):
+        clock.advance(3600)
+        event_worker.deliver_pending("worker-1")
+    bad.refresh_from_db()
+    assert bad.announced_at
+    assert not WebhookDelivery.objects.exists()
+
+
+@pytest.mark.django_db
+def test_no_release_stops_the_others(clock: Clock, paula: User, fake_service: FakeService) -> None:
+    fake_service.answer = service = PublishingAudiences()
+    bad, good = (published(service.add(1, page_id=page_id), paula) for page_id in (BAD, "page_2"))
+    fake_service.answer = broken_for_bad(service)
+    work(good, clock, minutes=1)
+    assert good.state == ReleaseState.FINISHED
+    bad.refresh_from_db()
+    assert (bad.state, bad.failures) == (ReleaseState.RUNNING, 2)
+    work(bad, clock, minutes=20)
+    assert (bad.state, bad.hold_kind, bad.wake_at) == (ReleaseState.HELD, HoldKind.ERROR, None)
+    assert bad.hold_reason.startswith("Pressroom failed unexpectedly at this release.")
+    assert service.audiences_sent == ["aud_2"]
+
+
+def broken_for_bad(service: PublishingAudiences) -> Answer:
+    """Return the service, but for a page at which our side fails unexpectedly."""
+
+    def respond(request: httpx.Request) -> httpx.Response:
+        if BAD in request.url.path:
+            raise ZeroDivisionError
+        return service(request)
+
+    return respond
+
+
+def published(keys: list[Key], user: User) -> Release:
+    release = create_release(name="", note="", audiences=keys, user=user)
+    check_release(release)
+    decide(release, user)
+    return release
+
+
+@pytest.mark.django_db
+def test_no_hint_stops_the_others(clock: Clock, fake_service: FakeService) -> None:
+    service, now = PublishingAudiences(), timezone.now()
+    fake_service.answer = broken_for_bad(service)
+    service.add(1, page_id="page_good")
+    for page_id in (BAD, "page_good"):
+        PageHint.objects.create(page_id=page_id, due_at=now, not_before=now, waiting_since=now)
+    read_hinted("worker-1")
+    good, bad = (PageHint.objects.get(page_id=page_id) for page_id in ("page_good", BAD))
+    assert (good.read_at, good.due_at) == (now, None)
+    assert (bad.worker_id, bad.due_at) == ("", now + RETRY_AFTER)
+    clock.advance(61)
+    read_hinted("worker-1")
+    bad.refresh_from_db()
+    assert bad.due_at is None
+
+
+@pytest.mark.django_db
+def test_nothing_watched_stops_the_others(
+    clock: Clock, vera: User, fake_service: FakeService
+) -> None:
+    for page_id in ("page_1", "page_2"):
+        seed_pages(wire.page(pageId=page_id))
+        seed_audiences(wire.audience(), page_id=page_id)
+        follow(vera, page_id)
+    Followed.objects.filter(page_id="page_1").update(snapshot=["no", "mapping"])
+    clock.advance(60)
+    for page_id in ("page_1", "page_2"):
+        latest = wire.version(versionId="ver_9", versionNumber=9)
+        seed_audiences(wire.audience(latestVersion=latest), page_id=page_id)
+    watches.look_once()
+    assert Event.objects.get(kind="followed_changed").page_id == "page_2"
+
+
+def test_each_task_of_a_worker_is_tested_here() -> None:
+    tested: set[WorkerTask] = {
+        *(sending.DELIVER_EMAILS, sending.DELIVER_WEBHOOKS, WATCH, FOLLOW_HINTS, RUN_RELEASES),
+        *(event_worker.DELIVER_EVENTS, event_worker.DELETE_OLD_EVENTS),
+    }
+    assert tested == {RUN_RELEASES, *tasks_beside_releases()}
