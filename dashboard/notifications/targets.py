@@ -5,23 +5,25 @@ The caller checks permissions: of a team's, MANAGE_DELIVERIES of `accounts/permi
 
 from base64 import b64decode
 from collections.abc import Collection
-from dataclasses import dataclass
-from uuid import uuid4
 
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
-from django.urls import reverse
 from django.utils import timezone
 
 from dashboard.encryption import DecryptionError, decrypt, encrypt
 from dashboard.ledger.models.operations import actor_name
 from dashboard.notifications.errors import NotificationError
-from dashboard.notifications.kinds import KINDS, TEAM_KINDS, TEST
-from dashboard.notifications.messages import Message
-from dashboard.notifications.models import Event, WebhookFormat, WebhookTarget
-from dashboard.notifications.outbox import Failure
-from dashboard.notifications.webhooks import send_to
+from dashboard.notifications.kinds import KINDS, TEAM_KINDS
+from dashboard.notifications.models import (
+    Channel,
+    Delivery,
+    DeliveryState,
+    WebhookFormat,
+    WebhookTarget,
+)
+from dashboard.notifications.outbox import new_delivery
 from dashboard.outgoing_webhooks import (
     MAX_SECRET_BYTES,
     MIN_SECRET_BYTES,
@@ -35,14 +37,6 @@ MAX_NAME = 100
 """Characters."""
 MAX_TARGETS = 20
 """Of a user, and of all teams together. Source: our choice."""
-
-
-@dataclass(frozen=True)
-class TestResult:
-    """What became of a test message."""
-
-    is_sent: bool
-    sentence: str
 
 
 def list_targets(user: User | None) -> QuerySet[WebhookTarget]:
@@ -122,19 +116,24 @@ def reveal_secret(target: WebhookTarget) -> str:
         return ""
 
 
-def send_test(target: WebhookTarget) -> TestResult:
-    """Send a test message now, which takes at most 10 s; it is in no log."""
+def begin_test(target: WebhookTarget, user: User) -> bool:
+    """Have a worker send a test message, once. Returns False while the user's last one waits."""
     now = timezone.now()
-    event = Event(
-        kind=TEST,
-        key=f"test:{target.pk}:{now:%Y%m%d%H%M%S%f}",
-        at=now,
-        path=reverse("overview"),
-    )
-    result = send_to(target, Message(f"msg_{uuid4().hex}", [event], 1))
-    if isinstance(result, Failure):
-        return TestResult(is_sent=False, sentence=result.problem)
-    return TestResult(is_sent=True, sentence=f"Sent. The receiver responded {result.status_code}.")
+    tests = Delivery.objects.filter(tested_by=user)
+    tests.exclude(state=DeliveryState.WAITING).filter(target=target).delete()
+    delivery = new_delivery(Channel.WEBHOOK, target_id=target.pk, now=now)
+    delivery.tested_by, delivery.retry_until = user, now
+    try:
+        with transaction.atomic():
+            delivery.save()
+    except IntegrityError:
+        return False
+    return True
+
+
+def last_test(target: WebhookTarget, user: User) -> Delivery | None:
+    """Return the test message that a user sent last to a target, whatever became of it."""
+    return Delivery.objects.filter(tested_by=user, target=target).first()
 
 
 def _valid_name(name: str) -> str:

@@ -191,15 +191,21 @@ def test_a_team_s_webhook_gets_what_it_has_chosen_and_a_user_s_what_concerns_the
     assert len(receiver.received) == 1
 
 
-def test_a_test_message_says_whether_it_arrived(ada: User, receiver: HookReceiver) -> None:
+def test_a_test_message_is_sent_once_by_the_worker(ada: User, receiver: HookReceiver) -> None:
     target = add(ada, url=receiver.url, format="slack")
     receiver.responses = [(404, {})]
-    assert targets.send_test(target) == (
-        targets.TestResult(is_sent=False, sentence="The receiver responded 404.")
-    )
-    assert targets.send_test(target).is_sent
+    assert targets.begin_test(target, ada)
+    assert not targets.begin_test(target, ada)
+    assert not receiver.received
+    deliver_pending("worker-1")
+    failed = targets.last_test(target, ada)
+    assert failed
+    assert (failed.state, failed.problem) == ("given_up", "The receiver responded 404.")
+    assert targets.begin_test(target, ada)
+    deliver_pending("worker-1")
+    assert Delivery.objects.get().state == "sent"
     assert receiver.received[-1].json["text"].startswith("This is a test message from Pressroom.")
-    assert not Delivery.objects.exists()
+    assert not delivery_log.list_deliveries()
 
 
 def test_what_can_be_followed_has_an_end(vera: User) -> None:

@@ -3,6 +3,7 @@
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -10,23 +11,27 @@ from dashboard.accounts.permissions import MANAGE_DELIVERIES, demand
 from dashboard.accounts.policy_views import requires_reauthentication
 from dashboard.notifications.errors import NotificationError
 from dashboard.notifications.kinds import TEAM_KINDS
-from dashboard.notifications.models import WebhookFormat, WebhookTarget
+from dashboard.notifications.models import DeliveryState, WebhookFormat, WebhookTarget
 from dashboard.notifications.targets import (
     add_target,
+    begin_test,
     change_target,
     delete_target,
     get_target,
+    last_test,
     reveal_secret,
-    send_test,
 )
 from dashboard.rate_limits import seconds_to_wait
+from dashboard.releases.worker import is_running
 from dashboard.web.notifications.forms import (
     FOR_TEAMS,
     TargetChangeForm,
     TargetForm,
     group_kinds,
 )
-from dashboard.web.ui.htmx import Request
+from dashboard.web.ui.htmx import Request, render_partial, wants_partial
+from dashboard.web.ui.polling import wait_s
+from dashboard.web.ui.query_params import int_param
 
 MAX_TESTS_PER_MINUTE = 10
 """Per user. Source: our choice."""
@@ -54,7 +59,7 @@ def target_add(request: Request) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def target_detail(request: Request, target_id: int) -> HttpResponse:
-    """Show and change a webhook."""
+    """Show and change a webhook; while a test is sent, the page polls its partial "test-poll"."""
     target = _target(request, target_id)
     form = TargetChangeForm(target, data=request.POST or None)
     if form.is_valid():
@@ -97,14 +102,13 @@ def _show_secret(request: Request, target: WebhookTarget) -> HttpResponse:
 
 @require_POST
 def target_test(request: Request, target_id: int) -> HttpResponse:
-    """Send a test message now, and say what became of it."""
+    """Have a worker send a test message; the webhook's page polls for what becomes of it."""
     target = _target(request, target_id)
     if wait := seconds_to_wait(f"webhook-tests:{request.user.pk}", at_most=MAX_TESTS_PER_MINUTE):
         messages.error(request, f"Not sent: too many tests. Try again in {wait} s.")
         return redirect("target-detail", target.pk)
-    result = send_test(target)
-    level = messages.SUCCESS if result.is_sent else messages.ERROR
-    messages.add_message(request, level, f"{target.name}: {result.sentence}")
+    if not begin_test(target, request.user):
+        messages.error(request, "Not sent: your last test has no result yet.")
     return redirect("target-detail", target.pk)
 
 
@@ -123,6 +127,20 @@ def _target(request: Request, target_id: int) -> WebhookTarget:
 
 
 def _show(request: Request, target: WebhookTarget, form: TargetChangeForm) -> HttpResponse:
-    context = {"target": target, "form": form, "groups": group_kinds(FOR_TEAMS)}
+    is_poll = wants_partial(request, ("test-poll",))
+    polls = int_param(request.GET.get("polls", "")) + 1 if is_poll else 0
+    test = last_test(target, request.user)
+    is_waiting = test is not None and test.state == DeliveryState.WAITING
+    context = {
+        "target": target,
+        "form": form,
+        "groups": group_kinds(FOR_TEAMS),
+        "test": test,
+        "is_waiting": is_waiting,
+        "has_worker": not is_waiting or is_running(timezone.now()),
+        "polls": polls,
+        "wait_s": wait_s(polls),
+    }
     status = 422 if form.is_bound else 200
-    return render(request, "notifications/target.html", context, status=status)
+    template = "notifications/target.html"
+    return render_partial(request, template, context, parts=("test-poll",), status=status)

@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from dashboard.notifications.models import WebhookFormat, WebhookTarget
+from dashboard.notifications.sending import deliver_pending
 from dashboard.notifications.targets import add_target, reveal_secret
 from tests.support.hook_receiver import HookReceiver, running_receiver
 from tests.support.html import text
@@ -60,6 +61,7 @@ def test_one_is_added_and_listed(as_viewer: Client) -> None:
         ({"name": ""}, "Name: Enter a name."),
         ({"url": "ftp://hooks.example.com"}, "URL: "),
         ({"url": "https://127.0.0.1/"}, "URL: "),
+        ({"url": "https://xn--/"}, "URL: The host of the URL isn’t a valid name."),
         ({"format": "fax"}, "Format: "),
         ({"format": "standard", "secret": "short"}, "Signing secret: A secret is whsec_"),
     ],
@@ -105,26 +107,42 @@ def test_one_is_deleted_after_a_confirmation(as_viewer: Client, target: WebhookT
     assert not WebhookTarget.objects.exists()
 
 
-def test_a_test_says_what_the_receiver_responded(
-    as_viewer: Client, target: WebhookTarget, receiver: HookReceiver
+@pytest.mark.parametrize(
+    ("status", "tone", "sentence"),
+    [
+        (204, "ok", "The receiver responded 204."),
+        (404, "bad", "failed. The receiver responded 404."),
+    ],
+)
+def test_a_test_shows_what_the_receiver_responded(
+    as_viewer: Client,
+    target: WebhookTarget,
+    receiver: HookReceiver,
+    status: int,
+    tone: str,
+    sentence: str,
 ) -> None:
     WebhookTarget.objects.update(url=receiver.url)
-    response = as_viewer.post(url(target, "test/"), follow=True)
-    assert "My channel: Sent. The receiver responded 204." in said(response)
-
-
-def test_a_test_that_fails_says_why(
-    as_viewer: Client, target: WebhookTarget, receiver: HookReceiver
-) -> None:
-    receiver.stop()
-    WebhookTarget.objects.update(url=receiver.url)
-    response = as_viewer.post(url(target, "test/"), follow=True)
-    assert 'data-tone="bad"' in response.content.decode()
-    assert "Sent." not in said(response)
+    receiver.responses = [(status, {})]
+    page = as_viewer.post(url(target, "test/"), follow=True)
+    assert "Sending a test, queued" in said(page)
+    assert "No worker is running, so it waits for one." in said(page)
+    assert not receiver.received
+    second = as_viewer.post(url(target, "test/"), follow=True)
+    assert "Not sent: your last test has no result yet." in said(second)
+    poll = {"HX-Request": "true", "HX-Target": "test-poll"}
+    waiting = as_viewer.get(f"{url(target)}?polls=0", headers=poll).content.decode()
+    assert "polls=1" in waiting
+    deliver_pending("worker-1")
+    result = as_viewer.get(f"{url(target)}?polls=1", headers=poll).content.decode()
+    assert f'data-tone="{tone}"' in result
+    assert sentence in text(result)
+    assert "hx-get" not in result
+    assert sentence in said(as_viewer.get(url(target)))
+    assert len(receiver.received) == 1
 
 
 def test_tests_are_limited(as_viewer: Client, target: WebhookTarget) -> None:
-    WebhookTarget.objects.update(url="https://127.0.0.1/")  # refused without a connection
     last = [as_viewer.post(url(target, "test/"), follow=True) for _ in range(21)][-1]
     assert "too many tests" in said(last)
 
