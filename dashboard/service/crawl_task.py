@@ -16,7 +16,7 @@ from dashboard.ledger.crawls import (
 )
 from dashboard.ledger.models import CrawlState
 from dashboard.service.crawling import Crawler
-from dashboard.worker_tasks import WorkerTask
+from dashboard.work.tasks import WorkerTask
 
 _logger = logging.getLogger("dashboard.crawl")
 

@@ -107,21 +107,11 @@ def test_one_is_deleted_after_a_confirmation(as_viewer: Client, target: WebhookT
     assert not WebhookTarget.objects.exists()
 
 
-@pytest.mark.parametrize(
-    ("status", "tone", "sentence"),
-    [
-        (204, "ok", "The receiver responded 204."),
-        (404, "bad", "failed. The receiver responded 404."),
-    ],
-)
+@pytest.mark.parametrize(("status", "tone"), [(204, "ok"), (404, "bad")])
 def test_a_test_shows_what_the_receiver_responded(
-    as_viewer: Client,
-    target: WebhookTarget,
-    receiver: HookReceiver,
-    status: int,
-    tone: str,
-    sentence: str,
+    as_viewer: Client, target: WebhookTarget, receiver: HookReceiver, status: int, tone: str
 ) -> None:
+    sentence = f"The receiver responded {status}."
     WebhookTarget.objects.update(url=receiver.url)
     receiver.responses = [(status, {})]
     page = as_viewer.post(url(target, "test/"), follow=True)
