@@ -20,7 +20,7 @@ from dashboard.embedded_api.models import (
     WebhookEvent,
 )
 from dashboard.work.claims import Claim, back_off
-from dashboard.work.sender import Receiver
+from dashboard.work.sender import Kind, Receiver
 
 STORED_FOR = timedelta(days=30)
 RESTORED = (
@@ -49,7 +49,7 @@ def due_receivers(now: datetime) -> list[Receiver]:
     due = WebhookDelivery.objects.filter(wake_at__lte=now).order_by()
     rows = due.values_list("subscription", "subscription__url").annotate(Min("wake_at"))
     return [
-        Receiver(pk, url or "", owner=f"subscription {pk}", due_at=due_at)
+        Receiver(pk, url or "", owner=f"subscription {pk}", due_at=due_at, kind=Kind.SUBSCRIPTION)
         for pk, url, due_at in rows
     ]
 

@@ -27,7 +27,7 @@ from dashboard.notifications.models import (
 )
 from dashboard.notifications.quiet_hours import is_ready
 from dashboard.work.claims import Claim, back_off
-from dashboard.work.sender import Receiver
+from dashboard.work.sender import Kind, Receiver
 from dashboard.work.tasks import attempt_each
 
 RETRIED_FOR = timedelta(days=3)
@@ -152,7 +152,7 @@ def due_receivers(now: datetime) -> list[Receiver]:
             url or "",
             owner=f"user {user_id}" if user_id else f"target {pk}",
             due_at=due_at,
-            is_of_team=user_id is None,
+            kind=Kind.PERSON if user_id else Kind.TEAM,
         )
         for pk, url, user_id, due_at in rows
     ]

@@ -1,8 +1,8 @@
 """The one sender of webhooks to others: a few at a time, so that a slow receiver delays few.
 
-At most one is sent at once to a host, and of an owner. Those of teams come first, and one place is
-left to them. A host that was just slow or silent comes after all others. That is so in each
-process; a message is claimed, so that of several processes one sends it.
+At most one is sent at once to a host, and of an owner. Teams, persons and subscriptions have places
+of their own. A host that was just slow or silent comes after all others, and leaves them a place.
+That is so in each process; a message is claimed, so that of several processes one sends it.
 """
 
 import logging
@@ -10,16 +10,17 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from threading import Event, Lock, Thread
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from django.db import close_old_connections, connection
 
-MAX_AT_ONCE = 4
-MAX_WITHOUT_TEAMS = 3
+PLACES = 3
+"""Receivers of a kind that are sent to at once. Source: our choice, as all limits here."""
 MAX_SLOW = 2
-"""Source: our choice, as all limits here."""
+"""Of these, at hosts that were just slow."""
 SLOW_S, SLOW_FOR_S = 2.0, 600.0
 """A host that took so long is slow for so long, or until it is quick again."""
 ASIDE_S = 60.0
@@ -28,6 +29,12 @@ CHECK_S = 1.0
 """Between two checks for what has become due while others are sent."""
 
 _logger = logging.getLogger("dashboard.worker")
+
+
+class Kind(StrEnum):
+    """Whose receiver it is; in this order they are chosen."""
+
+    TEAM, SUBSCRIPTION, PERSON = "1 team", "2 subscription", "3 person"
 
 
 @dataclass(frozen=True)
@@ -39,7 +46,7 @@ class Receiver:
     owner: str
     """The user, the team's webhook or the subscription."""
     due_at: datetime
-    is_of_team: bool = False
+    kind: Kind
 
     @property
     def host(self) -> str:
@@ -123,11 +130,7 @@ class Sender:
         with self._lock:
             in_order = sorted(
                 receivers,
-                key=lambda receiver: (
-                    self._is_slow(receiver),
-                    not receiver.is_of_team,
-                    receiver.due_at,
-                ),
+                key=lambda receiver: (self._is_slow(receiver), receiver.kind, receiver.due_at),
             )
             receiver = next(filter(self._may_be_served, in_order), None)
             if receiver:
@@ -135,10 +138,10 @@ class Sender:
             return receiver
 
     def _may_be_served(self, receiver: Receiver) -> bool:
-        places = MAX_AT_ONCE if receiver.is_of_team else MAX_WITHOUT_TEAMS
-        slow = [other for other in self._served if self._is_slow(other)]
+        of_kind = [other for other in self._served if other.kind == receiver.kind]
+        slow = [other for other in of_kind if self._is_slow(other)]
         return (
-            len(self._served) < places
+            len(of_kind) < PLACES
             and not (self._is_slow(receiver) and len(slow) >= MAX_SLOW)
             and self._aside_until.get(receiver.owner, 0.0) <= time.monotonic()
             and receiver.host not in {other.host for other in self._served}
