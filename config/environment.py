@@ -171,6 +171,8 @@ class Environment(BaseSettings):
     service_url: ServiceUrl | None = None
     service_api_key: HeaderValue | None = Field(default=None, repr=False)
     service_timeout_s: float = Field(default=30.0, gt=0, le=300)
+    crawl_rate: float = Field(default=5.0, ge=0, le=1000)
+    """Calls per second of the worker that reads all pages; 0 turns it off."""
 
     oidc_issuer: IssuerUrl | None = None
     """The organization's OpenID Connect provider; without it users sign in by password."""

@@ -30,6 +30,7 @@ ENVIRONMENT_COLOUR = env.environment_colour
 SERVICE_URL = env.service_url
 SERVICE_API_KEY = env.service_api_key
 SERVICE_TIMEOUT_S = env.service_timeout_s
+CRAWL_RATE = env.crawl_rate
 EMBEDDED_API = SERVICE_URL is None
 SERVICE_TRANSPORT = "dashboard.embedded_api.transport.EmbeddedTransport" if EMBEDDED_API else None
 

@@ -14,7 +14,7 @@ from dashboard.ledger.models import Crawl, CrawlState
 
 CLAIM = timedelta(seconds=30)
 """It is renewed every few seconds."""
-INTERVAL = timedelta(days=1)
+INTERVAL = timedelta(hours=1)
 """From the end of a crawl to the start of the next. Source: our choice, as all times here."""
 RETRY_AFTER = timedelta(minutes=15)
 """When a crawl that failed, or was stopped by hand, is continued."""
@@ -27,14 +27,6 @@ class CrawlTakenError(Exception):
 def get_crawl() -> Crawl | None:
     """Return the state of the crawl; None if no worker was ever started."""
     return Crawl.objects.filter(pk=1).first()
-
-
-def request_crawl(now: datetime) -> None:
-    """Have a worker crawl now, unless one does."""
-    Crawl.objects.get_or_create(pk=1, defaults={"due_at": now})
-    # One that failed is continued now, one that is paused waits.
-    idle = Crawl.objects.filter(pk=1, worker_id="", due_at__gt=now)
-    idle.exclude(state=CrawlState.RUNNING).update(due_at=now)
 
 
 def schedule_first_crawl(now: datetime) -> None:

@@ -1,4 +1,4 @@
-"""The worker's task that reads everything: at first, then once a day, and when it is asked for."""
+"""The worker's task that reads everything: at first, then once an hour."""
 
 import logging
 from threading import Event

@@ -135,6 +135,7 @@ class Crawler:
         self._parts = deque[_Part]()
         self._list: _Call | None = None
         self._cursors = set[str]()
+        self._is_part_done = False
         self._in_progress: dict[Future[Response], _Call] = {}
         self._failures_in_a_row = self._pauses_in_a_row = 0
         self._paused_until = 0.0
@@ -155,8 +156,8 @@ class Crawler:
         rows_before, begun_at, saved_at = _count_rows(), time.monotonic(), 0.0
         with self._pool() as pool:
             while self._step(pool):
-                if time.monotonic() - saved_at >= SAVE_S:
-                    saved_at = time.monotonic()
+                if self._is_part_done or time.monotonic() - saved_at >= SAVE_S:
+                    saved_at, self._is_part_done = time.monotonic(), False
                     self._measure(saved_at - begun_at)
                     self._save(self.crawl)
         self._measure(time.monotonic() - begun_at)
@@ -352,7 +353,7 @@ class Crawler:
         part.calls_left -= 1
         done = self.crawl.checkpoint
         while self._parts and not self._parts[0].calls_left:
-            first = self._parts.popleft()
+            first, self._is_part_done = self._parts.popleft(), True
             done = {
                 "cursor": self._parts[0].cursor if self._parts else "",
                 "pages": done.get("pages", 0) + first.pages,

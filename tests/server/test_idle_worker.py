@@ -17,6 +17,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from dashboard.ledger.crawls import schedule_first_crawl
 from dashboard.notifications.following import follow
 from dashboard.notifications.models import Followed
 from dashboard.releases.models import Release, ReleaseState
@@ -78,6 +79,7 @@ def worker(settings: Any, vera: User, monkeypatch: pytest.MonkeyPatch) -> Worker
         )
         for number in range(1_000)
     )
+    schedule_first_crawl(due_at)
     follow(vera, "page_1")
     for pk, (list_name, query) in enumerate(VIEWS.items()):
         follow(vera, view=seed_view(None, pk, list_name=list_name, query=query))

@@ -97,6 +97,8 @@ class Dashboard:
             "SERVICE_URL": service_url,
             "SERVICE_API_KEY": "a-key-of-the-tests",
             "SERVICE_TIMEOUT_S": str(timeout_s),
+            # A worker calls the service for what a test is about, and for nothing else.
+            "CRAWL_RATE": "0",
             "DJANGO_SUPERUSER_PASSWORD": "root",
         }
 

@@ -264,7 +264,7 @@ def _operation(operation_key: str, *, for_request: Request | None = None) -> Ope
 
 
 def _redirect_back(request: Request, operation: Operation) -> HttpResponse:
-    """Go back to the publish dialog or to the operation's page."""
+    """Go back to the publish dialog, to the overview or to the operation's page."""
     if operation.kind == OperationKind.PUBLISH_VERSION and request.POST.get("from") == "publish":
         if request.htmx:
             return show_publish(request, operation, is_new=True)
@@ -272,4 +272,6 @@ def _redirect_back(request: Request, operation: Operation) -> HttpResponse:
     label = operation.get_outcome_display()
     found = f" Last check: {operation.check_result}." if operation.check_result else ""
     messages.info(request, f"{operation.title}: {label}.{found}")
+    if request.POST.get("from") == "overview":
+        return redirect("overview")
     return redirect("operation-detail", operation.operation_key)

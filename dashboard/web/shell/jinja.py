@@ -5,6 +5,7 @@ from typing import Any
 import jinja2
 from django.conf import settings
 
+from dashboard.ledger.crawls import get_crawl
 from dashboard.text_diff import compare_texts
 from dashboard.web.audiences import markup as audiences
 from dashboard.web.conversations.search import result_around
@@ -22,6 +23,7 @@ from dashboard.web.versions.history import last_attempt
 GLOBALS = (
     audiences.selection_value,
     compare_texts,
+    get_crawl,
     person_field,
     readable_pairs,
     result_around,

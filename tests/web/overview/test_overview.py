@@ -120,6 +120,17 @@ def test_an_unknown_outcome_has_its_message_and_a_check_button(
     assert "/activity/k1/check/" in actions
 
 
+def test_check_now_stays_on_the_overview(
+    as_publisher: Client, paula: User, fake_service: FakeService
+) -> None:
+    operation(paula, "k1", UNKNOWN)
+    form = get(as_publisher).split('action="/activity/k1/check/"', 1)[1].split("</form>")[0]
+    fields = {e.attributes["name"]: e.attributes["value"] for e in elements(form, "input")}
+    response = as_publisher.post("/activity/k1/check/", fields, follow=True)
+    assert response.redirect_chain == [("/", 302)]
+    assert "Publish version 2: Outcome unknown. Last check:" in text(response.text)
+
+
 def test_failures_never_displace_an_unknown_outcome(as_publisher: Client, paula: User) -> None:
     operation(paula, "lost", UNKNOWN, at=timezone.now() - timedelta(days=2))
     for number in range(22):
@@ -540,7 +551,7 @@ def test_counts_show_how_much_of_the_total_is_loaded(as_viewer: Client) -> None:
     seed_pages(wire.page(audiencesCount=7), total=1204)
     seed_audiences(wire.audience())
     shown = text(get(as_viewer))
-    assert "“Load the rest” makes it complete. 1 of 1,204. Load the rest" in shown
+    assert "“Load the rest” does it at once. 1 of 1,204. Load the rest" in shown
     assert "Audiences 1 of 7, 1 live" in shown
 
 

@@ -1,4 +1,4 @@
-"""`manage.py worker`: run releases, deliver notifications, follow events, until stopped.
+"""`manage.py worker`: run releases, deliver notifications, crawl, follow events, until stopped.
 
 And send the events of the embedded API, if it is the service.
 """
@@ -10,12 +10,15 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
+from django.utils import timezone
 from django.utils.module_loading import import_string
 
+from dashboard.ledger.crawls import schedule_first_crawl
 from dashboard.notifications.sending import DELIVER_EMAILS, DELIVER_WEBHOOKS
 from dashboard.notifications.watches import WATCH
 from dashboard.releases.hinted_reads import FOLLOW_HINTS
 from dashboard.releases.worker import new_worker_id, run_worker
+from dashboard.service.crawl_task import CRAWL
 from dashboard.work.tasks import WorkerTask
 
 
@@ -27,7 +30,8 @@ class Command(BaseCommand):
 
     help = (
         "Run releases: check, publish and schedule them. Deliver notifications. "
-        "Refresh pages that webhook events are about. Any number of workers may run."
+        "Read every page once an hour. Refresh pages that webhook events are about. "
+        "Any number of workers may run."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -44,6 +48,8 @@ class Command(BaseCommand):
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stop.set())
         worker_id = new_worker_id()
+        if settings.CRAWL_RATE:
+            schedule_first_crawl(timezone.now())
         if parent is None:
             self.stdout.write("The worker is running. Press Ctrl+C to stop.")
             self.stdout.flush()
@@ -59,5 +65,6 @@ def tasks_beside_releases() -> tuple[WorkerTask, ...]:
     """Return what a worker does beside releases, by the settings."""
     return (
         *(DELIVER_EMAILS, DELIVER_WEBHOOKS, WATCH, FOLLOW_HINTS),
+        *((CRAWL,) if settings.CRAWL_RATE else ()),
         *map(import_string, settings.WORKER_TASKS),
     )
