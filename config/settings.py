@@ -146,6 +146,10 @@ VAR_DIR.mkdir(mode=0o700, exist_ok=True)
 DATABASES: dict[str, Any] = {
     "default": dj_database_url.parse(env.database_url, conn_max_age=60, conn_health_checks=True)
 }
+if DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
+    # PgBouncer in transaction mode gives each transaction any connection, and a cursor belongs to
+    # one. What is large is read in steps instead.
+    DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     if ":memory:" not in DATABASES["default"]["NAME"]:
         create_private(Path(DATABASES["default"]["NAME"]))

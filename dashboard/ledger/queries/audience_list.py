@@ -15,7 +15,8 @@ from dashboard.folding import fold
 from dashboard.ledger.changes import audiences_unread, pages_total
 from dashboard.ledger.models import AudienceRecord, PageRecord, VersionRecord
 from dashboard.ledger.queries.audiences import IN_FLIGHT
-from dashboard.ledger.queries.pages import EXPORT_BATCH, NOT_GIVEN
+from dashboard.ledger.queries.pages import NOT_GIVEN
+from dashboard.ledger.queries.steps import read_in_steps
 
 AUDIENCE_SORTS: dict[str, list[str | OrderBy]] = {
     "-updated": [F("updated_at").desc(nulls_last=True), "-pk"],
@@ -155,9 +156,8 @@ def matching_keys(filters: AudienceFilters, *, sort: str, limit: int) -> list[tu
 
 
 def iterate_audiences(filters: AudienceFilters, *, sort: str) -> Iterator[Any]:
-    """Yield every matching audience, each as in `list_audiences`, in batches."""
-    found = _with_page(find_audiences(filters).order_by(*_order(sort)))
-    return found.iterator(chunk_size=EXPORT_BATCH)
+    """Yield every matching audience, each as in `list_audiences`."""
+    return read_in_steps(_with_page(find_audiences(filters).order_by(*_order(sort))))
 
 
 def tally_audiences(filters: AudienceFilters) -> AudienceTally:

@@ -19,6 +19,7 @@ from dashboard.folding import fold
 from dashboard.ledger.changes import pages_total
 from dashboard.ledger.models import PageRecord
 from dashboard.ledger.page_flags import AUDIENCE_FLAGS, flag_column
+from dashboard.ledger.queries.steps import read_in_steps
 
 _TYPE_GIVEN, _STATUS_GIVEN = NullIf("page_type", Value("")), NullIf("status", Value(""))
 """Null if the service never sent one: those sort last in both directions."""
@@ -38,8 +39,6 @@ DEFAULT_PAGE_SORT = "-updated"
 UNINDEXED_SORTS = ("-audiences", "audiences", "type", "-type", "status", "-status")
 FEW_FACTOR = 5
 """Matches count as few below this many times the rows to read."""
-EXPORT_BATCH = 500
-"""Rows fetched at a time for an export."""
 TALLY_CACHE_S = 60
 """How long a count may be stale after two concurrent writes. Source: our choice."""
 NOT_GIVEN = "none"
@@ -163,12 +162,13 @@ def list_page_bodies(
 def iterate_page_bodies(
     found: QuerySet[PageRecord], *, sort: str
 ) -> Iterator[tuple[str, datetime]]:
-    """Yield body and `last_seen_at` of every page found, in batches.
+    """Yield body and `last_seen_at` of every page found.
 
     `sort` is one of PAGE_SORTS, or else the default applies.
     """
     ordered = found.order_by(*PAGE_SORTS.get(sort, PAGE_SORTS[DEFAULT_PAGE_SORT]))
-    return ordered.values_list("body", "last_seen_at").iterator(chunk_size=EXPORT_BATCH)
+    for row in read_in_steps(ordered.values_list("pk", "body", "last_seen_at", named=True)):
+        yield row.body, row.last_seen_at
 
 
 def tally_pages(*, words: str = "", flags: Sequence[str] = ()) -> Tally:

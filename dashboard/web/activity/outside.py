@@ -15,6 +15,7 @@ from dashboard.ledger.queries.outside_publishes import (
     find_outside_publishes,
     outside_publishes_before,
 )
+from dashboard.ledger.queries.steps import read_in_steps
 from dashboard.web.activity.filters import ActivityFilters, read_filters
 from dashboard.web.ui.csv import csv_response
 from dashboard.web.ui.htmx import Request, render_partial
@@ -76,7 +77,7 @@ def _matches(filters: ActivityFilters) -> QuerySet[OutsidePublish]:
 
 
 def _export_rows(found: QuerySet[OutsidePublish]) -> Iterator[list[object]]:
-    for each in found.iterator(chunk_size=500):
+    for each in read_in_steps(found):
         yield [
             _utc(each.published_at),
             _utc(each.noticed_at),

@@ -20,6 +20,7 @@ from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.models.saved_views import ListName
 from dashboard.ledger.operations import mark_interrupted_unknown
 from dashboard.ledger.queries.operations import list_actor_names, operation_by_key, operations_after
+from dashboard.ledger.queries.steps import read_in_steps
 from dashboard.operations.checking import check_outcome
 from dashboard.operations.publish import has_changed, submit_problem
 from dashboard.operations.resending import resend, resend_page, resend_update, review_again
@@ -186,7 +187,7 @@ def _poll_context(
 def operation_export(request: Request) -> StreamingHttpResponse:
     """Export all operations that match the filters as CSV."""
     matches = read_filters(request.GET).find().prefetch_related(*RELATED)
-    rows = (record_of(operation).cells() for operation in matches.iterator(chunk_size=500))
+    rows = (record_of(operation).cells() for operation in read_in_steps(matches))
     name = f"activity-{timezone.localdate():%Y-%m-%d}.csv"
     return csv_response(name, Record.COLUMNS, rows)
 

@@ -153,9 +153,7 @@ def _matching(query: AgendaQuery) -> QuerySet[Release]:
     texts = Release.objects.order_by().values_list("pk", "name", "note")
     return releases.filter(
         pk__in=[
-            pk
-            for pk, name, note in texts.iterator()
-            if all(word in fold(f"{name} {note}") for word in wanted)
+            pk for pk, name, note in texts if all(word in fold(f"{name} {note}") for word in wanted)
         ]
     )
 
