@@ -5,9 +5,11 @@ import os
 import re
 import secrets
 import sys
+import tomllib
 from contextlib import suppress
 from difflib import get_close_matches
 from email.utils import formataddr, parseaddr
+from functools import cache
 from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
@@ -269,6 +271,13 @@ def read_environment() -> Environment:
     if problem["type"] == "missing":
         message = "is missing"
     raise SystemExit(f"{name}: {message}." if name else f"{message}.")
+
+
+@cache
+def project_version() -> str:
+    """Return the version of this release."""
+    project = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]
+    return str(project["version"])
 
 
 def create_private(path: Path) -> None:

@@ -31,13 +31,13 @@ def get_crawl() -> Crawl | None:
 
 def schedule_first_crawl(now: datetime) -> None:
     """Have a worker crawl if there was no crawl yet."""
-    Crawl.objects.get_or_create(pk=1, defaults={"due_at": now})
+    Crawl.objects.get_or_create(pk=1, defaults={"wake_at": now})
 
 
 def claim_crawl(worker_id: str, now: datetime) -> Crawl | None:
     """Claim the crawl if it is due, to begin or continue it."""
     crawl = get_crawl()
-    if crawl is None or crawl.due_at > now:
+    if crawl is None or crawl.wake_at > now:
         return None
     is_new = crawl.state in (CrawlState.WAITING, CrawlState.FINISHED)
     return _claim(crawl, worker_id, now, is_new=is_new)
@@ -46,7 +46,7 @@ def claim_crawl(worker_id: str, now: datetime) -> Crawl | None:
 def take_crawl(process_id: str, now: datetime) -> Crawl:
     """Claim the crawl at once, from whoever has it, and begin a new one."""
     while True:
-        crawl, _ = Crawl.objects.get_or_create(pk=1, defaults={"due_at": now})
+        crawl, _ = Crawl.objects.get_or_create(pk=1, defaults={"wake_at": now})
         if claimed := _claim(crawl, process_id, now, is_new=True):
             return claimed
 
@@ -56,8 +56,8 @@ def _claim(crawl: Crawl, worker_id: str, now: datetime, *, is_new: bool) -> Craw
     unclaimed = _row(crawl)
     if is_new:
         finished_at = crawl.finished_at
-        crawl = Crawl(pk=1, due_at=now, started_at=now, finished_at=finished_at)
-    crawl.state, crawl.worker_id, crawl.due_at = CrawlState.RUNNING, worker_id, now + CLAIM
+        crawl = Crawl(pk=1, wake_at=now, started_at=now, finished_at=finished_at)
+    crawl.state, crawl.worker_id, crawl.wake_at = CrawlState.RUNNING, worker_id, now + CLAIM
     crawl.pause_reason = crawl.failure = ""
     return crawl if unclaimed.update(**_values(crawl)) else None
 
@@ -68,7 +68,7 @@ def save_crawl(crawl: Crawl, *, until: datetime | None = None) -> None:
     With `until`, the claim is given back, and the crawl is due again at that time.
     """
     claimed = _row(crawl)
-    crawl.due_at = until or timezone.now() + CLAIM
+    crawl.wake_at = until or timezone.now() + CLAIM
     if until:
         crawl.worker_id = ""
     if not claimed.update(**_values(crawl)):
@@ -77,12 +77,12 @@ def save_crawl(crawl: Crawl, *, until: datetime | None = None) -> None:
 
 def earliest_crawl() -> "QuerySet[Crawl, Any]":
     """Return the time when a crawl is due, or when its claim ends."""
-    return Crawl.objects.filter(pk=1).values_list("due_at", named=True)
+    return Crawl.objects.filter(pk=1).values_list("wake_at", named=True)
 
 
 def _row(crawl: Crawl) -> "QuerySet[Crawl]":
     """Return the row as long as nobody has changed the claim."""
-    return Crawl.objects.filter(pk=1, worker_id=crawl.worker_id, due_at=crawl.due_at)
+    return Crawl.objects.filter(pk=1, worker_id=crawl.worker_id, wake_at=crawl.wake_at)
 
 
 def _values(crawl: Crawl) -> dict[str, Any]:

@@ -1,17 +1,21 @@
-"""Metrics computed on request: operations, releases, the worker, deliveries, the service.
+"""Metrics computed on request: operations, releases, worker, deliveries, crawl, service.
 
 Imported late, as `dashboard.observability.instruments` is.
 """
 
+import platform
 from collections.abc import Iterator
 from contextlib import suppress
 
-from django.db import Error
+from django.db import Error, connection
 from django.db.models import Count, Max
 from django.utils import timezone
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from config.environment import project_version
+from dashboard.ledger.crawls import get_crawl
+from dashboard.ledger.models import CrawlState
 from dashboard.ledger.queries.operations import count_open
 from dashboard.notifications.delivery_log import oldest_waiting
 from dashboard.releases.models import Release, WorkerHeartbeat
@@ -44,15 +48,47 @@ def _deliveries() -> Iterator[GaugeMetricFamily]:
     yield gauge
 
 
+def _crawl() -> Iterator[GaugeMetricFamily]:
+    """Yield how far the crawl is, and when it last read everything; nothing before the first."""
+    crawl = get_crawl()
+    if crawl is None:
+        return
+    gauges = {
+        "running": ("Whether the crawl is in progress or paused", crawl.is_running),
+        "failed": ("Whether the last crawl failed", crawl.state == CrawlState.FAILED),
+        "pages": ("Pages that the current or last crawl has read", crawl.pages),
+        "pages_listed": ("Pages that the service has, by its own count", crawl.pages_in_all),
+        "problems": ("What the current or last crawl could not read", crawl.problems),
+        "calls_per_second": ("The rate that it reached", crawl.calls_per_second),
+        "finished_timestamp_seconds": (
+            "When a crawl last read everything",
+            crawl.finished_at and crawl.finished_at.timestamp(),
+        ),
+    }
+    for name, (message, value) in gauges.items():
+        if value is not None:
+            yield GaugeMetricFamily(f"pressroom_crawl_{name}", message, value=float(value))
+
+
+def _build() -> GaugeMetricFamily:
+    """Return the version of this release, and what it runs on."""
+    labels = ["version", "python", "database"]
+    gauge = GaugeMetricFamily("pressroom_build_info", "Always 1", labels=labels)
+    gauge.add_metric([project_version(), platform.python_version(), connection.vendor], 1)
+    return gauge
+
+
 class StateCollector(Collector):
     """Collects the current state."""
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Yield open operations, releases, open circuits and the health of the service."""
+        """Yield open operations, releases, the crawl, open circuits, the health of the service."""
+        yield _build()
         # Without a database, only what is in it is missing.
         with suppress(Error):
             yield from _releases()
             yield from _deliveries()
+            yield from _crawl()
             message = "Operations without an outcome yet"
             gauge = GaugeMetricFamily("pressroom_operations_open", message, labels=["outcome"])
             for outcome, count in count_open().items():

@@ -11,6 +11,8 @@ from django.db import OperationalError, connection
 from django.test import Client
 from django.utils import timezone
 
+from config.environment import project_version
+from dashboard.ledger.models import Crawl
 from dashboard.ledger.models.operations import OperationKind
 from dashboard.ledger.operations import Target, begin
 from dashboard.notifications.models import Channel, Delivery
@@ -168,3 +170,16 @@ def test_a_refused_key_has_a_gauge_of_its_own(as_viewer: Client, fake_service: F
     as_viewer.get("/people/")
     assert scrape()["pressroom_service_key_refused"] == 0
     assert scrape()["pressroom_service_answering"] == 1
+
+
+@pytest.mark.django_db
+def test_the_crawl_and_the_version_are_exported() -> None:
+    assert not [name for name in scrape() if name.startswith("pressroom_crawl")]
+    now = timezone.now()
+    Crawl.objects.create(pk=1, wake_at=now, state="failed", pages=40, finished_at=now)
+    metrics = scrape()
+    assert metrics["pressroom_crawl_failed"] == 1
+    assert metrics["pressroom_crawl_pages"] == 40
+    assert metrics["pressroom_crawl_finished_timestamp_seconds"] == pytest.approx(now.timestamp())
+    [build] = [name for name in metrics if name.startswith("pressroom_build_info")]
+    assert f'version="{project_version()}"' in build

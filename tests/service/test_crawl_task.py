@@ -73,7 +73,7 @@ def work(worker_id: str = "one") -> None:
 
 
 def make_due(**row: Any) -> None:
-    Crawl.objects.update(due_at=timezone.now(), **row)
+    Crawl.objects.update(wake_at=timezone.now(), **row)
 
 
 def test_lists_are_complete_once_a_worker_has_read_everything(
@@ -93,7 +93,7 @@ def test_nothing_is_read_again_within_the_hour(service: FakeService) -> None:
     count = len(service.sent)
     work()
     assert len(service.sent) == count
-    assert Crawl.objects.get().due_at > timezone.now() + timedelta(minutes=59)
+    assert Crawl.objects.get().wake_at > timezone.now() + timedelta(minutes=59)
     make_due()
     work()
     assert len(service.sent) == 2 * count

@@ -170,7 +170,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('state', models.CharField(choices=[('waiting', 'Not started'), ('running', 'In progress'), ('finished', 'Finished'), ('failed', 'Failed')], default='waiting', max_length=16)),
                 ('worker_id', models.CharField(blank=True, max_length=64)),
-                ('due_at', models.DateTimeField()),
+                ('wake_at', models.DateTimeField()),
                 ('started_at', models.DateTimeField(null=True)),
                 ('finished_at', models.DateTimeField(null=True)),
                 ('checkpoint', models.JSONField(default=dict)),

@@ -17,13 +17,13 @@ class CrawlState(models.TextChoices):
 class Crawl(models.Model):
     """The single row with the state of the crawl. Its counts are those of the current or last one.
 
-    The claim is the pair of `worker_id` and `due_at`: whoever changes it takes the crawl over.
+    The claim is the pair of `worker_id` and `wake_at`: whoever changes it takes the crawl over.
     """
 
     state = models.CharField(max_length=16, choices=CrawlState, default=CrawlState.WAITING)
     worker_id = models.CharField(max_length=64, blank=True)
     """The process that crawls; empty if none does."""
-    due_at = models.DateTimeField()
+    wake_at = models.DateTimeField()
     """When to begin or continue; while a process crawls, when its claim ends."""
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
@@ -39,7 +39,7 @@ class Crawl(models.Model):
     """How many pages, or items of a list, could not be read."""
     last_problem = models.TextField(blank=True)
     pause_reason = models.TextField(blank=True)
-    """Why it waits until `due_at`, as a sentence; empty if it doesn't."""
+    """Why it waits until `wake_at`, as a sentence; empty if it doesn't."""
     failure = models.TextField(blank=True)
     """Why it failed, as a sentence."""
     calls_per_second = models.FloatField(null=True)

@@ -1,13 +1,12 @@
 """A plain-text report of a failure, to copy for the service team."""
 
-import tomllib
 from datetime import UTC, datetime
 
 from django.conf import settings
 from django.http import HttpRequest
 from django.utils.encoding import escape_uri_path
 
-from config.environment import BASE_DIR
+from config.environment import project_version
 from dashboard.client import CallReport, InvalidResponseError, StatusError
 from dashboard.observability.request_context import current_notes, current_request_id
 
@@ -20,9 +19,8 @@ def support_report(request: HttpRequest) -> str:
     It contains no API key: the client redacts ours in every response, and paths have none.
     """
     notes = current_notes()
-    version = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]
     lines = [
-        f"Pressroom {version}, {settings.ENVIRONMENT_NAME}",
+        f"Pressroom {project_version()}, {settings.ENVIRONMENT_NAME}",
         f"Time: {datetime.now(UTC).isoformat(timespec='seconds')}",
         f"Request: {current_request_id()}",
         f"Page: {request.method} {escape_uri_path(request.path)}",
