@@ -182,7 +182,7 @@ class Environment(BaseSettings):
     oidc_client_secret: str | None = Field(default=None, repr=False)
     oidc_name: Label = Field(default="your organization", max_length=40)
     """Shown on the button of the login page."""
-    oidc_scopes: CommaSeparated = ["openid", "profile"]
+    oidc_scopes: CommaSeparated = ["openid", "email", "profile"]
     oidc_groups_claim: str = "groups"
     oidc_groups: GroupMappings = []
     """Map values of that claim to our groups; users without any are refused."""

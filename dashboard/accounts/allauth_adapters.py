@@ -26,6 +26,7 @@ from dashboard.accounts.single_sign_on.policy import (
     has_matching_account,
     is_configured,
     sync_groups,
+    sync_profile,
 )
 from dashboard.accounts.single_sign_on.views import (
     connect_account,
@@ -70,6 +71,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # it has no 
         if login := (signal_kwargs or {}).get("sociallogin"):
             claims = login.account.extra_data
             sync_groups(user, claims["groups"])
+            sync_profile(user, claims)
             if claims["second_factor"]:
                 record_second_factor(request, user, by_organisation=True)
             # End the session with the browser.

@@ -1,8 +1,8 @@
 """The organization's OpenID Connect provider, in the module that django-allauth expects.
 
 Stricter than the library: the ID token is required, its signature and issuer are verified, and only
-groups and the use of a second factor are stored. An e-mail address only serves to prevent a second
-account: it is not passed to the library, so that it can't open anybody's account.
+groups, the use of a second factor, name and e-mail address are stored. The address is not passed to
+the library, so that it can't open anybody's account.
 Source: OpenID Connect Core 1.0, 3.1.3.7; OpenID Connect Discovery 1.0, 4.3.
 """
 
@@ -105,8 +105,7 @@ class OrganisationProvider(OpenIDConnectProvider):  # type: ignore[misc]  # it h
     def sociallogin_from_response(self, request: HttpRequest, response: dict[str, Any]) -> Any:
         """Return the login, with the claimed e-mail address, or "", as an attribute."""
         login = super().sociallogin_from_response(request, response)
-        email = {**response["info"], **response["claims"]}.get("email")
-        login.claimed_email = email.replace("\0", "") if isinstance(email, str) else ""
+        login.claimed_email = login.account.extra_data["email"]
         return login
 
     def extract_uid(self, data: dict[str, Any]) -> str:
@@ -116,7 +115,12 @@ class OrganisationProvider(OpenIDConnectProvider):  # type: ignore[misc]  # it h
     def extract_extra_data(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return the data to store. A second factor counts only if the signed token says so."""
         claims = data["claims"]
+        email = {**data["info"], **claims}.get("email")
+        names = self.extract_common_fields(data)
         return {
+            "first_name": names["first_name"],
+            "last_name": names["last_name"],
+            "email": email.replace("\0", "") if isinstance(email, str) else "",
             "nonce": claims.get("nonce", ""),
             "groups": map_groups({**data["info"], **claims}),
             "second_factor": claims_second_factor(claims),
@@ -126,6 +130,8 @@ class OrganisationProvider(OpenIDConnectProvider):  # type: ignore[misc]  # it h
         """Return the names for a new account."""
         claims = {**data["info"], **data["claims"]}
         names = {ours: str(claims.get(theirs) or "") for ours, theirs in NAME_CLAIMS.items()}
+        if not names["first_name"] and not names["last_name"]:
+            names["first_name"] = str(claims.get("name") or "")
         return {ours: name.replace("\0", "") for ours, name in names.items()}
 
     def extract_email_addresses(self, data: dict[str, Any]) -> list[Any]:

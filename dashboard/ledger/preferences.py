@@ -2,6 +2,7 @@
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
+from django.db.models import Q
 
 from dashboard.ledger.models import Preferences
 from dashboard.ledger.models.preferences import Pin
@@ -20,6 +21,29 @@ def save_preferences(user: User, **choices: str | bool) -> Preferences:
     """Save some preferences; the others stay unchanged."""
     preferences, _ = Preferences.objects.update_or_create(user=user, defaults=choices)
     return preferences
+
+
+def email_address_of(user: User) -> str:
+    """Return where a user's e-mail goes; "" if nowhere."""
+    return get_preferences(user).email or user.email
+
+
+def have_same_email(one: User, other: User) -> bool:
+    """Return whether two users have an e-mail address in common.
+
+    An account's own address counts even while e-mail goes to another one: users change only that.
+    """
+    addresses, others = (
+        {each.casefold() for each in (user.email, get_preferences(user).email) if each}
+        for user in (one, other)
+    )
+    return not addresses.isdisjoint(others)
+
+
+def is_email_taken(address: str, user: User) -> bool:
+    """Return whether another account has an address, as its own or to send e-mail to."""
+    others = User.objects.exclude(pk=user.pk)
+    return others.filter(Q(email__iexact=address) | Q(preferences__email__iexact=address)).exists()
 
 
 @transaction.atomic

@@ -43,7 +43,7 @@ def make_digests(now: datetime) -> int:
 def _users_query() -> "QuerySet[User, Any]":
     """Return the users who may get a digest, with their settings, or nulls for the defaults."""
     chosen = NotificationSettings.objects.filter(user=OuterRef("pk"))
-    users = User.objects.filter(is_active=True).exclude(email="")
+    users = User.objects.filter(is_active=True).filter(~Q(email="") | Q(preferences__email__gt=""))
     users = users.exclude(Exists(chosen.filter(has_digest=False)))
     names = ("time_zone", "digest_hour", "digested_on")
     columns = {f"chosen_{name}": Subquery(chosen.values(name)[:1]) for name in names}

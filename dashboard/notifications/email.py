@@ -7,6 +7,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.mail import EmailMessage
 
+from dashboard.ledger.preferences import email_address_of
 from dashboard.notifications.messages import Message, link_to, link_to_page, words_of
 from dashboard.notifications.outbox import Failure
 
@@ -25,7 +26,7 @@ def send_email(user: User, message: Message) -> Failure | None:
     """Send a message to a user; return why that failed, or None."""
     if not is_email_on():
         return Failure("E-mails are off: EMAIL_URL isn’t set.", is_shared=True)
-    if not user.is_active or not user.email:
+    if not user.is_active or not email_address_of(user):
         return Failure("The user has no e-mail address, or is turned off.", is_final=True)
     email = email_of(user, message)
     try:
@@ -57,7 +58,7 @@ def email_of(user: User, message: Message) -> EmailMessage:
     return EmailMessage(
         subject=subject_of(message),
         body=text_of(message),
-        to=[user.email],
+        to=[email_address_of(user)],
         headers={
             "Message-ID": f"<{message.message_id}@{host}>",
             "List-Unsubscribe": f"<{link_to_page(SETTINGS_PAGE)}>",

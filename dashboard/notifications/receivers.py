@@ -17,12 +17,14 @@ from dashboard.ledger.deviations import BROWSER
 from dashboard.ledger.models import ApprovalRequest, DeviationRecord, Operation, OutsidePublish
 from dashboard.ledger.models.approvals import ApprovalKind, RequestState
 from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.preferences import email_address_of
 from dashboard.ledger.signals import (
     deviations_found,
     emergency_begun,
     operation_ended,
     outside_published,
 )
+from dashboard.notifications.email import is_email_on
 from dashboard.notifications.recording import (
     Concerned,
     Draft,
@@ -32,7 +34,7 @@ from dashboard.notifications.recording import (
     record_events,
     users_with,
 )
-from dashboard.operations.approvals import MANAGE_APPROVALS, PERMISSIONS
+from dashboard.operations.approvals import MANAGE_APPROVALS, PERMISSIONS, is_same_person
 from dashboard.operations.signals import approval_decided, approval_ended, approval_requested
 from dashboard.releases.models import HoldKind, ItemState, Release, ReleaseItem, ReleaseState
 from dashboard.releases.signals import item_ended_badly, release_finished, release_held
@@ -181,7 +183,7 @@ def on_approval_requested(request: ApprovalRequest, **_: Any) -> None:
         _approval_subject(request),
         {"title": request.title, "actor": request.requested_by_name},
         actor=request.requested_by,
-        concerned=Concerned(approvers=_approvers(request)),
+        concerned=Concerned(approvers=approvers_of(request)),
     )
 
 
@@ -326,12 +328,18 @@ def _approval_subject(request: ApprovalRequest) -> Subject:
     return Subject(reverse("approval-detail", args=[request.pk]), approval_id=request.pk)
 
 
-def _approvers(request: ApprovalRequest) -> list[User]:
+def approvers_of(request: ApprovalRequest) -> list[User]:
     """Return who may approve a request, other accounts of the same person left out."""
     requester = request.requested_by
-    address = requester.email.casefold() if requester else ""
     return [
         user
         for user in users_with(PERMISSIONS[ApprovalKind(request.kind)])
-        if user != requester and not (address and user.email.casefold() == address)
+        if not requester or not is_same_person(requester, user)
     ]
+
+
+def unreachable_approvers(request: ApprovalRequest) -> list[str]:
+    """Return the names of those who may approve a request and have no address for e-mail."""
+    if not is_email_on():
+        return []
+    return [user.get_username() for user in approvers_of(request) if not email_address_of(user)]

@@ -14,6 +14,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from dashboard.ledger.models.operations import actor_name
+from dashboard.ledger.preferences import email_address_of
 from dashboard.notifications.email import is_email_on
 from dashboard.notifications.following import visible_to_follower
 from dashboard.notifications.kinds import KINDS, Kind, Recipients
@@ -110,7 +111,11 @@ def record_events(
     recipients = _recipients(kind, events, concerned)
     left_out = set() if kind.is_failure or actor is None else {actor.pk}
     ids = set().union(*recipients.values()) - left_out
-    users = list(User.objects.filter(pk__in=ids, is_active=True)) if ids else []
+    users = (
+        list(User.objects.select_related("preferences").filter(pk__in=ids, is_active=True))
+        if ids
+        else []
+    )
     pairs = [(event, user) for event in events for user in users if user.pk in recipients[event.pk]]
     items = [*(_notify(kind, pairs, users) if pairs else ()), *_items_for_teams(events)]
     if items:
@@ -193,7 +198,7 @@ def _add_followers(recipients: dict[int, set[int]], events: Sequence[Event]) -> 
 def users_with(permission: str) -> QuerySet[User]:
     """Return the active users who have a permission, by themselves or by a group."""
     found: QuerySet[User] = User.objects.with_perm(permission, backend=BACKEND)
-    return found
+    return found.select_related("preferences")
 
 
 def _notify(
@@ -214,7 +219,7 @@ def _notify(
         for event, user in with_on(Channel.IN_APP)
     )
     for event, user in with_on(Channel.EMAIL) if is_email_on() else ():
-        if user.email:
+        if email_address_of(user):
             yield DeliveryItem(event=event, channel=Channel.EMAIL, user=user)
     by_webhook = with_on(Channel.WEBHOOK)
     targets = _targets_of({user.pk for _, user in by_webhook})

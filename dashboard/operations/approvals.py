@@ -17,6 +17,7 @@ from dashboard.contract.audiences import AudienceVersion
 from dashboard.ledger.models import ApprovalRequest, ApprovalRule, Attempt, Operation
 from dashboard.ledger.models.approvals import DEFAULT_DAYS, ApprovalKind, RequestState
 from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.preferences import have_same_email
 from dashboard.ledger.queries.audiences import audience_last_known, version_last_known
 
 MANAGE_APPROVALS = "ledger.manage_approvals"
@@ -109,12 +110,12 @@ def person_problem(request: ApprovalRequest, approver: User | None, name: str = 
 def is_same_person(one: User, other: User) -> bool:
     """Return whether two accounts are, as far as known, one person's.
 
-    They are if they are one account, have the same e-mail address, or are connected to the same
+    They are if they are one account, have an e-mail address in common, or are connected to the same
     identity at the provider, by whatever address of the provider.
     """
     if one.pk == other.pk:
         return True
-    if one.email and one.email.casefold() == other.email.casefold():
+    if have_same_email(one, other):
         return True
     identities = SocialAccount.objects.filter(user=one).values("uid")
     return bool(SocialAccount.objects.filter(user=other, uid__in=identities).exists())

@@ -123,7 +123,7 @@ OWN |= {"mfa_add_webauthn", "mfa_remove_webauthn"}
 OWN |= {"mfa_view_recovery_codes", "mfa_generate_recovery_codes"}
 OWN |= {"organisation-connect", "organisation-disconnect"}
 OWN |= {"notification-settings", "notification-read", "notifications-read"}
-OWN |= {"follow", "target-add"}
+OWN |= {"follow", "target-add", "email-change", "email-confirm", "email-reset"}
 """A user's own account, appearance and notifications."""
 RELEASE_DECISIONS = {
     *("release-item", "release-check", "release-publish", "release-continue", "release-stop"),

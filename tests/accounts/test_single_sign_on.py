@@ -239,11 +239,30 @@ def test_an_account_of_another_provider_is_another_account(
     assert User.objects.count() == 2
 
 
-def test_only_names_and_groups_of_a_user_are_stored(organisation: Organisation) -> None:
+def test_address_and_name_follow_the_provider_at_each_sign_in(organisation: Organisation) -> None:
+    go = Client().get(GO).url
+    assert "email" in parse_qs(urlsplit(go).query)["scope"][0].split()
+    come_back(Client(), organisation)
+    olga = User.objects.get(username="olga")
+    assert (olga.email, olga.get_full_name()) == ("vera@kestrel.example", "Olga Rey")
+    organisation.info |= {"email": "olga@kestrel.example", "family_name": "Núñez"}
+    come_back(Client(), organisation)
+    olga.refresh_from_db()
+    assert (olga.email, olga.get_full_name()) == ("olga@kestrel.example", "Olga Núñez")
+    # What isn't claimed, or is no address, leaves what there is.
+    organisation.info = {"sub": "u-1", "email": "not an address"}
+    come_back(Client(), organisation)
+    olga.refresh_from_db()
+    assert (olga.email, olga.get_full_name()) == ("olga@kestrel.example", "Olga Núñez")
+
+
+def test_only_what_a_user_needs_is_stored(organisation: Organisation) -> None:
     come_back(Client(), organisation)
     account = SocialAccount.objects.get()
     assert account.uid == "u-1"
-    assert set(account.extra_data) == {"nonce", "groups", "second_factor"}
+    names = {"nonce", "groups", "second_factor", "email", "first_name", "last_name"}
+    assert set(account.extra_data) == names
+    assert not EmailAddress.objects.exists()
     assert not SocialToken.objects.exists()
 
 
@@ -356,7 +375,7 @@ def test_no_query_parameter_changes_the_request_to_the_provider(
     crafted = f"{GO}?process=connect&scope=admin&auth_params=redirect_uri%3Dhttps://evil.example"
     params = dict(parse_qsl(urlsplit(client.get(crafted).url).query))
     assert params["redirect_uri"] == f"http://testserver{BACK}"
-    assert set(params["scope"].split()) == {"openid", "profile"}
+    assert set(params["scope"].split()) == {"openid", "email", "profile"}
 
 
 @pytest.mark.parametrize("to", ["//evil.example/", "https://evil.example/", "javascript:alert(1)"])

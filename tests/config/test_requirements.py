@@ -3,7 +3,6 @@
 import re
 import tomllib
 from importlib.metadata import requires
-from pathlib import Path
 
 from packaging.markers import Marker
 from packaging.requirements import Requirement

@@ -38,6 +38,7 @@ PAGES = {
     "approval-rule": ["/accounts/settings/approvals/"],
     "notification-list": ["/notifications/", "/notifications/?state=unread"],
     "notification-settings": ["/accounts/settings/notifications/"],
+    "email-change": ["/accounts/settings/notifications/email/"],
     "target-add": [f"{WEBHOOKS}new/", f"{WEBHOOKS}new/?team=1"],
     "target-detail": [f"{WEBHOOKS}1/"],
     "target-delete": [f"{WEBHOOKS}1/delete/"],
@@ -112,7 +113,7 @@ NOT_PAGES = {
     *("release-cancel", "release-roll-back", "release-retry", "release-request-approval"),
     *("subscription-add", "saved-view-save", "saved-view-move", "saved-view-default"),
     *("notification-read", "notifications-read", "follow"),
-    *("target-secret", "target-test", "delivery-send"),
+    *("email-confirm", "email-reset", "target-secret", "target-test", "delivery-send"),
     *("approval-approve", "approval-decline", "approval-withdraw", "approval-send"),
 }
 """Forms without a page, URLs for machines, and pages that need a second factor."""

@@ -5,12 +5,14 @@ signed-in user of an account can connect it to the provider.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from allauth.socialaccount.models import SocialAccount, SocialLogin
 from django.conf import settings
 from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
 from django.contrib.auth.models import Group, User
+from django.core.exceptions import ValidationError
 from django.db.models import Q
 
 AMR_OF_SECOND_FACTORS = {"mfa", "otp", "hwk", "sc"}
@@ -54,6 +56,15 @@ def sync_groups(user: User, given: list[str]) -> None:
     managed = {ours for _, ours in settings.OIDC_GROUPS}
     user.groups.remove(*Group.objects.filter(name__in=managed - set(given)))
     user.groups.add(*Group.objects.filter(name__in=given))
+
+
+def sync_profile(user: User, claims: Mapping[str, str]) -> None:
+    """Store the claimed e-mail address and name; what the provider does not name is unchanged."""
+    for name in ("email", "first_name", "last_name"):
+        field = User._meta.get_field(name)
+        with suppress(ValidationError):
+            setattr(user, name, field.clean(claims.get(name) or getattr(user, name), user))
+    user.save(update_fields=["email", "first_name", "last_name"])
 
 
 def organisation_name() -> str:

@@ -352,11 +352,13 @@ class Migration(migrations.Migration):
                 ('language', models.CharField(blank=True, db_default='', default='', max_length=16)),
                 ('keys_off', models.BooleanField(default=False)),
                 ('pinned', models.JSONField(default=list)),
+                ('email', models.EmailField(blank=True, db_default='', default='', max_length=254)),
                 ('user', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='preferences', to=settings.AUTH_USER_MODEL)),
             ],
             options={
                 'verbose_name_plural': 'preferences',
                 'default_permissions': (),
+                'constraints': [models.UniqueConstraint(condition=models.Q(('email', ''), _negated=True), fields=('email',), name='one_user_per_email')],
             },
         ),
         migrations.CreateModel(

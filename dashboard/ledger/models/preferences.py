@@ -38,10 +38,17 @@ class Preferences(models.Model):
     """Whether single-key shortcuts are off (WCAG 2.1.4)."""
     pinned = models.JSONField(default=list)
     """Pairs of ids, the latest first."""
+    email = models.EmailField(blank=True, default="", db_default="")
+    """Where e-mail goes in place of the account's own address; confirmed by the link sent there."""
 
     class Meta:
         verbose_name_plural = "preferences"
         default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(
+                fields=["email"], condition=~models.Q(email=""), name="one_user_per_email"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"preferences of {self.user}"

@@ -12,6 +12,7 @@ from dashboard.client import APIError
 from dashboard.ledger.models import ApprovalRequest
 from dashboard.ledger.models.approvals import MAX_NOTE, ApprovalKind, RequestState
 from dashboard.ledger.models.operations import Outcome, actor_name
+from dashboard.notifications.receivers import unreachable_approvers
 from dashboard.operations import approved_changes
 from dashboard.operations.approval_requests import ApprovalError
 from dashboard.operations.approvals import PERMISSIONS
@@ -141,6 +142,7 @@ def _show(
         "problem": problem,
         "problem_field": field,
         "typed_note": request.POST.get("note", ""),
+        "unreachable": unreachable_approvers(approval) if approval.is_open and page.is_own else [],
         # Of the items of a release, which are shown as in their release.
         "release": page.release,
         "board": page.board,

@@ -77,6 +77,21 @@ class SettingsForm(forms.Form):
         }
 
 
+class EmailForm(forms.Form):
+    """Change where e-mail goes."""
+
+    email = forms.EmailField(
+        label="New address",
+        max_length=254,
+        widget=forms.EmailInput(attrs={"class": "input", "autocomplete": "email"}),
+        error_messages={
+            "required": "Enter an address.",
+            "invalid": "Enter an address, such as ada@example.com.",
+        },
+        help_text="We send a link there. The address counts once you have opened it.",
+    )
+
+
 class TargetForm(forms.Form):
     """Add a webhook."""
 

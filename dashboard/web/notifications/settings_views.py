@@ -9,6 +9,7 @@ from django.views.decorators.http import require_http_methods
 from dashboard.accounts.permissions import MANAGE_DELIVERIES, may
 from dashboard.ledger.models import SavedView
 from dashboard.ledger.models.saved_views import ListName
+from dashboard.ledger.preferences import email_address_of
 from dashboard.notifications.email import is_email_on
 from dashboard.notifications.errors import NotificationError
 from dashboard.notifications.following import list_follows
@@ -77,6 +78,7 @@ def _show(request: Request, form: SettingsForm, matrix: list[MatrixRow]) -> Http
         "groups": group_kinds(row.kind for row in matrix),
         "channels": list(Channel),
         "is_email_on": is_email_on(),
+        "email": email_address_of(request.user),
         "targets": list(list_targets(request.user)),
         "team_targets": list(list_targets(None)) if may(request, MANAGE_DELIVERIES) else None,
         "follows": _follows(request),

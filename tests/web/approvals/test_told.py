@@ -3,20 +3,23 @@
 import csv
 import io
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
 from dashboard.ledger.models import ApprovalRequest, Operation
 from dashboard.ledger.models.approvals import RequestState
+from dashboard.ledger.preferences import save_preferences
 from dashboard.releases import decisions
 from dashboard.releases.models import Release
 from dashboard.releases.reviewing import board_digest
 from tests.conftest import logged_in, person
 from tests.support.clock import Clock
 from tests.support.release_service import work
-from tests.web.approvals.conftest import Ask, decide, shown
+from tests.web.approvals.conftest import Ask, decide, shown, url
 
 pytestmark = pytest.mark.django_db
 TITLE = "Publish November prices, 2 versions"
@@ -40,6 +43,17 @@ def test_a_request_needs_the_approval_of_everyone_who_can_give_it(
     assert f"{TITLE} Requested by paula" in overview
     assert "Needs your approval" not in shown(as_publisher, "/")
     assert "Needs your approval" not in shown(as_viewer, "/")
+
+
+def test_who_asks_is_warned_of_approvers_without_an_address(
+    ask: Ask, as_publisher: Client, as_peter: Client, peter: User, settings: Any
+) -> None:
+    settings.EMAIL_IS_ON = True
+    page = url(ask())
+    assert "Not reachable by e-mail: peter." in shown(as_publisher, page)
+    assert "Not reachable by e-mail" not in shown(as_peter, page)
+    save_preferences(peter, email="peter@kestrel.example")
+    assert "Not reachable by e-mail" not in shown(as_publisher, page)
 
 
 def test_who_asked_is_told_that_it_was_declined_and_why(

@@ -1,0 +1,72 @@
+"""Change where a user's e-mail goes: the new address counts once the link sent to it was opened.
+
+Not django-allauth's addresses: those replace the account's own, which the approval rule compares.
+"""
+
+import smtplib
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core import signing
+from django.core.mail import EmailMessage
+from django.db import IntegrityError, transaction
+from django.urls import reverse
+
+from dashboard.ledger.preferences import email_address_of, is_email_taken, save_preferences
+from dashboard.notifications.errors import NotificationError
+from dashboard.notifications.messages import link_to
+
+LINK_LIFETIME_S = 24 * 60 * 60
+SALT = "dashboard.notifications.email_change"
+TAKEN = "Another account has this address."
+
+
+def send_confirmation(user: User, address: str) -> None:
+    """Send a link to an address. Raises NotificationError if it is taken, or can't be sent to."""
+    address = address.lower()
+    if address == email_address_of(user).lower():
+        raise NotificationError("E-mail goes to this address already.", field="email")
+    if is_email_taken(address, user):
+        raise NotificationError(TAKEN, field="email")
+    # The present address makes the link good for one change.
+    token = signing.dumps([user.pk, address, email_address_of(user)], salt=SALT)
+    link = link_to(reverse("email-confirm", args=[token]))
+    text = (
+        f"{user.get_username()} wants e-mail from Pressroom, {settings.ENVIRONMENT_NAME}, "
+        f"at this address. To confirm it, open this link within a day:\n\n{link}\n\n"
+        "If that wasn’t you, ignore this message.\n"
+    )
+    message = EmailMessage("Confirm your address", text, to=[address])
+    message.extra_headers["Auto-Submitted"] = "auto-generated"
+    try:
+        message.send()
+    except (smtplib.SMTPException, OSError, ValueError) as error:
+        sentence = "The mail server didn’t accept the message. Nothing was changed."
+        raise NotificationError(sentence, field="email") from error
+
+
+def read_link(user: User, token: str) -> str:
+    """Return the address that a link confirms. Raises NotificationError if it is not valid."""
+    try:
+        user_id, address, before = signing.loads(token, salt=SALT, max_age=LINK_LIFETIME_S)
+    except (signing.BadSignature, ValueError):
+        raise NotificationError("This link isn’t valid, or is older than a day.") from None
+    if user_id != user.pk:
+        raise NotificationError("This link belongs to another account. Sign in with that one.")
+    if before != email_address_of(user):
+        raise NotificationError("Your address was changed since this link was sent.")
+    if is_email_taken(address, user):
+        raise NotificationError(TAKEN)
+    return str(address)
+
+
+def confirm_link(user: User, token: str) -> str:
+    """Send e-mail to the address of a link from now on, and return it."""
+    address = read_link(user, token)
+    try:
+        with transaction.atomic():
+            save_preferences(user, email="" if address == user.email.lower() else address)
+    except IntegrityError:
+        # Another account has confirmed it at the same moment.
+        raise NotificationError(TAKEN) from None
+    return address

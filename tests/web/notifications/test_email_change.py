@@ -1,0 +1,119 @@
+"""Where a user's e-mail goes, and what the approval rule makes of it."""
+
+import re
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core import mail
+from django.test import Client
+
+from dashboard.ledger.preferences import email_address_of
+from dashboard.operations.approvals import is_same_person
+from tests.conftest import logged_in
+from tests.support.html import text
+
+pytestmark = pytest.mark.django_db
+CHANGE = "/accounts/settings/notifications/email/"
+SETTINGS = "/accounts/settings/notifications/"
+
+
+@pytest.fixture(autouse=True)
+def _email_on(settings: Any) -> None:
+    settings.EMAIL_IS_ON = True
+    settings.PUBLIC_URL = "https://desk.example"
+
+
+@pytest.fixture
+def vera(vera: User) -> User:
+    vera.email = "vera@kestrel.example"
+    vera.save()
+    return vera
+
+
+def say(response: Any) -> str:
+    return text(response.content.decode())
+
+
+def link_for(client: Client, address: str) -> str:
+    """Ask for a link to an address; return its path as the e-mail has it."""
+    assert client.post(CHANGE, {"email": address}).url == SETTINGS
+    message = mail.outbox[-1]
+    assert message.to == [address.lower()]
+    found = re.search(r"https://desk\.example(/\S+)", message.body)
+    assert found
+    return found[1]
+
+
+def current(user: User) -> str:
+    return email_address_of(User.objects.get(pk=user.pk))
+
+
+def test_an_address_counts_once_its_link_was_opened(as_viewer: Client, vera: User) -> None:
+    link = link_for(as_viewer, "Vera@new.example")
+    assert current(vera) == "vera@kestrel.example"
+    assert "Send e-mail to vera@new.example?" in say(as_viewer.get(link))
+    assert current(vera) == "vera@kestrel.example"
+    assert as_viewer.post(link).url == SETTINGS
+    assert "Sent to vera@new.example" in say(as_viewer.get(SETTINGS))
+    # A link works once: it would undo a later change.
+    assert as_viewer.post(CHANGE + "reset/").url == SETTINGS
+    assert current(vera) == "vera@kestrel.example"
+
+
+def test_a_link_is_for_one_account_and_one_change(
+    as_viewer: Client, vera: User, paula: User
+) -> None:
+    first, second = link_for(as_viewer, "a@new.example"), link_for(as_viewer, "b@new.example")
+    assert "belongs to another account" in say(logged_in(paula).post(first))
+    assert "isn’t valid" in say(as_viewer.get(first[:-3] + "xy/"))
+    as_viewer.post(second)
+    assert "was changed since" in say(as_viewer.post(first))
+    assert (current(vera), current(paula)) == ("b@new.example", "")
+
+
+def test_no_two_accounts_have_one_address(as_viewer: Client, vera: User, paula: User) -> None:
+    link = link_for(as_viewer, "shared@new.example")
+    paula.email = "Shared@new.example"
+    paula.save()
+    for response in (
+        as_viewer.post(link),
+        as_viewer.post(CHANGE, {"email": "shared@NEW.example"}),
+        logged_in(paula).post(CHANGE, {"email": "vera@kestrel.example"}),
+    ):
+        assert response.status_code == 422
+        assert "Another account has this address." in say(response)
+    assert current(vera) == "vera@kestrel.example"
+
+
+def test_a_new_address_makes_nobody_another_person(
+    as_viewer: Client, vera: User, paula: User
+) -> None:
+    """Two accounts of one person stay so: the account's own address still counts."""
+    paula.email = "vera@kestrel.example"
+    paula.save()
+    as_viewer.post(link_for(as_viewer, "vera@new.example"))
+    assert current(vera) == "vera@new.example"
+    assert is_same_person(User.objects.get(pk=vera.pk), paula)
+
+
+@pytest.mark.parametrize("address", ["", "nonsense", "vera@kestrel.example", "a@b.c\nBcc: d@e.f"])
+def test_no_link_is_sent_to_a_wrong_address(as_viewer: Client, vera: User, address: str) -> None:
+    assert as_viewer.post(CHANGE, {"email": address}).status_code == 422
+    assert mail.outbox == []
+
+
+def test_links_are_not_sent_in_masses(as_viewer: Client, vera: User) -> None:
+    responses = [as_viewer.post(CHANGE, {"email": f"{n}@new.example"}) for n in range(5)]
+    assert "Too many links. Try again in" in say(responses[-1])
+    assert len(mail.outbox) <= 4  # Two a minute, and the clock may turn.
+
+
+def test_a_mail_server_that_refuses_changes_nothing(
+    as_viewer: Client, vera: User, settings: Any
+) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 9
+    response = as_viewer.post(CHANGE, {"email": "vera@new.example"})
+    assert response.status_code == 422
+    assert "The mail server didn’t accept the message." in say(response)
