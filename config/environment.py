@@ -14,7 +14,7 @@ from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal, Self
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from jinja2 import FileSystemBytecodeCache
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
@@ -202,6 +202,12 @@ class Environment(BaseSettings):
         hosts = [host for host in self.allowed_hosts if host[0] not in "*."]
         scheme = "https" if self.secure_cookies or self.behind_proxy else "http"
         return f"{scheme}://{hosts[0]}" if hosts else ""
+
+    @property
+    def public_https_host(self) -> str | None:
+        """The host and port of PUBLIC_URL, if it is https."""
+        parts = urlsplit(self.public_url or "")
+        return parts.netloc if parts.scheme == "https" else None
 
     @property
     def cookie_prefix(self) -> str:

@@ -85,6 +85,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "dashboard.accounts.sessions.robots_header_middleware",
     "dashboard.web.shell.https.missing_https_middleware",
+    "dashboard.web.shell.https.public_url_middleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.gzip.GZipMiddleware",
@@ -235,6 +236,7 @@ OIDC_ASSURES_SECOND_FACTOR = env.oidc_assures_second_factor
 
 # Notifications. Without EMAIL_URL there are no e-mails, whoever would send one.
 PUBLIC_URL = env.public_url or env.default_public_url
+HAS_PUBLIC_URL = env.public_url is not None
 EMAIL_IS_ON = env.email_url is not None
 _email = dj_email_url.parse(env.email_url or "dummy:")
 EMAIL_BACKEND = _email["EMAIL_BACKEND"]
@@ -291,6 +293,8 @@ SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = env.secure_cookies
 SECURE_HSTS_SECONDS = 31_536_000 if env.secure_cookies else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = env.secure_cookies
+# Where a redirect to https leads; by default to the host of the request.
+SECURE_SSL_HOST = env.public_https_host
 BEHIND_PROXY = env.behind_proxy
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.behind_proxy else None
 # Requested inside the network, by http.

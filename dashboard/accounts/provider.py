@@ -18,6 +18,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 
+from dashboard.accounts.sessions import absolute_url
 from dashboard.accounts.single_sign_on.policy import claims_second_factor, map_groups
 
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA"]
@@ -51,7 +52,7 @@ class OrganisationAdapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # 
 
     def get_callback_url(self, request: HttpRequest, app: Any) -> str:
         """Return our callback URL."""
-        return request.build_absolute_uri(reverse("single-sign-on-callback"))
+        return absolute_url(request, reverse("single-sign-on-callback"))
 
     def complete_login(
         self, request: HttpRequest, app: Any, token: Any, *, response: dict[str, Any], **more: Any

@@ -92,6 +92,13 @@ def robots_header_middleware(
     return middleware
 
 
+def absolute_url(request: HttpRequest, path: str) -> str:
+    """Return the full URL of a path: below PUBLIC_URL if that is set, else as the request came."""
+    if settings.HAS_PUBLIC_URL:
+        return f"{settings.PUBLIC_URL}{path}"
+    return request.build_absolute_uri(path)
+
+
 def client_address(request: HttpRequest) -> str:
     """Return the IP address for counting failed logins, or UNKNOWN.
 

@@ -27,6 +27,18 @@ def database_file_is_private(**kwargs: Any) -> list[checks.CheckMessage]:
     return [checks.Warning(message, id="pressroom.W001")]
 
 
+@checks.register(checks.Tags.security, deploy=True)
+def development_variables_are_off(**kwargs: Any) -> list[checks.CheckMessage]:
+    """Warn of variables that are for development and the demo only."""
+    if not settings.WEBHOOKS_TO_LOOPBACK:
+        return []
+    message = (
+        "WEBHOOKS_TO_LOOPBACK is on, which is for development: whoever adds a webhook can reach "
+        "services of this machine"
+    )
+    return [checks.Warning(message, id="pressroom.W002")]
+
+
 def start_errors() -> list[str]:
     """Return the errors that prevent a start, each in one sentence."""
     errors = [str(found.msg) for found in checks.run_checks() if found.is_serious()]

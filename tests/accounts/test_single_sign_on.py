@@ -383,6 +383,14 @@ def test_it_leads_to_no_other_site(client: Client, organisation: Organisation, t
     assert come_back(client, organisation, to=to).url == "/"
 
 
+def test_the_provider_leads_back_to_public_url(
+    client: Client, organisation: Organisation, settings: Any
+) -> None:
+    settings.HAS_PUBLIC_URL, settings.PUBLIC_URL = True, "https://desk.example:8443"
+    sent = dict(parse_qsl(urlsplit(client.get(GO).url).query))
+    assert sent["redirect_uri"] == f"https://desk.example:8443{BACK}"
+
+
 def test_neither_the_secret_nor_a_token_is_in_any_log_line(
     client: Client, organisation: Organisation, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -57,6 +57,13 @@ def test_a_setting_that_is_unwise_is_named_in_one_sentence(settings: Any) -> Non
     assert said == "SESSION_COOKIE_SECURE is not set to True (security.W012)."
 
 
+def test_a_variable_for_development_is_warned_of(settings: Any) -> None:
+    assert not [each for each in deployment_warnings() if "LOOPBACK" in each]
+    settings.WEBHOOKS_TO_LOOPBACK = True
+    (warning,) = [each for each in deployment_warnings() if "LOOPBACK" in each]
+    assert warning.startswith("WEBHOOKS_TO_LOOPBACK is on, which is for development")
+
+
 MISTAKES = [
     "SECURE_COOKIE is not a Pressroom variable and has no effect",
     "ALLOWED_HOSTS: * allows any host",

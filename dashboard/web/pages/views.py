@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 from django_htmx.http import replace_url, reswap, retarget
 
+from dashboard.accounts.sessions import absolute_url
 from dashboard.client import APIError, InvalidRequestError, NotFoundError
 from dashboard.contract.audiences import Audience
 from dashboard.contract.envelope import ListEnvelope
@@ -203,7 +204,7 @@ def page_detail(request: Request, page_id: str) -> HttpResponse:
 
 def _page_context(request: Request, reading: ReadResult[PageItem]) -> dict[str, Any]:
     page = reading.value
-    service = settings.SERVICE_URL or request.build_absolute_uri("/")
+    service = settings.SERVICE_URL or absolute_url(request, "/")
     return {
         "here": "pages",
         "reading": reading,

@@ -1,8 +1,9 @@
-"""Explain missing https settings if the redirect to https would fail or loop."""
+"""Explain wrong settings of https and PUBLIC_URL, as far as requests show them."""
 
 import logging
 import re
 from collections.abc import Callable
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.exceptions import MiddlewareNotUsed
@@ -21,6 +22,12 @@ NO_PROTO = (
     "BEHIND_PROXY is set, but the proxy in front sends neither http nor https in "
     "X-Forwarded-Proto. Configure it to send X-Forwarded-Proto: https for each https request."
 )
+ANOTHER_URL = (
+    "A page was opened at %s, but PUBLIC_URL is %s: set PUBLIC_URL to where people open Pressroom, "
+    "and have the proxy pass on the Host header with its port and set X-Forwarded-Proto."
+)
+MAX_LOGGED = 20
+"""URLs. Hosts may be invented where ALLOWED_HOSTS has a wildcard."""
 
 _logger = logging.getLogger(__name__)
 
@@ -42,6 +49,32 @@ def missing_https_middleware(
             logged.add(problem)
             _logger.warning("%s", problem)
         return render(None, "errors/no_https.html", {"problem": problem}, status=503)
+
+    return middleware
+
+
+def public_url_middleware(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
+    """Log once that people open the dashboard at another URL than PUBLIC_URL.
+
+    Links, redirects and single sign-on lead to PUBLIC_URL, where their session does not exist.
+    """
+    if not settings.HAS_PUBLIC_URL:
+        raise MiddlewareNotUsed
+    parts = urlsplit(settings.PUBLIC_URL)
+    expected = f"{parts.scheme}://{parts.netloc}".lower()
+    logged: set[str] = set()
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        # Only pages: probes, machines and files may come by any name. A redirect has told already.
+        if response.status_code == 200 and response.get("Content-Type", "").startswith("text/html"):
+            came = f"{request.scheme}://{request.get_host()}".lower()
+            if came != expected and came not in logged and len(logged) < MAX_LOGGED:
+                logged.add(came)
+                _logger.warning(ANOTHER_URL, came, expected)
+        return response
 
     return middleware
 

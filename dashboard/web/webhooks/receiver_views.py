@@ -19,6 +19,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from dashboard.accounts.permissions import UPDATE_SUBSCRIPTION, may, requires
+from dashboard.accounts.sessions import absolute_url
 from dashboard.contract.webhooks import EventName
 from dashboard.ledger.hints import take_hint
 from dashboard.ledger.models import Delivery, Receiver
@@ -121,9 +122,7 @@ def receiver_page(request: Request) -> HttpResponse:
     path = reverse("hook", kwargs={"secret": state.secret})
     context |= {
         "here": "webhooks",
-        "receiver_url": request.build_absolute_uri(path)
-        if may(request, UPDATE_SUBSCRIPTION)
-        else "",
+        "receiver_url": absolute_url(request, path) if may(request, UPDATE_SUBSCRIPTION) else "",
         "events": list(EventName),
         "max_per_minute": MAX_SIGNED_PER_MINUTE if state.signing_secret else MAX_PER_MINUTE,
         "form": form,

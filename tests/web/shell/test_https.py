@@ -9,6 +9,7 @@ from django.test import Client
 from dashboard.web.shell.https import NO_PROTO, PROXY_NOT_TRUSTED
 from tests.support.html import text
 
+LOGIN = "/accounts/login/"
 OURS = {"SERVER_SOFTWARE": "gunicorn/27.0.1"}
 """As `manage.py serve` tells of itself."""
 
@@ -42,6 +43,29 @@ def test_the_log_names_the_variable_once(caplog: pytest.LogCaptureFixture) -> No
         client.get("/")
     (line,) = [each for each in caplog.messages if "BEHIND_PROXY" in each]
     assert line == PROXY_NOT_TRUSTED
+
+
+def test_a_page_at_another_url_than_public_url_is_logged_once(
+    settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.SECURE_SSL_REDIRECT = False
+    settings.HAS_PUBLIC_URL, settings.PUBLIC_URL = True, "https://desk.example:8443"
+    settings.ALLOWED_HOSTS = ["desk.example"]
+    caplog.set_level(logging.WARNING, "dashboard.web")
+    client = Client(SERVER_NAME="desk.example")
+    for _ in range(2):
+        client.get(LOGIN, secure=True, headers={"Host": "desk.example:8443"})
+        client.get("/health/live", headers={"Host": "10.0.0.7"})
+    assert caplog.messages == []
+    for _ in range(2):
+        client.get(LOGIN, secure=True, headers={"Host": "desk.example"})
+    (line,) = caplog.messages
+    assert line.startswith("A page was opened at https://desk.example, but PUBLIC_URL is https://")
+
+
+def test_redirects_to_https_lead_to_public_url(settings: Any) -> None:
+    settings.SECURE_SSL_HOST = "desk.example:8443"
+    assert get().url == f"https://desk.example:8443{LOGIN}"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """`manage.py serve`: the production server, after checks of settings and migrations."""
 
 import logging
+import os
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -58,10 +59,12 @@ class Command(BaseCommand):
                 ", ".join(unreadable),
             )
 
+        # A socket that systemd opened takes the place of host and port.
+        is_activated = os.environ.get("LISTEN_PID") == str(os.getpid())
+        where = "the socket of systemd" if is_activated else f"http://{host}:{port}/"
+
         def announce() -> None:
-            self.stdout.write(
-                f"Pressroom is running on http://{host}:{port}/. Press Ctrl+C to stop."
-            )
+            self.stdout.write(f"Pressroom is running on {where}. Press Ctrl+C to stop.")
             # In a pipe or a file, the line would stay in the buffer for as long as the server runs.
             self.stdout.flush()
 
