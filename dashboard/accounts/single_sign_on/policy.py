@@ -60,11 +60,12 @@ def sync_groups(user: User, given: list[str]) -> None:
 
 def sync_profile(user: User, claims: Mapping[str, str]) -> None:
     """Store the claimed e-mail address and name; what the provider does not name is unchanged."""
-    for name in ("email", "first_name", "last_name"):
-        field = User._meta.get_field(name)
+    names = ("email", "first_name", "last_name")
+    for field in (field for field in User._meta.concrete_fields if field.name in names):
         with suppress(ValidationError):
-            setattr(user, name, field.clean(claims.get(name) or getattr(user, name), user))
-    user.save(update_fields=["email", "first_name", "last_name"])
+            value = claims.get(field.name) or getattr(user, field.name)
+            setattr(user, field.name, field.clean(value, user))
+    user.save(update_fields=names)
 
 
 def organisation_name() -> str:
