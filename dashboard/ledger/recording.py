@@ -1,13 +1,13 @@
 """Record what was read from the service. Only changed objects are written.
 
-A list of 50 costs at most five queries: load the stored rows, write the changed ones (two, if all
-are), update `last_seen_at`, and the list's total (pages) or the versions (audiences). One more
-updates the flags of new pages, or of a page whose audiences changed; one more follows if versions
-were replaced, and one when a page's audiences are read for the first time. If a version went live,
-three to six more find out whether it was published outside Pressroom (`outside_publishes.py`), and
-if it was, some ten more notify of that.
+A list of 50 costs one query if nothing changed. If something did, the stored rows are compared once
+more under the lock of the page, changed rows are written (one query for 40 audiences), and so are
+their versions, flags and the list's total. If a version went live, three to six more find out
+whether it was published outside Pressroom (`outside_publishes.py`), and if it was, some ten more
+notify of that.
 
-`read_at` is the time of the request: a slow response does not overwrite what was read since.
+`read_at` is when the request began, also of the response to a change: a response never overwrites
+what a later request has returned, whichever arrives first.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -15,8 +15,8 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from django.contrib.auth.models import User
-from django.db import transaction
-from django.db.models import F
+from django.db import connection, transaction
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from dashboard.contract.audiences import Audience, AudienceVersion
@@ -27,7 +27,9 @@ from dashboard.contract.webhooks import WebhookSubscription
 from dashboard.contract.wire import WireModel
 from dashboard.ledger.changes import (
     PAGES_LIST,
+    ChangeSet,
     Known,
+    ModelT,
     audiences_unread,
     body_digest,
     compare_audiences,
@@ -50,6 +52,7 @@ from dashboard.ledger.models.pages import FLAG_COLUMNS, page_search_text
 from dashboard.ledger.outside_publishes import record_went_live
 from dashboard.ledger.page_flags import update_page_flags
 from dashboard.ledger.queries.audiences import in_progress_since
+from dashboard.ledger.upsert import upsert_newer
 
 MAX_NAME_CHARACTERS, MAX_WORD_CHARACTERS = 500, 100
 """Of indexed columns: PostgreSQL limits an index entry to 2,704 bytes, and the service may send any
@@ -64,12 +67,8 @@ def record_pages(response: ListEnvelope[Any], *, read_at: datetime | None = None
     before = _record_pages(response.items, now)
     if any(known.total_count == response.total_count for known in before.values()):
         return
-    ListTotal.objects.bulk_create(
-        [ListTotal(list_name=PAGES_LIST, total_count=response.total_count, seen_at=now)],
-        update_conflicts=True,
-        unique_fields=["list_name"],
-        update_fields=["total_count", "seen_at"],
-    )
+    total = ListTotal(list_name=PAGES_LIST, total_count=response.total_count, seen_at=now)
+    upsert_newer([total], unique=["list_name"], moment="seen_at")
 
 
 def record_page(page: PageItem, *, read_at: datetime | None = None) -> None:
@@ -84,12 +83,15 @@ def record_audiences(
     now = read_at or timezone.now()
     changes = compare_audiences(page_id, audiences, now)
     if changes.changed:
-        _save_audiences(page_id, changes.changed, changes.before, now)
-    if changes.stale:
-        seen_again = AudienceRecord.objects.filter(page_id=page_id, audience_id__in=changes.stale)
-        seen_again.update(last_seen_at=now)
+        changes = _save_audiences(page_id, audiences, now)
+    known = AudienceRecord.objects.filter(page_id=page_id, audience_id__in=changes.stale)
+    if not _update_last_seen(known, changes, now):
+        # Another read was recorded since they were compared.
+        record_audiences(page_id, audiences, read_at=now)
+        return
     if not changes.before or any(known.is_unread for known in changes.before.values()):
-        unread = PageRecord.objects.filter(audiences_unread(), page_id=page_id)
+        # If the page changed since, its audiences are to be read again.
+        unread = PageRecord.objects.filter(audiences_unread(), page_id=page_id, changed_at__lte=now)
         unread.update(audiences_count_read=F("audiences_count"))
 
 
@@ -97,26 +99,46 @@ def record_audiences(
 # from it must be saved with it.
 @transaction.atomic(savepoint=False)
 def _save_audiences(
-    page_id: str, changed: Mapping[str, Audience], before: Mapping[str, Known], now: datetime
-) -> None:
-    records = [_audience_record(page_id, audience, now) for audience in changed.values()]
-    _upsert(records, unique=["page_id", "audience_id"])
-    record_went_live(page_id, changed, before, now)
+    page_id: str, audiences: Sequence[Audience], now: datetime
+) -> ChangeSet[Audience]:
+    """Write the changed audiences; return how they differed from the stored ones."""
+    _lock_page(page_id)
+    changes = compare_audiences(page_id, audiences, now)
+    records = [_audience_record(page_id, audience, now) for audience in changes.changed.values()]
+    if not records:
+        return changes
+    written = _upsert(records, unique=["page_id", "audience_id"])
+    changed = {key: changes.changed[key] for _, key in written}
+    record_went_live(page_id, changed, changes.before, now)
     versions = [version for audience in changed.values() for version in _versions_of(audience)]
     live = [audience.published_version for audience in changed.values()]
-    _record_versions(page_id, versions, now, live=[one for one in live if one])
-    _update_last_seen(page_id, changed, before)
+    _record_versions(page_id, versions, now, live=[version for version in live if version])
+    _date_dropped_versions(page_id, changed, changes.before)
     update_page_flags([page_id])
+    return changes
+
+
+def _lock_page(page_id: str) -> None:
+    """Let one transaction at a time write a page's audiences and flags.
+
+    Flags follow from all audiences: two transactions would not see each other's.
+    """
+    if connection.features.has_select_for_update:  # SQLite has one writer anyway.
+        PageRecord.objects.select_for_update().filter(page_id=page_id).values_list("pk").first()
 
 
 def _versions_of(audience: Audience) -> list[AudienceVersion]:
-    return [one for one in (audience.latest_version, audience.published_version) if one]
+    versions = (audience.latest_version, audience.published_version)
+    return [version for version in versions if version]
 
 
 @transaction.atomic(savepoint=False)
-def record_version(page_id: str, version: AudienceVersion) -> None:
+def record_version(
+    page_id: str, version: AudienceVersion, *, read_at: datetime | None = None
+) -> None:
     """Record one version, such as the response to a publish, and update its audience."""
-    now = timezone.now()
+    now = read_at or timezone.now()
+    _lock_page(page_id)
     _record_versions(page_id, [version], now)
     record = AudienceRecord.objects.filter(
         page_id=page_id, audience_id=version.audience_id, latest_version_id=version.version_id
@@ -128,8 +150,9 @@ def record_version(page_id: str, version: AudienceVersion) -> None:
     digest = body_digest(body)
     if digest == record.digest:
         return
-    # Not if a read has updated it meanwhile: that has more than this version.
-    unchanged = AudienceRecord.objects.filter(pk=record.pk, digest=record.digest)
+    unchanged = AudienceRecord.objects.filter(
+        pk=record.pk, digest=record.digest, last_seen_at__lte=now
+    )
     if unchanged.update(
         body=body,
         digest=digest,
@@ -150,35 +173,24 @@ def record_subscription(
     added_by: User | None = None,
     read_at: datetime | None = None,
 ) -> SubscriptionRecord:
-    """Record a subscription; `added_by` is saved for a new one only.
-
-    `read_at` is for reads only: the response to a change is current when it arrives.
-    """
-    now = read_at or timezone.now()
-    body = subscription.to_json()
-    seen: dict[str, Any] = {
-        "body": body,
-        "digest": body_digest(body),
-        "url": subscription.url,
-        "active": subscription.active,
-        "last_seen_at": now,
-    }
-    if label is not None:
-        seen["label"] = label
-    record, created = SubscriptionRecord.objects.get_or_create(
+    """Record a subscription; `added_by` is saved for a new one only."""
+    record = SubscriptionRecord(
+        **_observed(subscription, read_at or timezone.now()),
         subscription_id=subscription.subscription_id,
-        defaults=seen | {"first_seen_at": now, "changed_at": now, "added_by": added_by},
+        label=label or "",
+        url=subscription.url,
+        active=subscription.active,
+        added_by=added_by,
     )
-    if created:
-        return record
-    if record.digest != seen["digest"]:
-        seen["changed_at"] = now
-    as_known = SubscriptionRecord.objects.filter(pk=record.pk)
-    as_known.filter(last_seen_at__lte=now).update(**seen)
-    return as_known.first() or record
+    preserved = {"first_seen_at", "label", "added_by"}
+    upsert_newer([record], unique=["subscription_id"], preserved=preserved)
+    known = SubscriptionRecord.objects.filter(subscription_id=subscription.subscription_id)
+    if label is not None:
+        known.update(label=label)
+    return known.first() or record
 
 
-def _record_pages(pages: Iterable[PageItem], now: datetime) -> Mapping[str, Known]:
+def _record_pages(pages: Sequence[PageItem], now: datetime) -> Mapping[str, Known]:
     """Record pages; return the stored ones as they were before."""
     changes = compare_pages(pages, now)
     if changes.changed:
@@ -187,12 +199,22 @@ def _record_pages(pages: Iterable[PageItem], now: datetime) -> Mapping[str, Know
             _upsert(records, unique=["page_id"])
             if new := changes.changed.keys() - changes.before.keys():
                 update_page_flags(new)
-    if changes.stale:
-        PageRecord.objects.filter(page_id__in=changes.stale).update(last_seen_at=now)
+    known = PageRecord.objects.filter(page_id__in=changes.stale)
+    if not _update_last_seen(known, changes, now):
+        return _record_pages(pages, now)
     return changes.before
 
 
-def _update_last_seen(
+def _update_last_seen(known: "QuerySet[Any]", changes: ChangeSet[ModelT], now: datetime) -> bool:
+    """Update `last_seen_at` of unchanged objects; False if they were changed meanwhile."""
+    if not changes.stale:
+        return True
+    digests = [changes.before[key].digest for key in changes.stale]
+    unchanged = known.filter(digest__in=digests, last_seen_at__lt=now)
+    return unchanged.update(last_seen_at=now) == len(changes.stale)
+
+
+def _date_dropped_versions(
     page_id: str, changed: Mapping[str, Audience], before: Mapping[str, Known]
 ) -> None:
     """Update `last_seen_at` of versions that an audience no longer has.
@@ -214,18 +236,10 @@ def _update_last_seen(
         ).update(last_seen_at=last_seen_at)
 
 
-def _upsert(records: Sequence[RecordT], *, unique: list[str]) -> None:
+def _upsert(records: Sequence[RecordT], *, unique: list[str]) -> set[tuple[Any, ...]]:
     """Insert or update records; existing ones keep `first_seen_at`, a page's flags and count."""
-    model = type(records[0])
-    preserved = {"id", "first_seen_at", "audiences_count_read", *unique, *FLAG_COLUMNS}
-    model._default_manager.bulk_create(
-        records,
-        update_conflicts=True,
-        unique_fields=unique,
-        update_fields=[
-            field.name for field in model._meta.concrete_fields if field.name not in preserved
-        ],
-    )
+    preserved = {"first_seen_at", "audiences_count_read", *FLAG_COLUMNS}
+    return upsert_newer(records, unique=unique, preserved=preserved)
 
 
 def _page_record(page: PageItem, now: datetime) -> PageRecord:
@@ -298,17 +312,17 @@ def _record_versions(
             version,
             first_seen_at=now,
             last_seen_at=now,
-            # Of new ones only; `record_went_live` updates it.
+            # For new rows; `record_went_live` updates it.
             noticed_live_at=now if (version.audience_id, version.version_id) in live_keys else None,
         )
         for version in versions
     }
-    VersionRecord.objects.bulk_create(
-        rows.values(),
-        update_conflicts=True,
-        unique_fields=["page_id", "audience_id", "version_id"],
-        update_fields=["version_number", "status", "body", "last_seen_at"],
-    )
+    if rows:
+        upsert_newer(
+            [*rows.values()],
+            unique=["page_id", "audience_id", "version_id"],
+            preserved={"first_seen_at", "noticed_live_at"},
+        )
 
 
 def _observed(model: WireModel, now: datetime) -> dict[str, Any]:

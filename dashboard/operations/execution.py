@@ -80,6 +80,7 @@ def send(operation: Operation, attempt: Attempt) -> ExecutionResult:
         result = AttemptResult(Outcome.NOT_SENT, TOO_LATE)
         return ExecutionResult(_record_result(attempt, result), None, None)
     set_unsettled_operation(operation)
+    began_at = timezone.now()
     with capture_call_reports() as reports:
         try:
             response = _call_service(operation)
@@ -95,11 +96,11 @@ def send(operation: Operation, attempt: Attempt) -> ExecutionResult:
     with tolerate_write_errors():
         match response:
             case AudienceVersion():
-                recording.record_version(operation.page_id, response)
+                recording.record_version(operation.page_id, response, read_at=began_at)
             case Page():
-                recording.record_page(response)
+                recording.record_page(response, read_at=began_at)
             case WebhookSubscription():
-                record_if_listed(operation.subscription_id, response)
+                record_if_listed(operation.subscription_id, response, read_at=began_at)
     return ExecutionResult(operation, response, None)
 
 

@@ -3,10 +3,12 @@
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Any
 
 from django.db.models import Case, Q, QuerySet, When
+from django.utils import timezone
 
 from dashboard.client import APIError, NotFoundError
 from dashboard.compiled_query import CompiledQuery
@@ -132,6 +134,7 @@ def review_publish(target: PublishTarget, *, with_conversation: bool) -> Publish
     """
     page_id, audience_id, version_id = target
     operation_key = publish_key(*target)
+    read_at = timezone.now()
     page_result = run_concurrently(partial(publishing_client().pages.get, page_id))
     conversation_result = (
         run_concurrently(partial(read_conversation, page_id, audience_id))
@@ -140,7 +143,7 @@ def review_publish(target: PublishTarget, *, with_conversation: bool) -> Publish
     )
     reading = read_audience(page_id, audience_id)
     # If the service has just not responded, the other reads are not waited for.
-    page = _read_page(page_id, page_result if reading.is_live else None)
+    page = _read_page(page_id, page_result if reading.is_live else None, read_at)
     pending = _read_pending_changes(conversation_result if reading.is_live else None)
     snapshot = snapshot_version(target, reading)
     version, live = snapshot.version, snapshot.live
@@ -219,7 +222,7 @@ def _shown_fields(version: AudienceVersion | None) -> tuple[object, ...] | None:
     return version.version_id, version.version_number, text, version.is_new_page_agent
 
 
-def _read_page(page_id: str, read: Callable[[], PageItem] | None) -> FoundPage:
+def _read_page(page_id: str, read: Callable[[], PageItem] | None, read_at: datetime) -> FoundPage:
     problem = ""
     if read:
         try:
@@ -228,7 +231,7 @@ def _read_page(page_id: str, read: Callable[[], PageItem] | None) -> FoundPage:
             problem = str(error)
         else:
             with tolerate_write_errors():
-                recording.record_page(page)
+                recording.record_page(page, read_at=read_at)
             return FoundPage(page)
     record = page_last_known(page_id)
     return FoundPage(record.page if record else None, problem)

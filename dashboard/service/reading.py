@@ -74,9 +74,12 @@ def read_pages(*, cursor: str | None = None, limit: int | None = None) -> ListEn
     return found
 
 
-def read_page(page_id: str) -> ReadResult[PageItem]:
-    """Read one page, or return its last known state."""
-    read_at = timezone.now()
+def read_page(page_id: str, *, read_at: datetime | None = None) -> ReadResult[PageItem]:
+    """Read one page, or return its last known state.
+
+    `read_at` is when the first of several reads began that are recorded together.
+    """
+    read_at = read_at or timezone.now()
     try:
         page = publishing_client().pages.get(page_id)
     except APIError as error:

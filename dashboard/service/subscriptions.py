@@ -51,7 +51,7 @@ def update_subscription(subscription_id: str, patch: SubscriptionPatch) -> Webho
 
 
 def record_if_listed(
-    subscription_id: str, found: WebhookSubscription, *, read_at: datetime | None = None
+    subscription_id: str, found: WebhookSubscription, *, read_at: datetime
 ) -> None:
     """Record a subscription, unless it was removed from the list."""
     with tolerate_write_errors():

@@ -75,8 +75,12 @@ def test_fifty_known_pages_cost_three_queries_however_many_changed(
     assert PageRecord.objects.filter(title="New").count() == changed
 
 
-@pytest.mark.parametrize(("changed", "queries"), [(0, 1), (1, 4), (50, 5)])
-def test_fifty_known_audiences_cost_at_most_five_queries_however_many_changed(
+LOCK = int(connection.features.has_select_for_update)
+"""The query that locks the page."""
+
+
+@pytest.mark.parametrize(("changed", "queries"), [(0, 1), (1, 5 + LOCK), (50, 6 + LOCK)])
+def test_fifty_known_audiences_cost_at_most_six_queries_however_many_changed(
     changed: int, queries: int, django_assert_max_num_queries: Queries
 ) -> None:
     recording.record_audiences("page_1", audiences(*fifty_audiences()))
@@ -111,7 +115,7 @@ def test_fifty_replaced_versions_cost_one_query_more(
     django_assert_max_num_queries: Queries,
 ) -> None:
     recording.record_audiences("page_1", audiences(*fifty_audiences()))
-    with django_assert_max_num_queries(6):
+    with django_assert_max_num_queries(7 + LOCK):
         recording.record_audiences(
             "page_1",
             audiences(*(one | {"publishedVersion": None} for one in fifty_audiences())),

@@ -179,7 +179,7 @@ def page_detail(request: Request, page_id: str) -> HttpResponse:
     listing = run_concurrently(lambda: client.audiences.list(page_id))
     parts = ("audience-results", "all-matching")
     is_whole = not wants_partial(request, parts)
-    page = _page_context(request, read_page(page_id)) if is_whole else {}
+    page = _page_context(request, read_page(page_id, read_at=read_at)) if is_whole else {}
     query = AudienceQuery.from_params(request.GET)
     try:
         found = read_audiences(page_id, listing=listing, read_at=read_at)

@@ -6,6 +6,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
+from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
 from dashboard.accounts.permissions import UPDATE_SUBSCRIPTION, requires
@@ -52,13 +53,16 @@ def subscription_add(request: Request) -> HttpResponse:
     if not form.is_valid():
         return _show(request, form, status=422)
     subscription_id = form.cleaned_data["subscription_id"]
+    read_at = timezone.now()
     try:
         found = fetch_subscription(subscription_id)
     except APIError as error:
         form.add_error("subscription_id", f"Not added. {error}")
         return _show(request, form, status=422)
     label = form.cleaned_data["label"]
-    record = recording.record_subscription(found, label=label, added_by=request.user)
+    record = recording.record_subscription(
+        found, label=label, added_by=request.user, read_at=read_at
+    )
     messages.success(request, f"Added {record}.")
     return redirect("subscription-detail", subscription_id)
 

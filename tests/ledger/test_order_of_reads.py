@@ -1,0 +1,203 @@
+"""Reads that are recorded at the same moment: what a later request returned stays."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from dashboard.contract.audiences import Audience, AudienceVersion
+from dashboard.contract.envelope import ListEnvelope
+from dashboard.contract.pages import PageItem
+from dashboard.contract.webhooks import WebhookSubscription
+from dashboard.ledger import recording
+from dashboard.ledger.models import (
+    AudienceRecord,
+    ListTotal,
+    PageRecord,
+    SubscriptionRecord,
+    VersionRecord,
+)
+from dashboard.operations.checking import PublishTarget
+from dashboard.operations.publish_review import review_publish
+from tests.support import wire
+from tests.support.fake_service import FakeService
+from tests.support.interleaving import (
+    PATIENCE_S,
+    Point,
+    before_commit,
+    before_statement,
+    before_transaction,
+    begun,
+    held_at,
+)
+
+NOW = timezone.now()
+FIRST, OLDER, NEWER = (NOW - timedelta(minutes=minutes) for minutes in (5, 4, 3))
+LIVE_2 = wire.version(status="published", publishedAt="2026-11-25T10:00:02Z")
+
+Record = Callable[[datetime], None]
+
+
+def record_audience(**differs: Any) -> Record:
+    audience = Audience.model_validate(wire.audience(**differs))
+    return lambda read_at: recording.record_audiences("page_1", [audience], read_at=read_at)
+
+
+def record_page(**differs: Any) -> Record:
+    page = PageItem.model_validate(wire.page(**differs))
+    return lambda read_at: recording.record_page(page, read_at=read_at)
+
+
+def record_total(total: int) -> Record:
+    response = ListEnvelope[PageItem].model_validate(wire.envelope(totalCount=total))
+    return lambda read_at: recording.record_pages(response, read_at=read_at)
+
+
+def record_version(**differs: Any) -> Record:
+    version = AudienceVersion.model_validate(wire.version(**differs))
+    return lambda read_at: recording.record_version("page_1", version, read_at=read_at)
+
+
+def record_subscription(**differs: Any) -> Record:
+    subscription = WebhookSubscription.model_validate(wire.subscription(**differs))
+
+    def record(read_at: datetime) -> None:
+        recording.record_subscription(subscription, read_at=read_at)
+
+    return record
+
+
+def live_number() -> int | None:
+    return AudienceRecord.objects.get().live_version_number
+
+
+WENT_LIVE = record_audience(latestVersion=LIVE_2, publishedVersion=LIVE_2)
+COMPARED = before_transaction()
+"""The older read is compared with the ledger, and not written yet."""
+
+
+@dataclass(frozen=True)
+class Race:
+    """Two reads, of which the older one is held at the point until the newer one is recorded."""
+
+    older: Record
+    newer: Record
+    state: Callable[[], object]
+    expected: object
+    first: Record | None = None
+    """What was recorded before both."""
+    point: Point = COMPARED
+
+
+RACES = {
+    "live": Race(
+        record_audience(latestVersion=wire.version(status="queued")),
+        WENT_LIVE,
+        live_number,
+        2,
+        first=record_audience(),
+    ),
+    "new": Race(record_audience(), WENT_LIVE, live_number, 2),
+    "publish": Race(
+        record_version(status="queued"),
+        WENT_LIVE,
+        lambda: AudienceRecord.objects.get().latest_status,
+        "published",
+        first=record_audience(),
+    ),
+    "version": Race(
+        record_audience(latestVersion=wire.version(status="processing")),
+        record_version(status="published"),
+        lambda: VersionRecord.objects.get(version_id="ver_2").status,
+        "published",
+        first=record_audience(),
+    ),
+    "page": Race(
+        record_page(status="draft"),
+        record_page(status="archived"),
+        lambda: PageRecord.objects.get().status,
+        "archived",
+        first=record_page(),
+    ),
+    "total": Race(
+        record_total(7),
+        record_total(8),
+        lambda: ListTotal.objects.get().total_count,
+        8,
+        point=before_statement("INSERT", "ledger_listtotal"),
+    ),
+    "subscription": Race(
+        record_subscription(),
+        record_subscription(active=False),
+        lambda: SubscriptionRecord.objects.get().active,
+        False,
+        first=record_subscription(),
+        point=before_statement("INSERT", "ledger_subscriptionrecord"),
+    ),
+}
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+@pytest.mark.parametrize("race", RACES.values(), ids=RACES)
+def test_an_older_read_never_overwrites_a_newer_one(race: Race) -> None:
+    if race.first:
+        race.first(FIRST)
+    with held_at(race.point, race.older, OLDER):
+        race.newer(NEWER)
+    assert race.state() == race.expected
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_a_state_that_came_back_is_recorded_over_an_older_change() -> None:
+    record_page(status="published")(FIRST)
+    point = before_statement("UPDATE", "ledger_pagerecord", "last_seen_at")
+    with held_at(point, record_page(status="published"), NEWER):
+        record_page(status="archived")(OLDER)
+    assert PageRecord.objects.get().status == "published"
+
+
+@pytest.mark.django_db
+def test_audiences_read_before_their_number_changed_are_read_again() -> None:
+    record_page(audiencesCount=1)(FIRST)
+    record_page(audiencesCount=2)(NEWER)
+    record_audience()(OLDER)
+    assert PageRecord.objects.get().audiences_count_read is None
+
+
+@pytest.mark.django_db
+def test_a_slow_page_of_a_review_does_not_undo_a_later_read(fake_service: FakeService) -> None:
+    record_page(status="published")(FIRST)
+
+    def respond(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/audiences"):
+            return httpx.Response(200, json=wire.envelope(wire.audience()))
+        if request.url.path.endswith("/messages"):
+            return httpx.Response(404, json={})
+        record_page(status="archived")(timezone.now())
+        return httpx.Response(200, json=wire.page(status="published"))
+
+    fake_service.answer = respond
+    review_publish(PublishTarget("page_1", "aud_1", "ver_2"), with_conversation=True)
+    assert PageRecord.objects.get().status == "archived"
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer")
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_flags_of_a_page_follow_two_audiences_changed_at_once() -> None:
+    record_page()(FIRST)
+    not_live = {"latestVersion": wire.version(audienceId="aud_2"), "publishedVersion": None}
+    both = [wire.audience(publishedVersion=None), wire.audience(audienceId="aud_2", **not_live)]
+    audiences = [Audience.model_validate(audience) for audience in both]
+    recording.record_audiences("page_1", audiences, read_at=FIRST)
+    queued = record_version(audienceId="aud_2", status="queued")
+    # The first has computed the page's flags when the second computes them.
+    with held_at(before_commit(), WENT_LIVE, OLDER):
+        other = begun(before_statement("ledger_pagerecord"), queued, NEWER)
+    other.result(PATIENCE_S)
+    page = PageRecord.objects.get()
+    assert (page.any_live, page.any_in_flight) == (True, True)
