@@ -206,7 +206,10 @@ def on_approval_ended(request: ApprovalRequest, **_: Any) -> None:
     """Notify both who requested it and who approved it; who has withdrawn it knows."""
     if request.state == RequestState.WITHDRAWN:
         return
-    _record_end(request, BECAME[RequestState(request.state)])
+    became = BECAME[RequestState(request.state)]
+    if changed := dict.fromkeys(each["what"] for each in request.differences):
+        became = f"{became}, changed: {', '.join(changed)}"
+    _record_end(request, became)
 
 
 def record_expired(request: ApprovalRequest) -> None:

@@ -120,6 +120,12 @@ class PublishReview:
         )
 
     @property
+    def content_digest(self) -> str:
+        """A hash of the version and the live version, to compare a retry with what was sent."""
+        live = self.snapshot.live
+        return content_digest(self.snapshot.version, live.version_id if live else "")
+
+    @property
     def is_rollback(self) -> bool:
         """Whether an earlier version than the live one would go live."""
         version, live = self.snapshot.version, self.snapshot.live
@@ -184,6 +190,14 @@ def reviewed_digest(
     live_id = live.version_id if live else None
     reviewed = (reviewed_fields(version), live_id, page_status, is_archived, pending_change_ids)
     return hashlib.sha256(repr(reviewed).encode()).hexdigest()
+
+
+def content_digest(version: AudienceVersion | None, live_version_id: str) -> str:
+    """Return a hash of what a publish makes live, and in place of what; "" if unknown. Pure."""
+    if version is None:
+        return ""
+    content = (reviewed_fields(version), live_version_id)
+    return hashlib.sha256(repr(content).encode()).hexdigest()
 
 
 def reviewed_fields(version: AudienceVersion | None) -> tuple[object, ...] | None:

@@ -1,10 +1,15 @@
 """What an approval of a release is bound to, and whether it may be sent by it."""
 
-from typing import Any
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from django.contrib.auth.models import User
 
 from dashboard.ledger.models import ApprovalRequest, ApprovalRule
-from dashboard.ledger.models.approvals import ApprovalKind
+from dashboard.ledger.models.approvals import ApprovalKind, RequestState
 from dashboard.ledger.operations import Clearance
+from dashboard.operations.approval_requests import create_request, end_request
 from dashboard.operations.approvals import (
     DIFFERS,
     NEEDED,
@@ -12,21 +17,95 @@ from dashboard.operations.approvals import (
     current_rule,
     publish_kind,
 )
+from dashboard.operations.publish_review import content_digest
 from dashboard.releases.models import ItemState, Release, ReleaseItem
 from dashboard.releases.reviewing import light_items
 
 LEFT_OUT = (ItemState.HELD, ItemState.CANCELED)
 """States of items that are not, or no longer, part of what is approved."""
 UNSENT = (ItemState.WAITING, ItemState.HELD)
+OTHER_TIME = "It was approved for another time. Sending it at this one needs another approval."
+OTHER_OPTION = (
+    "It was approved with another choice for versions that change. It needs another approval."
+)
 
 
-def subject_of(release: Release) -> dict[str, Any]:
-    """Return all that an approval of a release is bound to: its note, items and their order."""
+class Plan(NamedTuple):
+    """When a release is sent and how, which is part of what is approved."""
+
+    due_at: datetime | None = None
+    """None for at once."""
+    publishes_others: bool = False
+
+
+def plan_of(release: Release) -> Plan:
+    """Return the plan on record."""
+    return Plan(release.due_at, release.publishes_others)
+
+
+def subject_of(release: Release, plan: Plan | None = None) -> dict[str, Any]:
+    """Return all that an approval of a release is bound to, by a plan or the one on record."""
+    plan = plan or plan_of(release)
     items = light_items(release).exclude(state__in=LEFT_OUT)
     return {
         "note": release.note,
+        "due_at": plan.due_at.astimezone(UTC).isoformat() if plan.due_at else None,
+        "publishes_others": plan.publishes_others,
         "items": [[item.page_id, item.audience_id, item.version_id, item.digest] for item in items],
     }
+
+
+def request_for(release: Release, user: User) -> ApprovalRequest:
+    """Record a request to approve a locked release as it is planned now.
+
+    Raises ApprovalError if its note is too long.
+    """
+    return create_request(
+        kind_of(release),
+        title=title_of(release),
+        subject=subject_of(release),
+        note=release.note,
+        user=user,
+    )
+
+
+def title_of(release: Release) -> str:
+    """Return what is requested, such as "Publish version 5, Hanseatic"."""
+    items = list(light_items(release).exclude(state__in=LEFT_OUT))
+    if len(items) == 1:
+        return f"Publish version {items[0].version_number}, {items[0].audience_name}"
+    return f"Publish {release.name}, {len(items)} versions"
+
+
+def void_for_plan(release: Release, plan: Plan, reason: str) -> None:
+    """Void the request or approval of a locked release, if it has one, as its plan changes."""
+    if request := release.approval:
+        differences = plan_differences(request.subject, subject_of(release, plan))
+        end_request(request, RequestState.VOID, reason, differences)
+
+
+def plan_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return what two subjects of a release differ in besides their items, in words."""
+    words = {
+        "due_at": ("Time", _moment_in_words),
+        "publishes_others": ("If some versions changed", _OPTION_IN_WORDS.__getitem__),
+        "note": ("Note", str),
+    }
+    return [
+        {"item": "", "what": what, "then": in_words(then[name]), "now": in_words(now[name])}
+        for name, (what, in_words) in words.items()
+        if then[name] != now[name]
+    ]
+
+
+_OPTION_IN_WORDS = {False: "Hold the release", True: "Publish the others"}
+
+
+def _moment_in_words(due_at: str | None) -> str:
+    if due_at is None:
+        return "At once"
+    due = datetime.fromisoformat(due_at)
+    return f"{due:%b} {due.day}, {due:%Y, %H:%M} UTC"
 
 
 def kind_of(release: Release) -> ApprovalKind:
@@ -45,24 +124,39 @@ def needs_approval(release: Release, rule: ApprovalRule | None = None) -> bool:
     return any(rule.covers(publish_kind(item.version, item.live_version)) for item in unsent)
 
 
-def release_refusal(release: Release) -> str:
+def release_refusal(release: Release, plan: Plan | None = None) -> str:
     """Return why a release may not be sent for want of an approval, in a sentence, or "".
 
-    One that was requested counts also when the rule does not need it.
+    `plan` is how it is to be sent, if other than on record. An approval that was requested counts
+    also when the rule does not need it.
     """
     if release.emergency_reason:
         return ""
     request = release.approval
     if request is None:
         return NEEDED if needs_approval(release) else ""
-    return approval_problem(request) or ("" if _is_subject(release, request) else DIFFERS)
+    return approval_problem(request) or _subject_problem(release, request, plan)
 
 
 def clearance_of(release: Release, item: ReleaseItem) -> Clearance:
     """Return what lets an item of a release be sent, as it was read just before."""
-    return Clearance(release.approval, item.digest, release.emergency_reason)
+    if release.approval:
+        return Clearance(release.approval, item.digest)
+    digest = content_digest(item.version, item.live_version_id)
+    return Clearance(digest=digest, emergency_reason=release.emergency_reason)
 
 
-def _is_subject(release: Release, request: ApprovalRequest) -> bool:
-    approved: dict[str, Any] = request.subject
-    return subject_of(release) == approved
+def _subject_problem(release: Release, request: ApprovalRequest, plan: Plan | None) -> str:
+    """Return how a release differs from what was approved, in a sentence, or ""."""
+    approved: dict[str, Any] = dict(request.subject)
+    subject = subject_of(release, plan)
+    if subject["due_at"] != approved["due_at"]:
+        return OTHER_TIME
+    if subject["publishes_others"] != approved["publishes_others"]:
+        return OTHER_OPTION
+    if approved["publishes_others"]:
+        # Approved with it: what has changed is held, and the others are sent.
+        held = release.items.filter(state=ItemState.HELD)
+        ids = {*held.values_list("page_id", "audience_id", "version_id")}
+        approved["items"] = [each for each in approved["items"] if tuple(each[:3]) not in ids]
+    return "" if subject == approved else DIFFERS

@@ -16,12 +16,11 @@ from dashboard.ledger.models import ApprovalRequest, ApprovalRule
 from dashboard.ledger.models.approvals import RequestState
 from dashboard.ledger.models.operations import actor_name
 from dashboard.operations.approval_requests import (
-    create_request,
     end_request,
     locked,
     record_decision,
 )
-from dashboard.releases.approvals import LEFT_OUT, kind_of, needs_approval, subject_of
+from dashboard.releases.approvals import Plan, needs_approval, request_for, void_for_plan
 from dashboard.releases.comparing import compare_review
 from dashboard.releases.decisions import (
     NO_SCHEDULE,
@@ -32,12 +31,13 @@ from dashboard.releases.decisions import (
     require_unsent,
     save,
     scheduled_for,
+    waiting_until,
 )
 from dashboard.releases.drafting import state_sentence
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.holding import NOT_SENT, hold
 from dashboard.releases.models import HoldKind, Release, ReleaseItem, ReleaseState
-from dashboard.releases.reviewing import ItemReview, light_items
+from dashboard.releases.reviewing import ItemReview
 from dashboard.releases.schedules import ScheduledMoment
 
 RULE_ON = "The approval rule was turned on after it was scheduled. It needs an approval now."
@@ -50,33 +50,31 @@ def request_approval(
     shown: str,
     *,
     moment: ScheduledMoment | None = None,
+    publishes_others: bool = False,
 ) -> ApprovalRequest:
-    """Ask another person to approve a draft, or the rest of a held release; return the request.
+    """Ask another person to approve a release, or the rest of a held one; return the request.
 
     Its note is the release's. Once approved it is published, or at the moment if there is one.
-    `typed` and `shown` as in `decisions.publish`.
+    An earlier request or approval is void then. `typed`, `shown` and `publishes_others` as in
+    `decisions.publish`.
     """
-    with decide(release, ReleaseState.DRAFT, ReleaseState.HELD):
+    with decide(release, ReleaseState.DRAFT, ReleaseState.SCHEDULED, ReleaseState.HELD):
         if moment:
             require_unsent(release)
         confirm(release, typed, shown)
-        request = create_request(
-            kind_of(release),
-            title=title_of(release),
-            subject=subject_of(release),
-            note=release.note,
-            user=user,
-        )
+        plan = Plan(moment.instant if moment else None, publishes_others)
+        void_for_plan(release, plan, f"{actor_name(user)} requested another approval.")
         save(
             release,
             **decided_by(user),
             **(scheduled_for(moment) if moment else NO_SCHEDULE),
             state=ReleaseState.WAITING_FOR_APPROVAL,
-            approval=request,
             emergency_reason="",
-            publishes_others=False,
+            publishes_others=publishes_others,
             needs_check=False,
         )
+        request = request_for(release, user)
+        save(release, approval=request)
         save(release, wake_at=waiting_until(release))
     return request
 
@@ -116,21 +114,6 @@ def withdraw(request: ApprovalRequest, user: User) -> None:
         reason = f"{actor_name(user)} withdrew the request."
         end_request(request, RequestState.WITHDRAWN, reason)
         _give_back(release, reason)
-
-
-def title_of(release: Release) -> str:
-    """Return what is requested, such as "Publish version 5, Hanseatic"."""
-    items = list(light_items(release).exclude(state__in=LEFT_OUT))
-    if len(items) == 1:
-        return f"Publish version {items[0].version_number}, {items[0].audience_name}"
-    return f"Publish {release.name}, {len(items)} versions"
-
-
-def waiting_until(release: Release) -> datetime:
-    """Return when a release that waits for an approval is held, if it is not approved."""
-    if release.approval is None:
-        return timezone.now()
-    return min(filter(None, (release.approval.expires_at, release.due_at)))
 
 
 def hold_unapproved(release: Release) -> datetime | None:

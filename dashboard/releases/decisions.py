@@ -6,12 +6,14 @@ ReleaseError, as does a decision that the state does not allow. The caller check
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
+from dashboard.ledger.models import ApprovalRequest
 from dashboard.ledger.models.approvals import RequestState
 from dashboard.ledger.models.operations import actor_name
 from dashboard.operations.approval_requests import (
@@ -19,7 +21,13 @@ from dashboard.operations.approval_requests import (
     end_request,
     valid_emergency_reason,
 )
-from dashboard.releases.approvals import needs_approval, release_refusal
+from dashboard.releases.approvals import (
+    Plan,
+    needs_approval,
+    release_refusal,
+    request_for,
+    void_for_plan,
+)
 from dashboard.releases.drafting import (
     request_check,
     state_sentence,
@@ -74,7 +82,7 @@ def publish(
         save(
             release,
             **decided_by(user),
-            **_cleared(release, user, emergency_reason),
+            **_cleared(release, user, Plan(None, publishes_others), emergency_reason),
             **NO_SCHEDULE,
             state=ReleaseState.RUNNING,
             publishes_others=publishes_others,
@@ -112,7 +120,7 @@ def schedule(
         save(
             release,
             **decided_by(user),
-            **_cleared(release, user),
+            **_cleared(release, user, Plan(moment.instant, publishes_others)),
             **scheduled_for(moment),
             state=ReleaseState.SCHEDULED,
             publishes_others=publishes_others,
@@ -120,17 +128,39 @@ def schedule(
         )
 
 
-def reschedule(release: Release, user: User, moment: ScheduledMoment) -> None:
+def reschedule(release: Release, user: User, moment: ScheduledMoment) -> ApprovalRequest | None:
     """Change the moment of a scheduled release. The user who changes it is its owner from then on.
 
-    Raises ReleaseError if somebody else changed it after `release` was read.
+    The moment is part of what was approved: another one voids the approval. Where the rule needs
+    one, it is requested again, and returned. Raises ReleaseError if somebody else changed the
+    schedule after `release` was read.
     """
     shown = release.due_at
     with decide(release, ReleaseState.SCHEDULED):
         if release.due_at != shown:
             raise ReleaseError(SCHEDULE_CHANGED)
+        is_moved = release.due_at != moment.instant
         columns = decided_by(user) | scheduled_for(moment)
-        save(release, **columns, state=ReleaseState.SCHEDULED)
+        if not is_moved or (release.approval is None and not needs_approval(release)):
+            save(release, **columns, state=ReleaseState.SCHEDULED)
+            return None
+        plan = Plan(moment.instant, release.publishes_others)
+        void_for_plan(release, plan, f"{actor_name(user)} moved it to another time.")
+        if not needs_approval(release):
+            save(release, **columns, state=ReleaseState.SCHEDULED, approval=None)
+            return None
+        save(release, **columns, state=ReleaseState.WAITING_FOR_APPROVAL)
+        request = request_for(release, user)
+        save(release, approval=request)
+        save(release, wake_at=waiting_until(release))
+    return request
+
+
+def waiting_until(release: Release) -> datetime:
+    """Return when a release that waits for an approval is held, if it is not approved."""
+    if release.approval is None:
+        return timezone.now()
+    return min(filter(None, (release.approval.expires_at, release.due_at)))
 
 
 def cancel_schedule(release: Release, user: User) -> None:
@@ -246,20 +276,28 @@ def end_approval(release: Release, reason: str) -> None:
         end_request(release.approval, RequestState.WITHDRAWN, reason)
 
 
-def _cleared(release: Release, user: User, emergency_reason: str | None = None) -> dict[str, Any]:
-    """Return the columns that let a release be sent. Raises ReleaseError for want of approval."""
+def _cleared(
+    release: Release, user: User, plan: Plan, emergency_reason: str | None = None
+) -> dict[str, Any]:
+    """Return the columns that let a release be sent by a plan.
+
+    Raises ReleaseError for want of an approval. One that is not needed, and was for something else,
+    is void.
+    """
     if emergency_reason is not None and needs_approval(release):
         try:
             reason = valid_emergency_reason(user, emergency_reason)
         except ApprovalError as error:
             raise ReleaseError(str(error), field=error.field) from error
+        void_for_plan(release, plan, f"{actor_name(user)} decided to publish it without approval.")
         return {"emergency_reason": reason, "approval": None}
     columns = {"emergency_reason": ""}
     release.emergency_reason = ""
-    if not (problem := release_refusal(release)):
+    if not (problem := release_refusal(release, plan)):
         return columns
     if needs_approval(release):
         raise ReleaseError(f"Not sent. {problem}", field="approval")
+    void_for_plan(release, plan, f"{actor_name(user)} published or scheduled it otherwise.")
     return columns | {"approval": None}
 
 

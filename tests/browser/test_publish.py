@@ -141,7 +141,7 @@ def test_a_version_is_scheduled_from_the_dialog(
     mark = page.locator("#head").get_by_role("link", name="Version 2 scheduled")
     expect(mark).to_contain_text(str(year))
     mark.click()
-    expect(page.locator("#verdict")).to_contain_text("Change schedule")
+    expect(page.locator("#verdict")).to_contain_text("Reschedule")
     assert service.keys == []
 
 

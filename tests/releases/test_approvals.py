@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from threading import Barrier
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import httpx
 import pytest
@@ -17,6 +18,7 @@ from dashboard.ledger.models import ApprovalRequest, ApprovalRule, Operation
 from dashboard.ledger.models.approvals import RequestState
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.operations import Clearance
+from dashboard.notifications.models import Notification
 from dashboard.operations.approval_requests import ApprovalError
 from dashboard.operations.checking import PublishTarget
 from dashboard.operations.execution import send
@@ -45,7 +47,7 @@ from tests.support.release_service import (
 )
 
 Ask = Callable[..., ApprovalRequest]
-HELD = ReleaseState.HELD
+HELD, FINISHED = ReleaseState.HELD, ReleaseState.FINISHED
 
 
 @pytest.fixture
@@ -89,6 +91,15 @@ def checked(service: PublishingAudiences, user: User, count: int = 1) -> Release
     release = create_release(name="", note="For Monday", audiences=keys, user=user)
     check_release(release)
     return release
+
+
+def ask_for(
+    service: PublishingAudiences, user: User, keys: list[tuple[str, str]]
+) -> ApprovalRequest:
+    """Ask for the approval of a checked release of these audiences, in this order."""
+    release = create_release(name="", note="", audiences=keys, user=user)
+    check_release(release)
+    return approving.request_approval(release, user, "", board_digest(release))
 
 
 def in_hours(hours: int) -> Any:
@@ -220,6 +231,166 @@ def test_a_change_between_two_items_voids_the_approval_for_the_rest(
     work(release, clock)
     assert (release.state, state_of(request)) == (HELD, RequestState.VOID)
     assert states(release) == [ItemState.LIVE, ItemState.WAITING, ItemState.HELD]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("is_approved", [True, False])
+def test_each_version_is_checked_in_full_right_before_it_is_sent(
+    ask: Ask,
+    service: PublishingAudiences,
+    paula: User,
+    peter: User,
+    clock: Clock,
+    *,
+    change: str,
+    is_approved: bool,
+) -> None:
+    def is_slow(service: PublishingAudiences, key: Any, version_id: str) -> httpx.Response:
+        # The next version changes only after the first check, while this one is published.
+        clock.advance(3)
+        CHANGES[change][1](service)
+        return accepts(service, key, version_id)
+
+    service.add(1, page_id="page_0")
+    service.add(1, page_id="page_1")
+    service.ways["aud_2"] = is_slow
+    request = ask_for(service, paula, [("page_1", "aud_2"), KEY])
+    if is_approved:
+        release = approve(request, peter)
+    else:
+        approving.withdraw(request, paula)
+        new_rule()
+        release = request.releases.get()
+        check_release(release)
+        decide(release, paula)
+    work(release, clock)
+    assert (release.state, service.audiences_sent) == (HELD, ["aud_2"])
+
+
+def test_a_recent_check_is_not_repeated(
+    ask: Ask, service: PublishingAudiences, peter: User, clock: Clock
+) -> None:
+    def takes_a_second(*args: Any) -> httpx.Response:
+        clock.advance(1)
+        return accepts(*args)
+
+    service.way = takes_a_second
+    release = approve(ask(9), peter)
+    service.paths.clear()
+    work(release, clock, minutes=0.5)
+    assert len(service.sent) == 9
+    conversations = sum(path.endswith("/messages") for path in service.paths)
+    # Nine at first; then, every three seconds, as many as fit into three.
+    assert conversations == 9 + 3 + 3
+
+
+MOVES: dict[str, Callable[[Release, User], object]] = {
+    "rescheduled": lambda it, user: decisions.reschedule(it, user, in_hours(1)),
+    "requested again": lambda it, user: approving.request_approval(it, user, "", board_digest(it)),
+}
+
+
+@pytest.mark.parametrize("move", MOVES)
+@pytest.mark.parametrize("who", ["paula", "peter"])
+def test_another_time_needs_another_approval(
+    ask: Ask,
+    service: PublishingAudiences,
+    paula: User,
+    peter: User,
+    clock: Clock,
+    *,
+    move: str,
+    who: str,
+) -> None:
+    first = ask(hours=72)
+    release = approve(first, peter)
+    MOVES[move](release, {"paula": paula, "peter": peter}[who])
+    assert state_of(first) == RequestState.VOID
+    [difference] = first.differences
+    assert (difference["what"], difference["now"] != difference["then"]) == ("Time", True)
+    notifications = Notification.objects.filter(event__kind="approval_void")
+    assert {notification.user for notification in notifications} == {paula, peter}
+    assert notifications[0].event.facts["became"] == "is void, changed: Time"
+    release.refresh_from_db()
+    second = release.approval
+    assert second
+    assert (second.state, second.requested_by_name) == (RequestState.OPEN, who)
+    work(release, clock, minutes=80 * 60)
+    assert (release.state != FINISHED, service.sent) == (True, [])
+
+
+def test_what_was_approved_for_a_time_is_not_published_now(
+    ask: Ask, service: PublishingAudiences, paula: User, peter: User, clock: Clock
+) -> None:
+    request = ask(hours=72)
+    release = approve(request, peter)
+    with pytest.raises(ReleaseError, match="approved for another time"):
+        decide(release, paula)
+    Release.objects.filter(pk=release.pk).update(due_at=timezone.now(), wake_at=timezone.now())
+    work(release, clock)
+    assert (release.state, state_of(request)) == (HELD, RequestState.VOID)
+    assert service.sent == []
+
+
+def test_the_same_moment_in_another_zone_stays_approved(
+    ask: Ask, service: PublishingAudiences, paula: User, peter: User, clock: Clock
+) -> None:
+    request = ask(hours=3)
+    release = approve(request, peter)
+    local = release.due_at.astimezone(ZoneInfo("Asia/Tokyo")) if release.due_at else None
+    moment = parse_moment(f"{local:%Y-%m-%d}", f"{local:%H:%M}", "Asia/Tokyo", now=timezone.now())
+    assert decisions.reschedule(release, paula, moment) is None
+    work(release, clock, minutes=181)
+    assert (release.state, state_of(request)) == (ReleaseState.FINISHED, RequestState.APPROVED)
+
+
+def test_without_a_rule_another_time_voids_a_voluntary_approval(
+    ask: Ask, service: PublishingAudiences, paula: User, peter: User, clock: Clock
+) -> None:
+    request = ask(hours=72)
+    release = approve(request, peter)
+    new_rule()
+    assert decisions.reschedule(release, paula, in_hours(1)) is None
+    assert state_of(request) == RequestState.VOID
+    work(release, clock, minutes=61)
+    assert (release.state, len(service.sent)) == (ReleaseState.FINISHED, 1)
+
+
+@pytest.mark.parametrize("is_approved", [True, False])
+def test_that_the_others_are_published_is_part_of_the_approval(
+    service: PublishingAudiences,
+    rule: ApprovalRule,
+    paula: User,
+    peter: User,
+    clock: Clock,
+    *,
+    is_approved: bool,
+) -> None:
+    release = checked(service, paula, 3)
+    request = approving.request_approval(
+        release, paula, "", board_digest(release), publishes_others=is_approved
+    )
+    release = approve(request, peter)
+    if not is_approved:
+        Release.objects.filter(pk=release.pk).update(publishes_others=True)
+    service.pending[("page_0", "aud_2")] = ["change_1"]
+    work(release, clock)
+    if is_approved:
+        assert (release.state, service.audiences_sent) == (FINISHED, ["aud_1", "aud_3"])
+        assert state_of(request) == RequestState.APPROVED
+    else:
+        assert (release.state, service.sent, state_of(request)) == (HELD, [], RequestState.VOID)
+
+
+def test_what_was_approved_without_that_option_is_not_continued_with_it(
+    ask: Ask, service: PublishingAudiences, paula: User, peter: User, clock: Clock
+) -> None:
+    release = approve(ask(3), peter)
+    decisions.stop(release, paula)
+    work(release, clock)
+    with pytest.raises(ReleaseError, match="another choice"):
+        decide(release, paula, publishes_others=True)
+    assert service.sent == []
 
 
 def test_what_was_approved_can_no_longer_be_edited(ask: Ask) -> None:

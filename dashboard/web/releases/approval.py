@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 
 from dashboard.ledger.models import ApprovalRequest
 from dashboard.operations.approvals import may_publish_in_an_emergency
-from dashboard.releases.approvals import needs_approval, release_refusal
+from dashboard.releases.approvals import Plan, needs_approval, release_refusal
 from dashboard.releases.models import Release, ReleaseState
 
 
@@ -22,11 +22,15 @@ class ReleaseApproval:
     """Whether the viewer may publish it all the same, with a reason."""
 
 
-def approval_of(release: Release, viewer: User) -> ReleaseApproval:
-    """Return what the rule means for a release. At most four queries."""
+def approval_of(release: Release, viewer: User, *, for_schedule: bool = False) -> ReleaseApproval:
+    """Return what the rule means for a release that is sent at once next, or at another time.
+
+    At most four queries.
+    """
     decidable = (ReleaseState.DRAFT, ReleaseState.SCHEDULED, ReleaseState.HELD)
-    is_decidable = release.state in decidable
-    is_needed = is_decidable and needs_approval(release) and bool(release_refusal(release))
+    is_needed = release.state in decidable and needs_approval(release)
+    if is_needed and not for_schedule:
+        is_needed = bool(release_refusal(release, Plan(None, release.publishes_others)))
     return ReleaseApproval(
         release.approval, is_needed, is_needed and may_publish_in_an_emergency(viewer)
     )

@@ -165,18 +165,14 @@ def _schedule(request: Request, release: Release) -> ApprovalRequest | None:
     if typed.get("due", "") != _due_mark(release):
         raise ReleaseError(decisions.SCHEDULE_CHANGED)
     if release.state == ReleaseState.SCHEDULED:
-        decisions.reschedule(release, request.user, moment)
-        return None
+        return decisions.reschedule(release, request.user, moment)
     confirmed = (typed.get("typed", ""), typed.get("shown", ""))
+    publishes_others = "publishes_others" in typed
     if "approval" in typed:
-        return approving.request_approval(release, request.user, *confirmed, moment=moment)
-    decisions.schedule(
-        release,
-        request.user,
-        moment,
-        *confirmed,
-        publishes_others="publishes_others" in typed,
-    )
+        return approving.request_approval(
+            release, request.user, *confirmed, moment=moment, publishes_others=publishes_others
+        )
+    decisions.schedule(release, request.user, moment, *confirmed, publishes_others=publishes_others)
     return None
 
 
@@ -216,7 +212,7 @@ def _show_schedule(
         "summary": summarize(release),
         "worker": worker_status(),
         "board": read_board(release, {}),
-        "approval": approval_of(release, request.user),
+        "approval": approval_of(release, request.user, for_schedule=True),
         "fields": fields,
         "due": _due_mark(release),
         "zones": [choice for choice in zone_choices() if choice != BROWSER_CHOICE],

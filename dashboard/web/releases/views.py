@@ -231,7 +231,13 @@ def release_request_approval(request: Request, release_id: int) -> HttpResponse:
     release = get_object_or_404(_RELEASES, pk=release_id)
     typed, shown = request.POST.get("typed", ""), request.POST.get("shown", "")
     try:
-        approval = approving.request_approval(release, request.user, typed, shown)
+        approval = approving.request_approval(
+            release,
+            request.user,
+            typed,
+            shown,
+            publishes_others="publishes_others" in request.POST,
+        )
     except ReleaseError as error:
         return show_board(request, release, {}, error=error)
     forget_unsent_form(request)
