@@ -33,7 +33,11 @@ from dashboard.service.concurrency import run_concurrently
 from dashboard.service.reading import ReadResult, find_audience, read_audiences
 
 MAX_READ_AGE = timedelta(seconds=5)
-"""Of the list that has an item, when that is sent; items in progress are read as often."""
+"""Of the list that has an item in progress."""
+MAX_CHECK_AGE = timedelta(seconds=3)
+"""Of the check of all that was reviewed of an item, when that is sent."""
+MAX_CHECKED = 10
+"""Items that are checked together. Those of a page share two calls."""
 
 FOLLOWED = (ItemState.IN_PROGRESS, ItemState.UNKNOWN)
 """States of items that may still change at the service."""
@@ -59,19 +63,29 @@ def given_up() -> tuple[ItemState, str]:
     return ItemState.UNKNOWN, f"It was still in progress after {minutes(POLLING_PERIOD)}."
 
 
-def pages_to_read(items: Iterable[ReleaseItem], *, first: ReleaseItem | None = None) -> list[str]:
-    """Return the pages to read now: that of the item to send next, then those read longest ago.
-
-    After an unknown outcome, that of the next item is read before it is sent, however recently it
-    was: a service that is silent shows by one list.
-    """
-    items, now = list(items), timezone.now()
-    due = [item for item in items if is_followed(item, now)]
+def pages_to_read(items: Iterable[ReleaseItem]) -> list[str]:
+    """Return the pages of items in progress to read now, those read longest ago first."""
+    now = timezone.now()
+    due = [item for item in items if is_followed(item, now) and _is_stale(item, now)]
     due.sort(key=lambda item: item.checked_at.timestamp() if item.checked_at else 0)
-    stale = [item for item in due if _is_stale(item, now)]
-    if first and (_is_stale(first, now) or _was_read_before_unknown(first, items)):
-        stale.insert(0, first)
-    return list(dict.fromkeys(item.page_id for item in stale))[:MAX_PARALLEL_CALLS]
+    return list(dict.fromkeys(item.page_id for item in due))[:MAX_PARALLEL_CALLS]
+
+
+def items_to_check(items: Sequence[ReleaseItem]) -> list[ReleaseItem]:
+    """Return the items to check again before the next one is sent; none if its check is recent.
+
+    After an unknown outcome, the next item is checked however recent that is: a service that is
+    silent shows by one check. As many are checked together as were just sent within the age of a
+    check, and one more: the check of any other would be too old once it is its turn.
+    """
+    now = timezone.now()
+    waiting = [item for item in items if item.state == ItemState.WAITING]
+    if not _is_stale(waiting[0], now, MAX_CHECK_AGE) and not _was_read_before_unknown(
+        waiting[0], items
+    ):
+        return []
+    pace = sum(1 for item in items if item.sent_at and now - item.sent_at < MAX_CHECK_AGE)
+    return waiting[: min(pace + 1, MAX_CHECKED)]
 
 
 def _was_read_before_unknown(first: ReleaseItem, items: Iterable[ReleaseItem]) -> bool:
@@ -80,8 +94,8 @@ def _was_read_before_unknown(first: ReleaseItem, items: Iterable[ReleaseItem]) -
     return any(at and first.checked_at and at >= first.checked_at for at in unknown)
 
 
-def _is_stale(item: ReleaseItem, now: datetime) -> bool:
-    if item.checked_at is None or now - item.checked_at >= MAX_READ_AGE:
+def _is_stale(item: ReleaseItem, now: datetime, max_age: timedelta = MAX_READ_AGE) -> bool:
+    if item.checked_at is None or now - item.checked_at >= max_age:
         return True
     # Another read found that it changed: that is no verdict, but a reason to read now.
     return item.changed_at is not None and item.changed_at >= item.checked_at

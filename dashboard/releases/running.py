@@ -30,15 +30,16 @@ from dashboard.releases.approving import (
     approval_differences,
     hold_unapproved,
     void_approval,
-    waiting_until,
 )
 from dashboard.releases.checking import MAX_PARALLEL_CALLS, check_release, read_items
+from dashboard.releases.decisions import waiting_until
 from dashboard.releases.following import (
     FOLLOWED,
     MAX_READ_AGE,
     given_up,
     is_followed,
     is_given_up,
+    items_to_check,
     listed_change,
     message_of,
     pages_to_read,
@@ -152,8 +153,11 @@ def _run(claim: Claim, items: Sequence[ReleaseItem]) -> datetime:
     try:
         if release.needs_check:
             return _check_before_sending(claim, waiting)
-        pages = pages_to_read(items, first=waiting[0])
+        pages = pages_to_read(items)
         if pages and (next_step := _read_and_compare(claim, pages)):
+            return next_step
+        to_check = items_to_check(items)
+        if to_check and (next_step := _check_again(claim, to_check)):
             return next_step
     except APIError as error:
         with claim.locked() as release:
@@ -166,15 +170,27 @@ def _run(claim: Claim, items: Sequence[ReleaseItem]) -> datetime:
 
 def _check_before_sending(claim: Claim, waiting: Sequence[ReleaseItem]) -> datetime:
     """Read all that is left to send, and hold what differs from the review. Raises APIError."""
+    next_step = _check_again(claim, waiting)
+    with claim.locked() as release:
+        release.needs_check = False
+        release.save(update_fields=["needs_check"])
+    return next_step or timezone.now()
+
+
+def _check_again(claim: Claim, waiting: Sequence[ReleaseItem]) -> datetime | None:
+    """Read items once more, all that was reviewed of them, and hold what differs.
+
+    Returns when to do the next step if anything is held. Raises APIError.
+    """
     read_at = timezone.now()
     reviews = read_items(waiting, claim.renew)
     changes = {item.pk: changes_since(item, reviews[item.pk]) for item in waiting}
     with claim.locked() as release:
-        release.needs_check = False
-        release.save(update_fields=["needs_check"])
+        unchanged = [pk for pk, change in changes.items() if not change]
+        release.items.filter(pk__in=unchanged).update(checked_at=read_at)
         changed = [(item, reviews[item.pk]) for item in waiting if changes[item.pk]]
         differences = approval_differences(release, changed)
-        return _hold_changed(release, changes, read_at, differences) or timezone.now()
+        return _hold_changed(release, changes, read_at, differences)
 
 
 def _read_and_compare(claim: Claim, page_ids: Sequence[str]) -> datetime | None:
@@ -206,18 +222,17 @@ def _hold_changed(
     """Hold the items that changed, within `locked`, and the release unless the others are sent.
 
     Returns when to do the next step if anything is held. `changes` are sentences by primary key.
-    An approval is void then, with the `differences`, and nothing more is sent by it.
+    An approval is void with the release, for the `differences`, and nothing more is sent by it.
     """
     changed = {pk: change for pk, change in changes.items() if change}
     waiting = release.items.filter(pk__in=changes, state=ItemState.WAITING)
-    waiting.exclude(pk__in=changed).update(checked_at=read_at)
     held = {"state": ItemState.HELD, "checked_at": read_at, "settled_at": timezone.now()}
     for pk, change in changed.items():
         waiting.filter(pk=pk).update(reason=change, **held)
     note_activity(release)
     if not changed:
         return None
-    if release.publishes_others and release.approval is None:
+    if release.publishes_others:
         return timezone.now()
     reason = f"{len(changed)} versions changed after the review."
     if len(changed) == 1:
