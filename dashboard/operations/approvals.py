@@ -33,6 +33,7 @@ PERMISSIONS = {
 NEEDED = "It needs the approval of another person."
 USED = "It was already sent by this approval. Sending it again needs another one."
 DIFFERS = "It differs from what was approved. It needs another approval."
+CHANGED_SINCE = "It differs from what was sent before. It needs the approval of another person."
 
 
 def current_rule() -> ApprovalRule:
@@ -66,7 +67,8 @@ def refusal(operation: Operation, attempt: Attempt) -> str:
     if not current_rule().covers(_kind(operation)):
         return ""
     if operation.emergency_reason:
-        return _emergency_refusal(operation.actor, operation.actor_name)
+        problem = _emergency_refusal(operation.actor, operation.actor_name)
+        return problem or _retry_refusal(operation, attempt)
     if operation.approval_id is None:
         return NEEDED
     request = ApprovalRequest.objects.get(pk=operation.approval_id)
@@ -131,6 +133,14 @@ def _emergency_refusal(actor: User | None, name: str) -> str:
     if actor and actor.is_active and may_publish_in_an_emergency(actor):
         return ""
     return f"{name} may not publish without an approval."
+
+
+def _retry_refusal(operation: Operation, attempt: Attempt) -> str:
+    """Return why a reason that was typed for an earlier attempt is none for this one, or ""."""
+    if attempt.number == 1:
+        return ""
+    first = operation.attempts.get(number=1).digest
+    return "" if first and first == attempt.digest else CHANGED_SINCE
 
 
 def _kind(operation: Operation) -> ApprovalKind:

@@ -59,7 +59,7 @@ def begin_reviewed_publish(
         version=review.snapshot.version,
         audience_name=review.audience.name or "",
         actor=actor,
-        clearance=Clearance(digest=review.digest, emergency_reason=emergency_reason),
+        clearance=Clearance(digest=review.content_digest, emergency_reason=emergency_reason),
     )
 
 

@@ -38,6 +38,18 @@ def resend(operation: Operation, *, actor: User, digest: str = "") -> Operation:
     return send(operation, attempt).operation
 
 
+def resend_publish(operation: Operation, review: PublishReview, *, actor: User) -> Operation:
+    """Send a publish again, as just reviewed, unless it is settled by now."""
+    digest = review.digest if operation.approval_id else review.content_digest
+    return resend(operation, actor=actor, digest=digest)
+
+
+def differs_from_sent(operation: Operation, review: PublishReview) -> bool:
+    """Return whether a version or what is live differs from what was sent without an approval."""
+    first = operation.attempts.filter(number=1).values_list("digest", flat=True).first()
+    return operation.approval_id is None and first != review.content_digest
+
+
 def review_again(operation: Operation) -> tuple[Operation, PublishReview]:
     """Review a publish again, and settle it if the data proves its outcome.
 

@@ -114,7 +114,8 @@ class Attempt(models.Model):
     response_body = models.TextField(blank=True)
     """The response body, at most its first 20,000 characters."""
     digest = models.CharField(max_length=64, blank=True)
-    """Of the target as read just before, to compare with what was approved; empty if it wasn't."""
+    """Of the target as read just before, to compare with what was approved, or with what an earlier
+    attempt has sent; empty if it wasn't."""
 
     class Meta:
         ordering = ["number"]

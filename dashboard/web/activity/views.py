@@ -23,7 +23,13 @@ from dashboard.ledger.queries.operations import list_actor_names, operation_by_k
 from dashboard.ledger.queries.steps import read_in_steps
 from dashboard.operations.checking import check_outcome
 from dashboard.operations.publish import has_changed, submit_problem
-from dashboard.operations.resending import resend, resend_page, resend_update, review_again
+from dashboard.operations.resending import (
+    differs_from_sent,
+    resend_page,
+    resend_publish,
+    resend_update,
+    review_again,
+)
 from dashboard.releases.models import Release
 from dashboard.web.activity.filters import ActivityFilters, known_values, read_filters
 from dashboard.web.activity.outside import newest_outside
@@ -247,10 +253,11 @@ def _retry_publish(request: Request, operation: Operation) -> HttpResponse:
     """Retry a publish; ask for confirmation first if it may undo what went live since."""
     operation, review = review_again(operation)
     shown, typed = request.POST.get("shown", ""), request.POST.get("number", "")
-    needs_confirmation = has_changed(review, shown) or submit_problem(review, typed)
+    is_seen = bool(shown) or not differs_from_sent(operation, review)
+    needs_confirmation = not is_seen or has_changed(review, shown) or submit_problem(review, typed)
     if operation.is_open and needs_confirmation:
         return confirm_resend(request, review)
-    sent = resend(operation, actor=request.user, digest=review.digest)
+    sent = resend_publish(operation, review, actor=request.user)
     return _redirect_back(request, sent)
 
 

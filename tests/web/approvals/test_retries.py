@@ -14,6 +14,7 @@ from tests.support.clock import Clock
 from tests.support.release_service import PublishingAudiences, accepts, fails, work
 from tests.web.approvals.conftest import Ask, decide, new_rule, said
 from tests.web.releases.conftest import decide as decide_on_release
+from tests.web.releases.conftest import hidden
 
 pytestmark = pytest.mark.django_db
 
@@ -30,7 +31,11 @@ def unknown(ask: Ask, service: PublishingAudiences, as_peter: Client, clock: Clo
 
 
 def retry(client: Client, operation: Operation) -> Any:
-    return client.post(f"/activity/{operation.operation_key}/send-again/", follow=True)
+    return client.post(retry_url(operation), follow=True)
+
+
+def retry_url(operation: Operation) -> str:
+    return f"/activity/{operation.operation_key}/send-again/"
 
 
 def test_what_is_as_approved_is_sent_again(
@@ -56,6 +61,75 @@ def test_what_has_changed_is_not_sent_again_and_stays_unknown(
         unknown.attempts.last().message
         == "It differs from what was approved. It needs another approval."
     )
+
+
+@pytest.mark.parametrize("change", ["nothing", "text", "live version", "page status"])
+@pytest.mark.parametrize("in_release", [True, False])
+def test_an_emergency_covers_what_was_sent_and_nothing_else(
+    release: Release,
+    service: PublishingAudiences,
+    as_publisher: Client,
+    clock: Clock,
+    *,
+    change: str,
+    in_release: bool,
+) -> None:
+    chief = logged_in(person("chief", "Administrators", "Publishers"))
+    service.way = fails(httpx.ReadTimeout, is_carried_out=False)
+    reason = {"emergency": "on", "emergency_reason": "Wrong price"}
+    if in_release:
+        decide_on_release(chief, release, "publish", **reason)
+        work(release, clock, minutes=0.1)
+    else:
+        item = release.items.all()[0]
+        address = f"/pages/{item.page_id}/audiences/{item.audience_id}/versions/{item.version_id}"
+        html = chief.get(f"{address}/publish/").content.decode()
+        fields = {name: hidden(html, name) for name in ("shown", "operation_key")}
+        chief.post(f"{address}/publish/", fields | reason)
+    operation = Operation.objects.filter(outcome=Outcome.UNKNOWN).earliest("pk")
+    key = (operation.page_id, operation.audience_id)
+    version = service.audiences[key]["latestVersion"]
+    match change:
+        case "text":
+            service.change(key, latestVersion=version | {"supplementaryContext": "Another"})
+        case "live version":
+            service.change(key, publishedVersion=service.live(key, 0))
+        case "page status":
+            service.pages["page_1"]["status"] = "draft"
+    service.way, sent = accepts, len(service.sent)
+    for client in (as_publisher, chief):
+        answer = retry(client, operation)
+        if "Not sent again" in said(answer):
+            # It is shown what differs now, and still needs an approval.
+            shown = hidden(answer.content.decode(), "shown")
+            number = str(operation.version_number)
+            client.post(retry_url(operation), {"shown": shown, "number": number})
+    operation.refresh_from_db()
+    if change in ("nothing", "page status"):
+        assert operation.outcome == Outcome.ACCEPTED
+    else:
+        assert (operation.outcome, len(service.sent)) == (Outcome.UNKNOWN, sent)
+        assert "differs from what was sent before" in operation.attempts.last().message
+
+
+def test_without_a_rule_a_retry_of_another_text_is_confirmed_first(
+    release: Release, service: PublishingAudiences, as_publisher: Client, clock: Clock
+) -> None:
+    new_rule()
+    service.way = fails(httpx.ReadTimeout, is_carried_out=False)
+    decide_on_release(as_publisher, release, "publish")
+    work(release, clock, minutes=0.1)
+    operation = Operation.objects.filter(outcome=Outcome.UNKNOWN).earliest("pk")
+    key = (operation.page_id, operation.audience_id)
+    version = service.audiences[key]["latestVersion"]
+    service.change(key, latestVersion=version | {"supplementaryContext": "Another"})
+    service.way, sent = accepts, len(service.sent)
+    answer = retry(as_publisher, operation)
+    assert ("Not sent again" in said(answer), len(service.sent)) == (True, sent)
+    fields = {"shown": hidden(answer.content.decode(), "shown"), "number": "2"}
+    as_publisher.post(retry_url(operation), fields)
+    operation.refresh_from_db()
+    assert operation.outcome == Outcome.ACCEPTED
 
 
 def test_what_was_sent_before_the_rule_needs_an_approval_to_be_sent_again(
