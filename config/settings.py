@@ -1,6 +1,7 @@
 """Django's settings, from the validated environment."""
 
 import sys
+import zoneinfo
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ from config.environment import (
 )
 
 env = read_environment()
+
+# The zones of the package tzdata are as new as our other packages; a machine's may be old.
+zoneinfo.reset_tzpath(to=())
 
 SECRET_KEY = env.secret_key
 SECRET_KEY_FALLBACKS = env.secret_key_fallbacks

@@ -6,9 +6,9 @@ occurs twice is asked for.
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from dashboard.releases.errors import ReleaseError
 
@@ -34,17 +34,28 @@ class ScheduledMoment:
     """Date and time, such as `2027-03-28 02:30`; with the choice if the time occurs twice."""
 
     @property
+    def is_zone_known(self) -> bool:
+        """Whether this machine knows the zone; another one, where it was typed, may know more."""
+        return _find_zone(self.zone) is not None
+
+    @property
+    def known_zone(self) -> tzinfo:
+        """Its zone, or UTC if this machine doesn't know it."""
+        return _find_zone(self.zone) or UTC
+
+    @property
     def local(self) -> datetime:
-        """The same moment in its zone."""
-        return self.instant.astimezone(ZoneInfo(self.zone))
+        """The same moment in its known zone."""
+        return self.instant.astimezone(self.known_zone)
 
     @property
     def skipped(self) -> datetime | None:
         """The date and time as typed, without a zone, if clocks skip it; else None."""
-        if not self.as_typed:
+        zone = _find_zone(self.zone)
+        if not self.as_typed or zone is None:
             return None
         typed = datetime.fromisoformat(self.as_typed[: len("2027-03-28 02:30")])
-        first, second = _instants(typed, ZoneInfo(self.zone))
+        first, second = _instants(typed, zone)
         return typed if first > second else None
 
 
@@ -112,6 +123,14 @@ def _read_time(typed: str) -> time:
 def zone_names() -> frozenset[str]:
     """Return the names of all time zones."""
     return frozenset(available_timezones())
+
+
+def _find_zone(name: str) -> ZoneInfo | None:
+    """Return a time zone by its name, or None if this machine doesn't know it."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):  # A folder of zones is an OSError.
+        return None
 
 
 def _resolve(local: datetime, name: str, as_typed: str, fold: str) -> ScheduledMoment:

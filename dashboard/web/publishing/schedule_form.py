@@ -10,7 +10,7 @@ from dashboard.releases.errors import ReleaseError
 from dashboard.releases.schedules import AmbiguousTimeError, ScheduledMoment, parse_moment
 from dashboard.web.publishing.markup import utc_text
 from dashboard.web.releases.markup import clock_time
-from dashboard.web.ui.time_zones import BROWSER_CHOICE, Choices, zone_choices
+from dashboard.web.ui.time_zones import BROWSER_CHOICE, Choices, current_zone_name, zone_choices
 
 NOW, SCHEDULE, APPROVAL = "now", "schedule", "approval"
 """The values of `when`; of `then`, after an approval, the first two."""
@@ -45,7 +45,7 @@ class ScheduleForm:
     def initial(cls, *, needs_approval: bool = False) -> "ScheduleForm":
         """Return the form as it is at first: at once, if allowed; today, in the viewer's zone."""
         today = timezone.localdate().isoformat()
-        zone = timezone.get_current_timezone_name()
+        zone = current_zone_name()
         return cls(APPROVAL if needs_approval else NOW, date=today, zone=zone)
 
     @classmethod

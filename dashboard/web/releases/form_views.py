@@ -28,7 +28,7 @@ from dashboard.web.releases.unsent_forms import forget_unsent_form, resumed_form
 from dashboard.web.releases.views import release_url, show_board, show_marked
 from dashboard.web.ui.approvals import redirect_to_request
 from dashboard.web.ui.htmx import Request
-from dashboard.web.ui.time_zones import BROWSER_CHOICE, zone_choices
+from dashboard.web.ui.time_zones import BROWSER_CHOICE, current_zone_name, zone_choices
 
 NEW = "new"
 """The choice of a new release, in place of a draft's id."""
@@ -185,10 +185,13 @@ def _due_mark(release: Release) -> str:
 def _scheduled(release: Release) -> QueryDict:
     """Return the fields of the present schedule; of a draft today's date, without a time."""
     fields = QueryDict(mutable=True)
-    zone = release.time_zone or timezone.get_current_timezone_name()
-    fields["zone"] = zone
-    if release.due_at and release.state == ReleaseState.SCHEDULED:
-        day, time, *_ = release.due_as_typed.split()
+    moment = release.scheduled_moment
+    fields["zone"] = str(moment.known_zone) if moment else current_zone_name()
+    if moment and release.state == ReleaseState.SCHEDULED:
+        as_typed = (
+            release.due_as_typed if moment.is_zone_known else f"{moment.local:%Y-%m-%d %H:%M}"
+        )
+        day, time, *_ = as_typed.split()
         fields.update({"date": day, "time": time})
     else:
         fields["date"] = timezone.localdate().isoformat()

@@ -1,7 +1,6 @@
 """Template functions for the times of releases."""
 
 from datetime import datetime, timedelta
-from zoneinfo import ZoneInfo
 
 from django.utils import timezone
 from django.utils.html import format_html
@@ -10,6 +9,7 @@ from django.utils.safestring import SafeString
 from dashboard.releases.schedules import AmbiguousTimeError, ScheduledMoment
 from dashboard.web.ui.locale_format import active_language
 from dashboard.web.ui.markup import duration
+from dashboard.web.ui.time_zones import current_zone_name
 
 
 def planned_moment(value: datetime | None) -> SafeString:
@@ -33,8 +33,15 @@ def planned_moment(value: datetime | None) -> SafeString:
 
 def local_text(moment: ScheduledMoment) -> SafeString:
     """Render a moment in its own zone: `Today, 2:00 PM`."""
-    with timezone.override(ZoneInfo(moment.zone)):
+    with timezone.override(moment.known_zone):
         return planned_moment(moment.instant)
+
+
+def unknown_zone_note(moment: ScheduledMoment) -> str:
+    """Return why a moment is shown in UTC and not in its own zone; "" if it is not."""
+    if moment.is_zone_known or not moment.zone:
+        return ""
+    return f"This machine doesn’t know the time zone {moment.zone}, so the time is shown in UTC."
 
 
 def skipped_time_note(moment: ScheduledMoment) -> str:
@@ -63,7 +70,7 @@ def clock_time(value: datetime) -> str:
 
 def time_zone_name() -> str:
     """Return the name of the viewer's time zone."""
-    return timezone.get_current_timezone_name()
+    return current_zone_name()
 
 
 def time_until(value: datetime) -> str:

@@ -17,6 +17,7 @@ from dashboard.releases.models import (
     WorkerHeartbeat,
 )
 from dashboard.releases.worker import MISSING_AFTER
+from dashboard.web.ui.time_zones import current_zone_name
 
 Badge = tuple[str, str, str]
 """A label, an icon and a tone."""
@@ -163,7 +164,7 @@ class ReleaseSummary:
     def is_scheduled_elsewhere(self) -> bool:
         """Whether it was scheduled in another time zone than the viewer's."""
         zone = self.release.time_zone
-        return bool(zone) and zone != timezone.get_current_timezone_name()
+        return bool(zone) and zone != current_zone_name()
 
     @cached_property
     def lateness(self) -> timedelta | None:

@@ -9,6 +9,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST
+from tzdata import IANA_VERSION
 
 from dashboard.accounts.permissions import UPDATE_SUBSCRIPTION, requires
 from dashboard.ledger.deviations import BROWSER, ContractDeviation, record_browser_report
@@ -34,7 +35,8 @@ def service_watch(request: Request) -> HttpResponse:
         deviations.delete()
         messages.success(request, "Counts reset.")
         return redirect("service-watch")
-    return render_partial(request, "service/watch.html", {"deviations": deviations})
+    context = {"deviations": deviations, "zone_data": IANA_VERSION}
+    return render_partial(request, "service/watch.html", context)
 
 
 @csrf_exempt

@@ -36,6 +36,7 @@ GLOBALS = (
     releases.skipped_time_note,
     releases.time_until,
     releases.time_zone_name,
+    releases.unknown_zone_note,
 )
 FILTERS = (
     audiences.agent_label,

@@ -44,6 +44,14 @@ def request_time_zone(request: HttpRequest) -> zoneinfo.ZoneInfo | None:
         return None
 
 
+def current_zone_name() -> str:
+    """Return the name of the active time zone.
+
+    Django's own function returns "-03" for `Etc/GMT+3`, and no other one finds a zone by that.
+    """
+    return str(timezone.get_current_timezone())
+
+
 def time_zone_label(request: HttpRequest) -> str:
     """Return the active time zone's abbreviation; "" if it is the browser's own."""
     has_cookie = settings.TIME_ZONE_COOKIE in request.COOKIES

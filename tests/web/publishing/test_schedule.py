@@ -94,6 +94,18 @@ def test_a_version_is_scheduled_and_nothing_is_sent(
     assert not Operation.objects.exists()
 
 
+@pytest.mark.parametrize("zone", ["Etc/GMT+3", "Etc/GMT-10", "Etc/GMT+12"])
+def test_the_zone_that_the_form_offers_is_accepted(as_publisher: Client, zone: str) -> None:
+    as_publisher.cookies["timezone"] = zone
+    offered = typed_fields(as_publisher.get(ADDRESS).content.decode())["zone"]
+    later = (timezone.localdate() + timedelta(days=3)).isoformat()
+    schedule(as_publisher, date=later, zone=offered)
+    release = Release.objects.get()
+    assert (release.time_zone, release.state) == (zone, ReleaseState.SCHEDULED)
+    html = as_publisher.get(f"/releases/{release.pk}/schedule/").content.decode()
+    assert f'<option value="{zone}" selected>' in html
+
+
 def test_what_was_scheduled_is_what_was_reviewed_in_the_dialog(as_publisher: Client) -> None:
     schedule(as_publisher)
     item = Release.objects.get().items.get()

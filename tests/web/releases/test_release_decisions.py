@@ -126,6 +126,34 @@ def test_a_release_is_scheduled_in_a_zone(draft: Draft, as_publisher: Client) ->
     assert "(12 Mar 2030, 14:30 CET, Europe/Oslo)" in shown(as_publisher, url(release))
 
 
+@pytest.mark.parametrize("zone", ["Mars/Base", "Etc", "../../etc/passwd"])
+def test_a_zone_unknown_here_is_shown_in_utc_and_can_be_replaced(
+    draft: Draft, as_publisher: Client, zone: str
+) -> None:
+    release = draft(2)
+    schedule(as_publisher, release)
+    Release.objects.filter(pk=release.pk).update(time_zone=zone)
+    item = release.items.all()[0]
+    audience = f"/pages/{item.page_id}/audiences/{item.audience_id}/"
+    dialog = f"{audience}versions/{item.version_id}/publish/"
+    lists = ["/", "/releases/", f"/pages/{item.page_id}/", "/audiences/", "/find/?q=November"]
+    for address in (*lists, audience, dialog, f"{dialog}?scheduled={release.pk}"):
+        assert as_publisher.get(address).status_code == 200, address
+    sentence = f"This machine doesn’t know the time zone {zone}, so the time is shown in UTC."
+    for address in (url(release), url(release, "schedule")):
+        assert sentence in shown(as_publisher, address)
+    assert f"12 Mar 2030, 13:30 UTC, {zone} (unknown here)" in shown(as_publisher, "/releases/")
+    html = as_publisher.get(url(release, "schedule")).content.decode()
+    assert [hidden(html, name) for name in ("date", "time")] == ["2030-03-12", "13:30"]
+    assert '<option value="UTC" selected>' in html
+    schedule(as_publisher, release, time="15:00", zone="UTC")
+    assert sentence not in shown(as_publisher, url(release))
+    Release.objects.filter(pk=release.pk).update(time_zone=zone)
+    as_publisher.post(url(release, "cancel"))
+    assert state_of(release) == ReleaseState.CANCELED
+    assert as_publisher.get("/releases/").status_code == 200
+
+
 def test_an_hour_that_occurs_twice_is_asked_for(draft: Draft, as_publisher: Client) -> None:
     release = draft(1)
     typed = {"date": "2030-10-27", "time": "02:30"}

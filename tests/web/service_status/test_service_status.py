@@ -1,6 +1,7 @@
 """The page of deviations, and reports of browsers."""
 
 import json
+import re
 from io import BytesIO
 
 import pytest
@@ -34,6 +35,10 @@ def test_administrators_see_deviations_without_personal_data(
     assert "items.*.name" in shown
     for word in ("Lovelace", "eve@", "secret-name"):
         assert word not in shown
+
+
+def test_the_page_names_the_version_of_the_time_zone_data(as_administrator: Client) -> None:
+    assert re.search(r"Time zone data: \d{4}[a-z]\b", text(as_administrator.get(WATCH).text))
 
 
 def test_counts_can_be_reset(as_administrator: Client, db: None) -> None:
