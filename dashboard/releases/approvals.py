@@ -1,6 +1,6 @@
 """What an approval of a release is bound to, and whether it may be sent by it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -86,7 +86,7 @@ def void_for_plan(release: Release, plan: Plan, reason: str) -> None:
 
 def plan_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[dict[str, str]]:
     """Return what two subjects of a release differ in besides their items, in words."""
-    words = {
+    words: dict[str, tuple[str, Callable[[Any], str]]] = {
         "due_at": ("Time", _moment_in_words),
         "publishes_others": ("If some versions changed", _OPTION_IN_WORDS.__getitem__),
         "note": ("Note", str),

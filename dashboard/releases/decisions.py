@@ -341,7 +341,7 @@ def scheduled_for(moment: ScheduledMoment) -> dict[str, Any]:
 def save(release: Release, **columns: Any) -> None:
     """Change a locked release. A worker that still holds a claim loses it."""
     if "state" in columns:
-        columns["worker_id"] = ""
+        columns |= {"worker_id": "", "is_provisional": False}
     for name, value in columns.items():
         setattr(release, name, value)
     release.save(update_fields=list(columns))

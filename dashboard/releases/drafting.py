@@ -47,25 +47,44 @@ class PlannedVersion:
 
 
 def create_release(
-    *, name: str, note: str, audiences: Sequence[AudienceKey], user: User
+    *,
+    name: str,
+    note: str,
+    audiences: Sequence[AudienceKey],
+    user: User,
+    is_provisional: bool = False,
 ) -> Release:
     """Create a draft with the latest version of each audience, as last known, in this order.
 
-    A worker checks it next. Without a name it is named after its versions.
+    A worker checks it next. Without a name it is named after its versions. `is_provisional`: it was
+    only opened to be reviewed, and isn't listed until something is decided in it.
     """
     name, note = _valid_texts(name, note)
     _require_audiences(audiences)
-    return create_draft(name=name, note=note, planned=_latest_versions(audiences), user=user)
+    return create_draft(
+        name=name,
+        note=note,
+        planned=_latest_versions(audiences),
+        user=user,
+        is_provisional=is_provisional,
+    )
 
 
 def create_from_versions(
-    *, name: str, note: str, targets: Sequence[PublishTarget], user: User
+    *,
+    name: str,
+    note: str,
+    targets: Sequence[PublishTarget],
+    user: User,
+    is_provisional: bool = False,
 ) -> Release:
-    """Create a draft with these versions, which may be earlier ones."""
+    """Create a draft with these versions, which may be earlier ones; else as `create_release`."""
     name, note = _valid_texts(name, note)
     _require_audiences([(target.page_id, target.audience_id) for target in targets])
     planned = [_planned_version(target) for target in targets]
-    return create_draft(name=name, note=note, planned=planned, user=user)
+    return create_draft(
+        name=name, note=note, planned=planned, user=user, is_provisional=is_provisional
+    )
 
 
 def create_draft(
@@ -74,6 +93,7 @@ def create_draft(
     note: str,
     planned: Sequence[PlannedVersion],
     user: User,
+    is_provisional: bool,
     rolls_back: Release | None = None,
     retries: Release | None = None,
 ) -> Release:
@@ -84,8 +104,13 @@ def create_draft(
     now = timezone.now()
     with transaction.atomic():
         release = Release.objects.create(
-            name=name or _default_name(planned),
+            name=name
+            or _default_name(
+                [(each.version.version_number, each.audience_name) for each in planned]
+            ),
+            has_own_name=bool(name),
             note=note,
+            is_provisional=is_provisional,
             created_at=now,
             created_by_name=actor_name(user),
             owner=user,
@@ -106,6 +131,7 @@ def add_audiences(release: Release, audiences: Sequence[AudienceKey], user: User
         planned = _latest_versions(audiences)
         last = release.items.aggregate(last=Max("position"))["last"] or 0
         _insert_items(release, planned, first_position=last + 1)
+        _follow_items(release)
         request_check(release)
 
 
@@ -114,6 +140,7 @@ def remove_item(item: ReleaseItem) -> None:
     with _edit(item.release):
         ReleaseItem.objects.filter(pk=item.pk).delete()
         _renumber(item.release, _item_ids(item.release))
+        _follow_items(item.release)
 
 
 def move_item(item: ReleaseItem, position: int) -> None:
@@ -129,13 +156,19 @@ def move_item(item: ReleaseItem, position: int) -> None:
 
 
 def set_name_and_note(release: Release, name: str, note: str) -> None:
-    """Change the name and the note of a draft."""
+    """Change the name and the note of a draft; without a name it is named after its versions."""
     name, note = _valid_texts(name, note)
-    if not name:
-        raise ReleaseError("Enter a name.", field="name")
     with _edit(release):
-        release.name, release.note = name, note
-        release.save(update_fields=["name", "note"])
+        release.name, release.has_own_name, release.note = name, bool(name), note
+        release.save(update_fields=["name", "has_own_name", "note"])
+        _follow_items(release)
+
+
+def discard(release: Release, user: User) -> bool:
+    """Remove a draft that its user leaves without a decision; return whether it was removed."""
+    with transaction.atomic():
+        drafts = Release.objects.select_for_update().filter(pk=release.pk, is_provisional=True)
+        return bool(drafts.filter(owner=user).delete()[0])
 
 
 def choose_version(item: ReleaseItem, version_id: str) -> None:
@@ -149,17 +182,18 @@ def choose_version(item: ReleaseItem, version_id: str) -> None:
         for name, value in (_version_fields(planned) | _UNCHECKED).items():
             setattr(item, name, value)
         item.save(update_fields=[*_version_fields(planned), *_UNCHECKED])
+        _follow_items(item.release)
         request_check(item.release)
 
 
 def mark_reviewed(
     item: ReleaseItem, user: User, *, reviewed: bool, shown: str | None = None
 ) -> None:
-    """Mark an item as reviewed or not, in a draft or a held release.
+    """Mark an item that was not sent as reviewed or not: a draft's, or one of a planned release.
 
     `shown` is the digest of the item that the user has seen; without it the present one counts.
     """
-    with _edit(item.release, ReleaseState.HELD):
+    with _edit(item.release, *REVIEWABLE):
         _reload_unsent(item)
         if reviewed and not item.digest:
             raise ReleaseError("This version hasn’t been checked yet. Review it after the check.")
@@ -168,6 +202,13 @@ def mark_reviewed(
         item.reviewed_at = timezone.now() if reviewed else None
         item.reviewed_by_name = actor_name(user) if reviewed else ""
         item.save(update_fields=["reviewed_at", "reviewed_by_name"])
+
+
+def keep(release: Release) -> None:
+    """List a draft from now on, as somebody has decided something in it."""
+    if release.is_provisional:
+        release.is_provisional = False
+        release.save(update_fields=["is_provisional"])
 
 
 def request_check(release: Release) -> None:
@@ -191,6 +232,11 @@ def audience_records(audiences: Sequence[AudienceKey]) -> dict[AudienceKey, Audi
     }
 
 
+REVIEWABLE = (
+    *(ReleaseState.DRAFT, ReleaseState.WAITING_FOR_APPROVAL),
+    *(ReleaseState.SCHEDULED, ReleaseState.HELD),
+)
+"""States in which a person can review versions, and decide on them."""
 CHECKED_STATES = (ReleaseState.DRAFT, ReleaseState.HELD)
 """States in which a release is checked when a person requests it."""
 _WORDS_OF_STATES = {
@@ -213,11 +259,14 @@ def state_sentence(release: Release) -> str:
 def _edit(release: Release, *also: ReleaseState) -> Iterator[None]:
     """Lock a release for a change. Raises ReleaseError unless it is a draft, or in such a state."""
     with transaction.atomic():
-        Release.objects.select_for_update().get(pk=release.pk)
-        release.refresh_from_db(fields=["state"])
+        locked = Release.objects.select_for_update().filter(pk=release.pk).first()
+        if locked is None:
+            raise ReleaseError("This release no longer exists. Nothing was changed.")
+        release.refresh_from_db(fields=["state", "is_provisional", "has_own_name"])
         if release.state not in (ReleaseState.DRAFT, *also):
             raise ReleaseError(state_sentence(release))
         yield
+        keep(release)
 
 
 def _reload_unsent(item: ReleaseItem) -> None:
@@ -371,12 +420,20 @@ def _insert_items(
     )
 
 
-def _default_name(planned: Sequence[PlannedVersion]) -> str:
-    if len(planned) == 1:
-        name = f"Version {planned[0].version.version_number}, {planned[0].audience_name}"
-        return name[:MAX_NAME]
-    today = timezone.localdate()
-    return f"{len(planned)} versions, {today:%b} {today.day}"
+def _default_name(versions: Sequence[tuple[int, str]]) -> str:
+    """Return a name that says what is in a release, from its version numbers and audiences."""
+    if len(versions) == 1:
+        [(number, audience_name)] = versions
+        return f"Version {number}, {audience_name}"[:MAX_NAME]
+    return f"{len(versions)} versions" if versions else "No versions"
+
+
+def _follow_items(release: Release) -> None:
+    """Name a locked release after its items, unless a person named it."""
+    if not release.has_own_name:
+        items = release.items.values_list("version_number", "audience_name")
+        release.name = _default_name(list(items))
+        release.save(update_fields=["name"])
 
 
 def _item_ids(release: Release) -> list[int]:

@@ -66,13 +66,26 @@ ENDED = (
 """States of items that a worker has nothing more to do for."""
 
 
+class ListedReleases(models.Manager["Release"]):
+    """All releases but drafts that were only opened."""
+
+    def get_queryset(self) -> "models.QuerySet[Release]":
+        """Return them."""
+        return super().get_queryset().filter(is_provisional=False)
+
+
 class Release(ClaimedRow):
     """One or more versions, reviewed together and published by one decision."""
 
     name = models.CharField(max_length=MAX_NAME)
+    has_own_name = models.BooleanField(default=True)
+    """Whether a person named it; else its name says what is in it, and changes with that."""
     note = models.TextField(blank=True)
     state = models.CharField(max_length=24, choices=ReleaseState, default=ReleaseState.DRAFT)
 
+    is_provisional = models.BooleanField(default=False)
+    """Whether it is a draft that was only opened: nobody has decided anything in it yet. It isn't
+    listed, and is removed when it is left, or by a worker after a day."""
     created_at = models.DateTimeField()
     created_by_name = models.CharField(max_length=MAX_ACTOR_NAME)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
@@ -123,6 +136,9 @@ class Release(ClaimedRow):
         "self", null=True, on_delete=models.SET_NULL, related_name="retried_by"
     )
     """The release whose failed versions it has."""
+
+    objects = models.Manager["Release"]()
+    listed = ListedReleases()
 
     class Meta:
         ordering = ["-created_at", "-pk"]

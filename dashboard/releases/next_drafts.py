@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 
 from dashboard.ledger.models import AudienceRecord
 from dashboard.releases.decisions import decide
-from dashboard.releases.drafting import PlannedVersion, audience_records, create_draft
+from dashboard.releases.drafting import PlannedVersion, audience_records, create_draft, keep
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import MAX_NAME, ItemState, Release, ReleaseItem, ReleaseState
 from dashboard.releases.reviewing import can_roll_back
@@ -43,6 +43,7 @@ def roll_back(release: Release, user: User) -> tuple[Release, LeftOut]:
         items = list(release.items.all())
         reasons = rollback_problems(items)
         if draft := open_rollback(release):
+            _keep_of_another(draft, user)
             return draft, _left_out(items, reasons)
         earlier = [
             PlannedVersion(item.page_id, item.audience_id, item.audience_name, live, item.version)
@@ -52,7 +53,14 @@ def roll_back(release: Release, user: User) -> tuple[Release, LeftOut]:
         if not earlier:
             raise ReleaseError("No version of this release can be rolled back.")
         name = f"Roll back: {release.name}"[:MAX_NAME]
-        draft = create_draft(name=name, note="", planned=earlier, user=user, rolls_back=release)
+        draft = create_draft(
+            name=name,
+            note="",
+            planned=earlier,
+            user=user,
+            is_provisional=True,
+            rolls_back=release,
+        )
     return draft, _left_out(items, reasons)
 
 
@@ -64,6 +72,12 @@ def open_rollback(release: Release) -> Release | None:
 def open_retry(release: Release) -> Release | None:
     """Return the release with the failed versions of this one, if one has not ended."""
     return release.retried_by.exclude(state__in=_ENDED).first()
+
+
+def _keep_of_another(draft: Release, user: User) -> None:
+    """Keep a draft that a second person opens: it isn't removed when the first one leaves it."""
+    if draft.owner != user:
+        keep(draft)
 
 
 _ENDED = (ReleaseState.FINISHED, ReleaseState.CANCELED)
@@ -111,6 +125,7 @@ def retry_failed(release: Release, user: User) -> tuple[Release, LeftOut]:
         items = list(release.items.filter(state__in=NOT_KNOWN_LIVE))
         reasons = retry_problems(items)
         if draft := open_retry(release):
+            _keep_of_another(draft, user)
             return draft, _left_out(items, reasons)
         failed = [
             PlannedVersion(
@@ -124,7 +139,13 @@ def retry_failed(release: Release, user: User) -> tuple[Release, LeftOut]:
         name, former = f"Retry: {release.name}"[:MAX_NAME], release.rolls_back
         # What is left of a rollback still rolls back the same release.
         draft = create_draft(
-            name=name, note="", planned=failed, user=user, rolls_back=former, retries=release
+            name=name,
+            note="",
+            planned=failed,
+            user=user,
+            is_provisional=True,
+            rolls_back=former,
+            retries=release,
         )
     return draft, _left_out(items, reasons)
 

@@ -69,6 +69,9 @@ Claim: TypeAlias = claims.Claim[Release]
 SENDING_POLL = timedelta(seconds=2)
 """Between looks at a call that another worker may still be making."""
 
+PROVISIONAL_FOR = timedelta(days=1)
+"""A draft that was only opened is removed then, if it was not when it was left."""
+
 KEY_REJECTED, TOO_MANY_REQUESTS = 401, 429
 """Statuses about the key and the time, not the version: it is sent again later."""
 
@@ -86,7 +89,9 @@ def advance(claim: Claim) -> datetime | None:
         if item.state == ItemState.SENDING:
             return _take_outcome(claim, item, is_resumed=True)
     match release.state:
-        case ReleaseState.DRAFT | ReleaseState.HELD if release.needs_check:
+        case ReleaseState.DRAFT | ReleaseState.HELD if (
+            release.needs_check or release.is_provisional
+        ):
             return _check(claim, release)
         case ReleaseState.WAITING_FOR_APPROVAL:
             return _wait_for_approval(claim, release, items)
@@ -97,8 +102,16 @@ def advance(claim: Claim) -> datetime | None:
     return _follow(claim, items)
 
 
-def _check(claim: Claim, release: Release) -> datetime:
-    """Read a draft or held release for the person who reviews it."""
+def _check(claim: Claim, release: Release) -> datetime | None:
+    """Read a draft or held release for the person who reviews it; remove a draft if nobody did."""
+    removed_at = release.created_at + PROVISIONAL_FOR
+    if release.is_provisional and timezone.now() >= removed_at:
+        with claim.locked() as draft:
+            if draft.is_provisional:
+                draft.delete()
+        return None
+    if not release.needs_check:
+        return removed_at
     problem = ""
     try:
         check_release(release, claim.renew)

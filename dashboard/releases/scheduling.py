@@ -76,7 +76,9 @@ class Wanted:
 def _make_release(review: PublishReview, wanted: Wanted, *, note: str, user: User) -> Release:
     if same := _same_release(review, wanted):
         return same
-    release = drafting.create_from_versions(name="", note=note, targets=[review.target], user=user)
+    release = drafting.create_from_versions(
+        name="", note=note, targets=[review.target], user=user, is_provisional=True
+    )
     try:
         check_release(release)
         with transaction.atomic():

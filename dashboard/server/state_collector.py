@@ -26,7 +26,7 @@ from dashboard.service.health import health_now
 def _releases() -> Iterator[GaugeMetricFamily]:
     """Yield the releases by state, and how long ago a worker was active, if one was."""
     gauge = GaugeMetricFamily("pressroom_releases", "Releases", labels=["state"])
-    counts = Release.objects.order_by().values_list("state").annotate(Count("pk"))
+    counts = Release.listed.order_by().values_list("state").annotate(Count("pk"))
     for state, count in counts:
         gauge.add_metric([state], count)
     yield gauge

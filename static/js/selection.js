@@ -142,11 +142,43 @@ document.addEventListener("htmx:afterSwap", ({ detail }) => {
 
 // A page that says so has taken the selection over.
 function forget() {
-  const taken = document.querySelector("[data-selection-taken]");
-  if (!taken) return;
+  if (document.querySelector("[data-selection-taken]")) forgetAll();
+}
+function forgetAll() {
   for (const key of Object.keys(sessionStorage)) {
     if (key.startsWith("selection ")) sessionStorage.removeItem(key);
   }
+}
+
+// A draft that was only opened is removed when it is left, and the selection stays. Audiences that
+// are read on the way are no other place, unless the draft was opened from one.
+const OPENED = "opened draft";
+const openedDraft = () => JSON.parse(sessionStorage.getItem(OPENED) ?? "null");
+function leaveDraft(isRestored) {
+  const here = document.querySelector("[data-provisional]");
+  const draft = openedDraft();
+  const { pathname } = location;
+  // Forward, to a draft that was removed on the way back.
+  if (here && isRestored && !draft) return location.reload();
+  if (here) {
+    const from = draft?.path === pathname ? draft.from : document.referrer && new URL(document.referrer).pathname;
+    const token = document.querySelector("input[name=csrfmiddlewaretoken]").value;
+    sessionStorage.setItem(OPENED, JSON.stringify({ path: pathname, from, url: here.dataset.provisional, token }));
+    return;
+  }
+  if (!draft || (pathname !== draft.path && isOnTheWay(pathname, draft))) return;
+  sessionStorage.removeItem(OPENED);
+  if (pathname === draft.path) return forgetAll();
+  const body = new URLSearchParams({ csrfmiddlewaretoken: draft.token });
+  // One in which something was decided stays, and the response is its page.
+  fetch(draft.url, { method: "POST", body }).then((response) => {
+    if (response.url.endsWith(draft.path)) forgetAll();
+  }, () => {});
+}
+function isOnTheWay(pathname, { path, from }) {
+  const root = path.replace(/releases\/\d+\/$/, "");
+  const isRead = pathname.startsWith(`${root}pages/`) && pathname !== from;
+  return isRead || pathname.startsWith(path) || pathname.startsWith(`${root}accounts/`);
 }
 
 for (const change of ["htmx:afterSettle", "htmx:oobAfterSwap", "htmx:historyRestore", "DOMContentLoaded"]) {
@@ -154,3 +186,10 @@ for (const change of ["htmx:afterSettle", "htmx:oobAfterSwap", "htmx:historyRest
 }
 document.addEventListener("DOMContentLoaded", forget);
 addEventListener("pageshow", show);
+addEventListener("pageshow", ({ persisted }) => {
+  try {
+    leaveDraft(persisted);
+  } catch {
+    // Without storage, a worker removes it after a day.
+  }
+});

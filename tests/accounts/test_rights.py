@@ -128,6 +128,7 @@ OWN |= {"follow", "target-add", "email-change", "email-confirm", "email-reset"}
 RELEASE_DECISIONS = {
     *("release-item", "release-check", "release-publish", "release-continue", "release-stop"),
     *("release-cancel", "release-roll-back", "release-retry", "release-request-approval"),
+    "release-discard",
     *("approval-approve", "approval-decline", "approval-withdraw", "approval-send"),
 }
 NOTIFYING_TEAMS = {"target-detail", "target-delete"}

@@ -111,6 +111,7 @@ NOT_PAGES = {
     *("mfa_generate_recovery_codes", "mfa_reauthenticate", "mfa_reauthenticate_webauthn"),
     *("release-item", "release-check", "release-publish", "release-continue", "release-stop"),
     *("release-cancel", "release-roll-back", "release-retry", "release-request-approval"),
+    "release-discard",
     *("subscription-add", "saved-view-save", "saved-view-move", "saved-view-default"),
     *("notification-read", "notifications-read", "follow"),
     *("email-confirm", "email-reset", "target-secret", "target-test", "delivery-send"),

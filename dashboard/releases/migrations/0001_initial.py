@@ -33,8 +33,10 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(max_length=200)),
+                ('has_own_name', models.BooleanField(default=True)),
                 ('note', models.TextField(blank=True)),
                 ('state', models.CharField(choices=[('draft', 'Draft'), ('waiting_for_approval', 'Needs approval'), ('scheduled', 'Scheduled'), ('running', 'Publishing'), ('held', 'Held'), ('finished', 'Finished'), ('canceled', 'Canceled')], default='draft', max_length=24)),
+                ('is_provisional', models.BooleanField(default=False)),
                 ('created_at', models.DateTimeField()),
                 ('created_by_name', models.CharField(max_length=200)),
                 ('owner_name', models.CharField(max_length=200)),

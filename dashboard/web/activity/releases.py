@@ -12,7 +12,10 @@ from dashboard.web.ui.query_params import int_param
 ITEMS = Prefetch(
     "release_items",
     ReleaseItem.objects.select_related("release")
-    .only("operation_id", "release__name", "release__note")
+    .only(
+        *("operation_id", "release__name", "release__has_own_name", "release__created_at"),
+        "release__note",
+    )
     .order_by("pk"),
 )
 """The releases of operations, without the bodies of versions; two queries for any number."""

@@ -13,6 +13,7 @@ from dashboard.ledger.models import ApprovalRequest, Operation
 from dashboard.ledger.models.approvals import ApprovalKind, RequestState
 from dashboard.operations.approvals import PERMISSIONS
 from dashboard.releases.models import Release
+from dashboard.web.releases.markup import release_title
 from dashboard.web.releases.summary import Badge
 from dashboard.web.ui.load_more import PAGE_SIZE
 from dashboard.web.ui.query_params import int_param
@@ -137,7 +138,7 @@ def _emergencies(since: datetime) -> list[Emergency]:
 
 def _emergency(operation: Operation, release: Release | None) -> Emergency:
     if release:
-        title, url = release.name, reverse("release-detail", args=[release.pk])
+        title, url = release_title(release), reverse("release-detail", args=[release.pk])
     else:
         title = f"{operation.title}, {operation.target_name}"
         url = reverse("operation-detail", args=[operation.operation_key])

@@ -12,7 +12,7 @@ from dashboard.contract.audiences import AudienceVersion
 from dashboard.ledger.queries.audiences import versions_seen
 from dashboard.operations.publish_preflight import Severity
 from dashboard.releases.decisions import MAX_UNTYPED
-from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState
+from dashboard.releases.models import ItemState, Release, ReleaseItem
 from dashboard.releases.reviewing import (
     blocked,
     board_digest,
@@ -30,11 +30,6 @@ NOT_CHECKED: Badge = ("Not checked yet", "clock", "plain")
 NOT_REVIEWED: Badge = ("Not reviewed", "st-todo", "plain")
 REVIEWED: Badge = ("Reviewed", "check", "ok")
 BLOCKED: Badge = ("Blocked", "st-blocked", "bad")
-REVIEWABLE = (
-    *(ReleaseState.DRAFT, ReleaseState.WAITING_FOR_APPROVAL),
-    *(ReleaseState.SCHEDULED, ReleaseState.HELD),
-)
-"""States in which a release is shown as a board: it can be decided on."""
 
 
 @dataclass(frozen=True)
@@ -186,6 +181,16 @@ class Board:
     def shown(self) -> str:
         """A hash of what the board shows, to detect changes before a decision."""
         return board_digest(self.release, [each.item for each in self.entries])
+
+    def next_step(self, *, needs_approval: bool) -> tuple[str, str] | None:
+        """Return what to do next with a held release: a label and a link on its page."""
+        for entry in (*self.held, *(each for each in self.sendable if not each.is_reviewed)):
+            label = f"Review version {entry.item.version_number}"
+            return label, f"?item={entry.item.pk}#detail"
+        if not self.sendable:
+            return None
+        label = "Request approval" if needs_approval else f"Continue with {len(self.sendable)}"
+        return label, "#verdict"
 
     @property
     def place(self) -> int:

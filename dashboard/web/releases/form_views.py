@@ -63,14 +63,26 @@ def release_new(request: Request) -> HttpResponse:
 def _create_or_add(request: Request, fields: QueryDict) -> Release:
     """Create a release, or add to the draft that was chosen. Raises ReleaseError."""
     name, note = fields.get("name", ""), fields.get("note", "")
+    # By one press in a list, it is only opened; the form is sent by a person who wants it.
+    is_provisional = fields.get("then") == "review" and "release" not in fields
     if versions := selected_versions(fields):
         return drafting.create_from_versions(
-            name=name, note=note, targets=versions, user=request.user
+            name=name,
+            note=note,
+            targets=versions,
+            user=request.user,
+            is_provisional=is_provisional,
         )
     audiences = selected_audiences(fields)
     chosen = fields.get("release", NEW)
     if chosen == NEW:
-        return drafting.create_release(name=name, note=note, audiences=audiences, user=request.user)
+        return drafting.create_release(
+            name=name,
+            note=note,
+            audiences=audiences,
+            user=request.user,
+            is_provisional=is_provisional,
+        )
     release = Release.objects.filter(pk=int(chosen)).first() if chosen.isdecimal() else None
     if release is None:
         raise ReleaseError("Choose a release.", field="release")
@@ -88,7 +100,7 @@ def _show_new(
         "selection": describe_selection(fields, error.problems if error else ()),
         "versions": fields.getlist("version"),
         "is_empty": not (fields.getlist(AUDIENCE_FIELD) or fields.getlist("version")),
-        "drafts": Release.objects.filter(state=ReleaseState.DRAFT)[:MAX_DRAFTS],
+        "drafts": Release.listed.filter(state=ReleaseState.DRAFT)[:MAX_DRAFTS],
         "chosen": fields.get("release", NEW),
         "ticket": ticket_of(request),
         **_limits(),
@@ -102,7 +114,7 @@ def _show_new(
 def release_edit(request: Request, release_id: int) -> HttpResponse:
     """Edit the name and the note of a draft."""
     release = get_object_or_404(Release, pk=release_id)
-    fields = {"name": release.name, "note": release.note}
+    fields = {"name": release.name if release.has_own_name else "", "note": release.note}
     error = None
     if request.method == "POST":
         fields = {name: request.POST.get(name, "") for name in fields}

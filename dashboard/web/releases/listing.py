@@ -138,13 +138,13 @@ def read_agenda(query: AgendaQuery) -> Agenda:
 
 def list_owners() -> list[str]:
     """Return the name of each user who has decided on a release or created one."""
-    names = Release.objects.exclude(owner_name="").order_by("owner_name")
+    names = Release.listed.exclude(owner_name="").order_by("owner_name")
     return list(names.values_list("owner_name", flat=True).distinct())
 
 
 def _matching(query: AgendaQuery) -> QuerySet[Release]:
     """Return the owner's releases with each word in the name or note, whatever case and accents."""
-    releases = Release.objects.annotate(ended_at=Coalesce("finished_at", F("created_at")))
+    releases = Release.listed.annotate(ended_at=Coalesce("finished_at", F("created_at")))
     if query.owner:
         releases = releases.filter(owner_name=query.owner)
     wanted = fold(query.words).split()

@@ -6,10 +6,20 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from dashboard.releases.models import Release
 from dashboard.releases.schedules import AmbiguousTimeError, ScheduledMoment
 from dashboard.web.ui.locale_format import active_language
 from dashboard.web.ui.markup import duration
 from dashboard.web.ui.time_zones import current_zone_name
+
+
+def release_title(release: Release) -> str:
+    """Return the name of a release; of one that is named after its versions with the time, too."""
+    if release.has_own_name:
+        return release.name
+    created, language = timezone.localtime(release.created_at), active_language()
+    style = "short" if created.year == timezone.localdate().year else "dated"
+    return f"{release.name}, {language.day(created, style)}, {clock_time(created)}"
 
 
 def planned_moment(value: datetime | None) -> SafeString:

@@ -272,8 +272,13 @@ def preview_rollback(summary: ReleaseSummary) -> RollbackPreview:
         possible=[item for item in items if item.pk not in problems],
         restored=len(left) - len(impossible),
         impossible=impossible,
-        open=open_rollback(summary.release),
+        open=_listed(open_rollback(summary.release)),
     )
+
+
+def _listed(release: Release | None) -> Release | None:
+    """Return a release unless it was only opened: pressing again opens it again."""
+    return release if release and not release.is_provisional else None
 
 
 @dataclass(frozen=True)
@@ -299,5 +304,5 @@ def preview_retry(summary: ReleaseSummary) -> RetryPreview | None:
         failed=summary.count(ItemState.FAILED),
         possible=[item for item in found if item.pk not in problems],
         left_out=[(item, problems[item.pk]) for item in found if item.pk in problems],
-        open=open_retry(summary.release),
+        open=_listed(open_retry(summary.release)),
     )

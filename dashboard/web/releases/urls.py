@@ -14,6 +14,7 @@ urlpatterns = [
     path("<int:release_id>/schedule/", form_views.release_schedule, name="release-schedule"),
     path("<int:release_id>/items/<int:item_id>/", form_views.release_item, name="release-item"),
     # Decisions.
+    path("<int:release_id>/discard/", views.release_discard, name="release-discard"),
     path("<int:release_id>/check/", views.release_check, name="release-check"),
     path("<int:release_id>/publish/", views.release_publish, name="release-publish"),
     path(

@@ -15,10 +15,11 @@ from django_htmx.http import replace_url, reswap, retarget
 
 from dashboard.accounts.permissions import PUBLISH, requires
 from dashboard.releases import approving, decisions, drafting, next_drafts
+from dashboard.releases.drafting import REVIEWABLE
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import Release, ReleaseState
 from dashboard.web.releases.approval import approval_of
-from dashboard.web.releases.board import REVIEWABLE, ItemDetail, read_board
+from dashboard.web.releases.board import ItemDetail, read_board
 from dashboard.web.releases.export import COLUMNS, export_rows
 from dashboard.web.releases.listing import AgendaQuery, list_owners, read_agenda
 from dashboard.web.releases.progress import preview_retry, preview_rollback, read_progress
@@ -195,6 +196,16 @@ def _decide(request: Request, release_id: int, decide: Callable[[Release], None]
         return _show_progress(request, release, error=error)
     forget_unsent_form(request)
     return redirect(release_url(release))
+
+
+@require_POST
+@requires(PUBLISH)
+def release_discard(request: Request, release_id: int) -> HttpResponse:
+    """Remove a draft that the user leaves without a decision; one that was kept stays as it is."""
+    release = get_object_or_404(Release, pk=release_id)
+    if not drafting.discard(release, request.user):
+        return redirect(release_url(release))
+    return redirect(release_url(release.rolls_back) if release.rolls_back else "release-list")
 
 
 @require_POST

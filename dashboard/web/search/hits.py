@@ -147,10 +147,15 @@ def _view_note(view: ViewOfUser) -> str:
 def release_hits(words: str) -> list[Hit]:
     """Return the releases with each word in the name, newest first, of the last 1,000."""
     wanted = fold(words).split()
-    columns = ("pk", "name", "state", "due_at")
-    releases = Release.objects.only(*columns)[:MAX_RELEASES]
+    columns = ("pk", "name", "has_own_name", "created_at", "state", "due_at")
+    releases = Release.listed.only(*columns)[:MAX_RELEASES]
     return [
-        Hit("release", one.name, reverse("release-detail", args=[one.pk]), note=_release_note(one))
+        Hit(
+            "release",
+            one.name,
+            reverse("release-detail", args=[one.pk]),
+            note=_release_note(one),
+        )
         for one in releases
         if all(word in fold(one.name) for word in wanted)
     ]
@@ -158,6 +163,10 @@ def release_hits(words: str) -> list[Hit]:
 
 def _release_note(release: Release) -> str:
     state = release.get_state_display()
+    if not release.has_own_name:
+        created, language = timezone.localtime(release.created_at), active_language()
+        time = language.time(created, seconds=False)
+        state = f"{state}, created {language.day(created)}, {time}"
     if release.state != ReleaseState.SCHEDULED or release.due_at is None:
         return state
     due_at, language = timezone.localtime(release.due_at), active_language()

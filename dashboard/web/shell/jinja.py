@@ -32,6 +32,7 @@ GLOBALS = (
     releases.clock_time,
     releases.local_text,
     releases.planned_moment,
+    releases.release_title,
     releases.repeated_time_problem,
     releases.skipped_time_note,
     releases.time_until,

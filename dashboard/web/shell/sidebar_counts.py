@@ -72,6 +72,6 @@ def _count() -> tuple[Any, ...]:
         AudienceRecord.objects.count(),
         SubscriptionRecord.objects.count(),
         operations_needing_attention(timezone.now()).count,
-        Release.objects.exclude(state__in=(ReleaseState.FINISHED, ReleaseState.CANCELED)).count(),
+        Release.listed.exclude(state__in=(ReleaseState.FINISHED, ReleaseState.CANCELED)).count(),
         tuple(open_requests(timezone.now()).values_list("kind", "requested_by")),
     )

@@ -434,6 +434,8 @@ def test_a_second_press_shows_the_draft_of_the_first(
     service.change(key, publishedVersion=service.live(key, 2))
     service.record()
     first = as_publisher.post(url(release, step))["Location"]
+    assert url(release, step) in as_publisher.get(url(release)).content.decode()
+    Release.objects.update(is_provisional=False)  # As after any decision in it.
     page = as_publisher.get(url(release)).content.decode()
     assert f'<a href="{first}">' in page
     assert url(release, step) not in page

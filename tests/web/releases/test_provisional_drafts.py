@@ -1,0 +1,136 @@
+"""A draft that was only opened, a name that follows the versions, and what is planned or held."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from dashboard.releases.models import ItemState, Release, ReleaseState
+from dashboard.releases.worker import run_pending
+from tests.conftest import logged_in, person
+from tests.support.many_audiences import ManyAudiences
+from tests.web.releases.conftest import Draft, decide, hidden, shown, url
+from tests.web.releases.test_release_decisions import live_release, schedule
+from tests.web.releases.test_release_new import NEW, values
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def opened(service: ManyAudiences, as_publisher: Client) -> Release:
+    """A draft of three audiences, opened by one press in their list, and checked."""
+    as_publisher.post(NEW, {"audience": values(service.add(3)), "then": "review"})
+    run_pending("worker-1")
+    return Release.objects.get()
+
+
+def is_listed(client: Client) -> bool:
+    """Return whether a draft of three versions is in any list."""
+    addresses = ("/releases/", "/releases/?state=drafts", "/", "/find/?q=versions")
+    with_form = (*addresses, f"{NEW}?audience=page_1/aud_1")
+    found = {"3 versions" in shown(client, address) for address in with_form}
+    return found != {False}
+
+
+DECISIONS: dict[str, Callable[[Client, Release], object]] = {
+    "reviewed": lambda client, it: client.post(
+        url(it, "items", str(it.items.all()[0].pk)), {"action": "reviewed"}
+    ),
+    "named": lambda client, it: client.post(url(it, "edit"), {"name": "", "note": "Prices"}),
+    "canceled": lambda client, it: client.post(url(it, "cancel")),
+    "published": lambda client, it: decide(client, it, "publish"),
+    "scheduled": schedule,
+}
+
+
+@pytest.mark.parametrize("decision", DECISIONS)
+def test_a_draft_that_was_only_opened_is_not_listed(
+    opened: Release, as_publisher: Client, decision: str
+) -> None:
+    assert not is_listed(as_publisher)
+    assert "Not saved yet." in shown(as_publisher, url(opened))
+    DECISIONS[decision](as_publisher, opened)
+    assert is_listed(as_publisher)
+    as_publisher.post(url(opened, "discard"))
+    assert Release.objects.exists()
+
+
+def test_a_draft_is_removed_when_it_is_left(opened: Release, as_publisher: Client) -> None:
+    logged_in(person("peter", "Publishers")).post(url(opened, "discard"))
+    assert Release.objects.exists()
+    assert as_publisher.post(url(opened, "discard")).url == "/releases/"
+    assert not Release.objects.exists()
+
+
+def test_a_worker_removes_after_a_day_what_was_only_opened(
+    opened: Release, draft: Draft, paula: User
+) -> None:
+    release = draft(1, name="Kept")
+    yesterday = timezone.now() - timedelta(days=1)
+    for made in (opened, release):
+        run_pending("worker-1")
+        made.refresh_from_db()
+        Release.objects.filter(pk=made.pk).update(created_at=yesterday, wake_at=timezone.now())
+    run_pending("worker-1")
+    assert Release.objects.get() == release
+
+
+def test_a_rollback_that_was_only_opened_leaves_nothing(
+    service: ManyAudiences, draft: Draft, as_publisher: Client
+) -> None:
+    release = live_release(draft, 2, live=2)
+    for key in [*service.audiences]:
+        service.change(key, publishedVersion=service.live(key, 2))
+    service.record()
+    address = as_publisher.post(url(release, "roll-back"))["Location"]
+    assert "Roll back: " not in shown(as_publisher, "/releases/")
+    assert "Review rollback of 2" in shown(as_publisher, url(release))
+    as_peter = logged_in(person("peter", "Publishers"))
+    assert as_peter.post(url(release, "roll-back"))["Location"] == address
+    # Two people are at it now, so it stays when one of them leaves.
+    as_publisher.post(f"{address}discard/")
+    assert "Roll back: " in shown(as_publisher, "/releases/")
+
+
+def test_a_name_of_versions_comes_with_the_time_of_creation(
+    opened: Release, as_publisher: Client
+) -> None:
+    created = timezone.now().replace(month=3, day=9, hour=14, minute=5)
+    Release.objects.update(is_provisional=False, created_at=created)
+    for address in ("/releases/", url(opened)):
+        assert "3 versions, 9 Mar, 14:05" in shown(as_publisher, address)
+
+
+def test_a_scheduled_release_can_be_reviewed_and_rescheduled(
+    draft: Draft, as_publisher: Client
+) -> None:
+    release = draft(2)
+    schedule(as_publisher, release)
+    assert "Review: November prices" in shown(as_publisher, "/releases/")
+    html = as_publisher.get(url(release)).content.decode()
+    assert '<p class="due">' in html
+    assert "Reschedule…" in html
+    assert hidden(html, "shown")
+    item = release.items.all()[0]
+    as_publisher.post(url(release, "items", str(item.pk)), {"action": "reviewed"})
+    item.refresh_from_db()
+    assert item.reviewed_by_name == "paula"
+    remove = as_publisher.post(url(release, "items", str(item.pk)), {"action": "remove"})
+    assert (remove.status_code, release.items.count()) == (422, 2)
+
+
+@pytest.mark.parametrize("is_held", [True, False])
+def test_a_held_release_names_its_next_step(
+    draft: Draft, as_publisher: Client, *, is_held: bool
+) -> None:
+    release = draft(2)
+    release.items.update(reviewed_at=timezone.now())
+    if is_held:
+        release.items.filter(position=2).update(state=ItemState.HELD, version_number=3)
+    Release.objects.update(state=ReleaseState.HELD, hold_reason="It changed.")
+    page = shown(as_publisher, url(release))
+    step = "Review version 3" if is_held else "Continue with 2"
+    assert f"It changed. {step}" in page
