@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 CODE = ROOT / "dashboard"
 
 LEAVES = {
-    *("compiled_query", "encryption", "folding", "outgoing_webhooks", "rate_limits"),
+    *("compiled_query", "encryption", "folding", "outgoing_webhooks", "rate_limits", "redaction"),
     *("spreadsheet_cells", "text_diff", "word_alignment", "work"),
 }
 """Modules that any room may import, and the room of the worker; they import no other room."""

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from dashboard.ledger.models import DeviationRecord
 from dashboard.ledger.signals import deviations_found
+from dashboard.redaction import redact_secret
 
 MAX_DEVIATIONS = 500
 """Rows, those of browsers and events not counted."""
@@ -71,7 +72,7 @@ def _record(
     by_digest = {each.digest: each for each in deviations}
     if not by_digest:
         return
-    now, example = timezone.now(), deviations[-1].example[:2_000]
+    now, example = timezone.now(), redact_secret(deviations[-1].example)[:2_000]
     known = DeviationRecord.objects.filter(digest__in=by_digest)
     if known.update(count=F("count") + 1, last_at=now, example=example) == len(by_digest):
         return
@@ -84,8 +85,8 @@ def _record(
             operation=each.operation[:64],
             kind=each.kind[:64],
             place=each.place[:200],
-            message=each.message[:200],
-            example=each.example[:2_000],
+            message=redact_secret(each.message)[:200],
+            example=redact_secret(each.example)[:2_000],
             first_at=now,
             last_at=now,
         )

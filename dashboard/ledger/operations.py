@@ -23,6 +23,7 @@ from django.utils.crypto import salted_hmac
 from dashboard.ledger.models import ApprovalRequest, Attempt, Installation, Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome, actor_name
 from dashboard.ledger.signals import emergency_begun, operation_ended
+from dashboard.redaction import redact_secret
 
 OPEN = (Outcome.SENDING, Outcome.UNKNOWN)
 """Outcomes that may still change."""
@@ -199,7 +200,7 @@ def end(attempt: Attempt, result: AttemptResult) -> Operation:
         operation = Operation.objects.select_for_update().get(pk=attempt.operation_id)
         attempt.ended_at = now
         attempt.outcome = result.outcome
-        attempt.message = result.message
+        attempt.message = redact_secret(result.message)
         attempt.status_code = result.status_code
         attempt.response_body = result.response_body[:MAX_RESPONSE_CHARACTERS]
         attempt.save()
@@ -221,7 +222,7 @@ def settle(operation: Operation, outcome: Outcome, *, found: str, page_id: str =
     now = timezone.now()
     with transaction.atomic():
         operation = Operation.objects.select_for_update().get(pk=operation.pk)
-        operation.checked_at, operation.check_result = now, found
+        operation.checked_at, operation.check_result = now, redact_secret(found)
         operation.page_id = operation.page_id or page_id
         operation.save(update_fields=["checked_at", "check_result", "page_id"])
         if operation.outcome in OPEN and outcome not in OPEN:

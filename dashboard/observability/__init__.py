@@ -1,1 +1,1 @@
-"""Request context, access log, metrics, traces and redaction."""
+"""Request context, access log, metrics and traces."""

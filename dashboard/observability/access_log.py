@@ -12,7 +12,6 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.utils.encoding import escape_uri_path
 
 from dashboard.observability import metrics
-from dashboard.observability.redaction import redact_secret
 from dashboard.observability.request_context import (
     REQUEST_ID_HEADER,
     RequestNotes,
@@ -20,6 +19,7 @@ from dashboard.observability.request_context import (
     request_context,
 )
 from dashboard.observability.tracing import describe_request_span, start_request_span
+from dashboard.redaction import redact_secret
 
 _logger = logging.getLogger("dashboard.requests")
 

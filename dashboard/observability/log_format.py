@@ -17,9 +17,9 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import OperationalError
 from django.template import TemplateDoesNotExist
 
-from dashboard.observability.redaction import redact_secret
 from dashboard.observability.request_context import RequestNotes, current_notes
 from dashboard.observability.tracing import trace_ids
+from dashboard.redaction import redact_secret
 
 SAFE_TO_LOG = (
     *(AttributeError, ImportError, NameError, OSError, TypeError, SystemExit),

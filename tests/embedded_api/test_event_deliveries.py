@@ -284,6 +284,23 @@ def test_a_secret_is_shown_to_those_who_may_change_it(subscription: Subscription
     assert signing.reveal(SigningSecret.objects.get()) != secret
 
 
+def test_view_only_staff_never_see_the_receivers_secret(subscription: Subscription) -> None:
+    Subscription.objects.update(url="https://pressroom.example/hooks/s3cret-one/")
+    WebhookDelivery.objects.update(url="https://pressroom.example/hooks/s3cret-one/")
+    models = ("subscription", "webhookdelivery", "signingsecret")
+    browser = staff(*(f"view_{model}" for model in models))
+    detail = reverse("admin:embedded_api_subscription_change", args=[subscription.pk])
+    for model in models:
+        path = reverse(f"admin:embedded_api_{model}_changelist")
+        assert "s3cret" not in browser.get(path).content.decode()
+        assert "/change/" not in browser.get(path, {"q": "hooks/s3"}).content.decode()
+    assert "hooks/…" in (page := browser.get(detail).content.decode())
+    assert "s3cret" not in page
+    sam = User.objects.get(username="sam")
+    sam.user_permissions.add(Permission.objects.get(codename="change_subscription"))
+    assert "hooks/s3cret-one/" in browser.get(detail).content.decode()
+
+
 def test_after_a_restore_nothing_old_is_sent_but_it_can_be(
     receiver: HookReceiver, subscription: Subscription, clock: Clock
 ) -> None:

@@ -8,12 +8,13 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from dashboard.embedded_api import signing
+from dashboard.embedded_api.admin.base import SecretURLMixin
 from dashboard.embedded_api.deliveries import send_again
 from dashboard.embedded_api.models import DeliveryAttempt, SigningSecret, WebhookDelivery
 from dashboard.encryption import DecryptionError
 
 
-class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not so at run time
+class ReadOnlyAdmin(SecretURLMixin):
     """Rows that the service writes. Their actions require the change permission.
 
     Deletion is Django's own: what they belong to can't be deleted otherwise.
@@ -65,7 +66,7 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
     search_fields = ("event__event_id", "url", "subscription__id", "event__page__id")
     show_full_result_count = False
     fields = readonly_fields = (
-        *("event_name", "webhook_id", "data", "subscription", "url", "state", "status_code"),
+        *("event_name", "webhook_id", "data", "subscription", "target", "state", "status_code"),
         *("problem", "created_at", "wake_at", "retry_until"),
     )
     inlines = (AttemptInline,)

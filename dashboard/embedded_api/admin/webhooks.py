@@ -5,9 +5,10 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.widgets import AdminTextInputWidget
+from django.http import HttpRequest
 
 from dashboard.contract.webhooks import EventName
-from dashboard.embedded_api.admin.base import ServiceAdmin
+from dashboard.embedded_api.admin.base import SecretURLMixin, ServiceAdmin
 from dashboard.embedded_api.admin.forms import ServiceForm
 from dashboard.embedded_api.models import Subscription
 from dashboard.embedded_api.requests import SubscriptionChange
@@ -53,11 +54,11 @@ class SubscriptionForm(ServiceForm):
         return cleaned
 
 
-class SubscriptionAdmin(ServiceAdmin):
+class SubscriptionAdmin(SecretURLMixin, ServiceAdmin):
     """Where the service sends which events."""
 
     form = SubscriptionForm
-    list_display = ("url", "shown_events", "active", "tenant", "updated")
+    list_display = ("target", "shown_events", "active", "tenant", "updated")
     list_filter = ("active", "tenant")
     list_select_related = ("tenant",)
     search_fields = ("url", "id")
@@ -65,6 +66,20 @@ class SubscriptionAdmin(ServiceAdmin):
     autocomplete_fields = ("tenant",)
     fixed_fields = ("tenant",)
     shown_fields = ("id", "created", "updated")
+
+    def get_fields(self, request: HttpRequest, obj: Subscription | None = None) -> Any:
+        """Return all, with the secret in the URL for users who may change it."""
+        fields = super().get_fields(request, obj)
+        if self.has_change_permission(request, obj) or not obj:
+            return fields
+        return ["target" if name == "url" else name for name in fields]
+
+    def get_readonly_fields(
+        self, request: HttpRequest, obj: Subscription | None = None
+    ) -> tuple[str, ...]:
+        """Return what can't be edited."""
+        fields = super().get_readonly_fields(request, obj)
+        return fields if self.has_change_permission(request, obj) else (*fields, "target")
 
     @admin.display(description="Events")
     def shown_events(self, row: Subscription) -> str:

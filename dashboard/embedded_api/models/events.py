@@ -150,4 +150,4 @@ class SigningSecret(models.Model):
     rotated_at = models.DateTimeField("rotated", null=True)
 
     def __str__(self) -> str:
-        return self.subscription.url
+        return str(self.subscription)

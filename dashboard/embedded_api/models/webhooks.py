@@ -4,6 +4,7 @@ from django.db import models
 
 from dashboard.embedded_api.ids import MARK_LENGTH, id_column, uuid7_now
 from dashboard.embedded_api.models.tenants import Tenant
+from dashboard.redaction import redact_secret
 
 
 class Subscription(models.Model):
@@ -22,4 +23,4 @@ class Subscription(models.Model):
         verbose_name = "webhook subscription"
 
     def __str__(self) -> str:
-        return self.url
+        return redact_secret(self.url)

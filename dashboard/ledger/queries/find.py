@@ -15,6 +15,7 @@ from dashboard.ledger.models import (
     VersionRecord,
 )
 from dashboard.ledger.queries.pages import find_pages
+from dashboard.redaction import redact_secret
 
 RecordT = TypeVar("RecordT", bound=Model)
 
@@ -78,9 +79,13 @@ def search_subscriptions(words: str, limit: int) -> SearchMatches[SubscriptionRe
     wanted = fold(words).split()
     # They are few: each was added by a user.
     every = SubscriptionRecord.objects.defer("body")
-    texts = [(one, fold("\n".join((one.label, one.url, one.subscription_id)))) for one in every]
-    found = [one for one, text in texts if all(word in text for word in wanted)]
+    found = [one for one in every if all(word in _text_of(one) for word in wanted)]
     return SearchMatches(found[:limit], len(found))
+
+
+def _text_of(record: SubscriptionRecord) -> str:
+    # Without the secret: by searching for its parts, anyone could find it out.
+    return fold("\n".join((record.label, redact_secret(record.url), record.subscription_id)))
 
 
 def pages_by_id(page_ids: list[str]) -> dict[str, PageRecord]:

@@ -10,6 +10,7 @@ from dashboard.client.response_parsing import parse_json
 from dashboard.ledger.models import Attempt, Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import show_interrupted
+from dashboard.redaction import redact_secret, redact_unless
 from dashboard.releases.models import Release
 from dashboard.web.activity.releases import ITEMS
 
@@ -45,6 +46,8 @@ class Record:
     attempts: list[Attempt]
     release: Release | None = None
     """The release that sent it; the first one, if several followed it."""
+    shows_secrets: bool = False
+    """Whether the receiver's secret is shown in the URL of a subscription."""
 
     COLUMNS: ClassVar = (
         *("operation key", "type", "outcome", "requested at (UTC)", "completed at (UTC)"),
@@ -115,9 +118,18 @@ class Record:
         return self.operation.outcome in (Outcome.REJECTED, Outcome.NOT_SENT)
 
     @property
+    def body(self) -> Any:
+        """The body of the request."""
+        return redact_unless(self.operation.body_sent, self.shows_secrets)
+
+    @property
     def exchanges(self) -> list[Exchange]:
         """Each attempt with its response, in order."""
-        return [_exchange(attempt) for attempt in self.attempts]
+        return [_exchange(attempt, self._response_text(attempt)) for attempt in self.attempts]
+
+    def _response_text(self, attempt: Attempt) -> str:
+        text = attempt.response_body
+        return text if self.shows_secrets else redact_secret(text)
 
     @property
     def changes(self) -> list[ChangedField]:
@@ -126,7 +138,8 @@ class Record:
             return []
         operation = self.operation
         before = operation.before if isinstance(operation.before, dict) else {}
-        sent = operation.body_sent if isinstance(operation.body_sent, dict) else {}
+        before = redact_unless(before, self.shows_secrets)
+        sent = self.body if isinstance(operation.body_sent, dict) else {}
         return [
             ChangedField(name, before.get(name), after, is_known_before=name in before)
             for name, after in sent.items()
@@ -135,7 +148,7 @@ class Record:
     def cells(self) -> list[object]:
         """Return the operation as a row of COLUMNS."""
         operation, last = self.operation, self.last
-        body, approval = operation.body_sent, operation.approval
+        body, approval = self.body, operation.approval
         return [
             operation.operation_key,
             operation.get_kind_display(),
@@ -155,7 +168,7 @@ class Record:
             last.message if last else "",
             operation.check_result,
             "" if body is None else json.dumps(body, ensure_ascii=False),
-            last.response_body if last else "",
+            self._response_text(last) if last else "",
             "; ".join(_attempt_text(attempt) for attempt in self.attempts),
             *(
                 (self.release.name, self.release.pk, self.release.note)
@@ -167,7 +180,7 @@ class Record:
         ]
 
 
-def record_of(operation: Operation) -> Record:
+def record_of(operation: Operation, *, shows_secrets: bool = False) -> Record:
     """Return an operation with its attempts and its release; interrupted ones as unknown.
 
     No query is made if RELATED is prefetched.
@@ -175,14 +188,14 @@ def record_of(operation: Operation) -> Record:
     attempts = list(operation.attempts.all())
     show_interrupted(operation, attempts)
     items = list(operation.release_items.all())
-    return Record(operation, attempts, items[0].release if items else None)
+    return Record(operation, attempts, items[0].release if items else None, shows_secrets)
 
 
-def _exchange(attempt: Attempt) -> Exchange:
+def _exchange(attempt: Attempt, response: str) -> Exchange:
     try:
-        return Exchange(attempt, parse_json(attempt.response_body), is_json=True)
+        return Exchange(attempt, parse_json(response), is_json=True)
     except ValueError:
-        return Exchange(attempt, attempt.response_body, is_json=False)
+        return Exchange(attempt, response, is_json=False)
 
 
 def _attempt_text(attempt: Attempt) -> str:

@@ -193,7 +193,10 @@ def _poll_context(
 def operation_export(request: Request) -> StreamingHttpResponse:
     """Export all operations that match the filters as CSV."""
     matches = read_filters(request.GET).find().prefetch_related(*RELATED)
-    rows = (record_of(operation).cells() for operation in read_in_steps(matches))
+    shows = may(request, UPDATE_SUBSCRIPTION)
+    rows = (
+        record_of(operation, shows_secrets=shows).cells() for operation in read_in_steps(matches)
+    )
     name = f"activity-{timezone.localdate():%Y-%m-%d}.csv"
     return csv_response(name, Record.COLUMNS, rows)
 
@@ -210,7 +213,7 @@ def operation_detail(request: Request, operation_key: str) -> HttpResponse:
     context = {
         "here": "activity",
         "operation": operation,
-        "record": record_of(operation),
+        "record": record_of(operation, shows_secrets=may(request, UPDATE_SUBSCRIPTION)),
         "may_settle": may(request, RIGHTS[OperationKind(operation.kind)]),
         "polls": polls,
         "wait_s": wait_s(polls),

@@ -19,6 +19,7 @@ from django.utils.safestring import SafeString
 from django_htmx.jinja import htmx_script
 from jinja2.ext import Extension
 
+from dashboard.redaction import redact_unless
 from dashboard.web.ui import highlighting, markup, untrusted_markup
 from dashboard.web.ui.polling import badge_wait_s
 from dashboard.web.ui.urls import cached_reverse
@@ -164,4 +165,5 @@ FILTERS: list[Callable[..., Any]] = [
     markup.page_type,
     markup.status_tone,
     highlighting.pretty_json,
+    redact_unless,
 ]

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from dashboard.contract.webhooks import EventName
 from dashboard.ledger.models import Delivery
-from dashboard.observability.redaction import redact_secret
+from dashboard.redaction import redact_secret
 
 MAX_BODY = 256 * 1024
 """Bytes."""
