@@ -93,7 +93,7 @@ def recent_queue_times(today: date) -> list[QueueTime]:
             QueueTime(datetime.fromtimestamp(published, UTC), timedelta(seconds=took))
             for published, took in cache.get(key)
         ]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError, OSError):
         # Nothing is cached, or what another release cached.
         times = _load_queue_times(since)
     numbers = [(one.published_at.timestamp(), one.duration.total_seconds()) for one in times]

@@ -4,13 +4,14 @@ Only disposable data is cached; sessions are in the database. If Redis is unavai
 writes are ignored, and `/health/ready` says so.
 """
 
+import json
 import logging
 import time
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
-from django.core.cache.backends.redis import RedisCache, RedisSerializer
+from django.core.cache.backends.redis import RedisCache
 from redis.exceptions import RedisError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
@@ -50,14 +51,22 @@ def _no_count(key: Any, *args: Any, **options: Any) -> int:
     raise ValueError(f"Key {key!r} not found")
 
 
-class CacheSerializer(RedisSerializer):
-    """Django's serializer; a value that can't be read is None: another release wrote it."""
+class JSONSerializer:
+    """JSON instead of Django's pickles, which would run the code of whoever can write to Redis.
 
-    def loads(self, data: Any) -> Any:
-        """Return the value, or None if it can't be read."""
+    So tuples come back as lists, and the keys of dicts as texts.
+    """
+
+    def dumps(self, value: Any) -> int | bytes:
+        """Return what is stored. Raises TypeError on anything that isn't JSON."""
+        # As it is: Redis counts it up.
+        return value if type(value) is int else json.dumps(value).encode()
+
+    def loads(self, data: int | bytes) -> Any:
+        """Return the value, or None if it can't be read: another release wrote it."""
         try:
-            return super().loads(data)
-        except Exception as error:  # noqa: BLE001  # pickle's documentation: any may be raised
+            return json.loads(data) if isinstance(data, bytes) else data
+        except (ValueError, RecursionError) as error:
             _logger.warning("A cached value can't be read: %s", type(error).__name__)
             return None
 
@@ -66,7 +75,7 @@ class FaultTolerantRedisCache(RedisCache):
     """Django's Redis cache; it is like an empty one while Redis is unavailable."""
 
     def __init__(self, server: Any, params: dict[str, Any]) -> None:
-        options = {"serializer": CacheSerializer} | params.get("OPTIONS", {})
+        options = {"serializer": JSONSerializer} | params.get("OPTIONS", {})
         super().__init__(server, params | {"OPTIONS": options})
         self.url = str(server)
 

@@ -169,18 +169,19 @@ def _add_to_cache(calls: list[CallRecord]) -> None:
     if calls:
         hours = _hours_with(calls, {_key(call.started_at) for call in calls})
         for key, minutes in hours.items():
-            packed = {minute: tuple(bucket) for minute, bucket in minutes.items()}
-            cache.set(key, packed, timeout=_CACHE_S)
+            cache.set(key, [[minute, *minutes[minute]] for minute in minutes], timeout=_CACHE_S)
 
 
 def _hours_with(calls: list[CallRecord], keys: set[str]) -> dict[str, dict[int, MinuteBucket]]:
     """Return the cached minutes of these hours that can be read, with these calls added."""
     hours = defaultdict[str, dict[int, MinuteBucket]](dict)
     for key, minutes in cache.get_many(keys).items():
-        for minute, packed in minutes.items() if isinstance(minutes, dict) else ():
+        for packed in minutes if isinstance(minutes, list) else ():
             match packed:
-                case (int(), int(), int(), str(state), tuple()) if state in _STATES:
-                    hours[key][minute] = MinuteBucket(*packed)
+                case [int(minute), int(), int(), int(), str(state), [*durations]] if (
+                    state in _STATES and all(isinstance(each, float | int) for each in durations)
+                ):
+                    hours[key][minute] = MinuteBucket(*packed[1:5], tuple(durations))
     for call in calls:
         minutes, minute = hours[_key(call.started_at)], call.started_at.minute
         minutes[minute] = minutes.get(minute, MinuteBucket()).with_call(call)
@@ -188,4 +189,4 @@ def _hours_with(calls: list[CallRecord], keys: set[str]) -> dict[str, dict[int, 
 
 
 def _key(moment: datetime) -> str:
-    return f"service:calls:2:{int(moment.timestamp()) // 3600}"
+    return f"service:calls:3:{int(moment.timestamp()) // 3600}"

@@ -1,8 +1,10 @@
 """A Redis that is away costs speed, and nothing else."""
 
 import json
+import os
 import pickle
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -21,6 +23,7 @@ from tests.support.html import text
 from tests.support.one_audience import address, serve
 from tests.support.redis import Gate, own_cache, own_gate
 from tests.support.second_factors import STEP, code_of, set_up_app, sign_in
+from tests.support.seeding import seed_view
 
 NOWHERE = "redis://127.0.0.1:9"
 
@@ -127,34 +130,62 @@ def redis(settings: Any) -> Iterator[Redis]:
             yield redis
 
 
-OF_ANOTHER_RELEASE = b"cdashboard.nowhere\nLine\n."
-"""What pickle makes of a class, by the path of its module."""
+class _Attack:
+    """A pickle that runs code when it is loaded."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (os.environ["ATTACKED"],)
 
 
-@pytest.mark.parametrize("value", [OF_ANOTHER_RELEASE, b"no pickle", pickle.dumps(("odd", {}))])
+def test_a_pickle_in_redis_is_never_run(
+    as_publisher: Client, redis: Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seed_view(None)
+    monkeypatch.setenv("ATTACKED", str(attacked := tmp_path / "attacked"))
+    assert as_publisher.get("/").status_code == 200
+    keys = redis.keys(":1:*")
+    assert len(keys) >= 3
+    for key in keys:
+        redis.set(key, pickle.dumps(_Attack()))
+    assert as_publisher.get("/").status_code == 200
+    assert not attacked.exists()
+
+
+ODD = [
+    *(b"no JSON", b"\xff", b"9" * 5_000, b"[" * 100_000, pickle.dumps(("odd", {}))),
+    *(b"[[]]", b'{"5": 1}', b'"text"', b"null", b"[1, 2, 3, 4, 5, [7]]", b"[[1e300, 1e300]]"),
+    b'[[5, 1, 1, 1, "answering", ["odd"]]]',
+]
+
+
 def test_what_another_release_cached_is_as_good_as_nothing(
-    value: bytes, as_publisher: Client, redis: Redis, fake_service: FakeService
+    as_publisher: Client, redis: Redis, fake_service: FakeService, subtests: pytest.Subtests
 ) -> None:
     serve(fake_service, wire.audience())
-    addresses = ["/", "/pages/page_1/", *(address(name) for name in ("version-list",))]
-    for _ in range(2):
-        assert [as_publisher.get(each).status_code for each in addresses] == [200] * 3
-        cached = redis.keys("*:service:*") + redis.keys("*-times:*")
-        assert len(cached) >= 2
+    seed_view(None)
+    addresses = ["/", "/pages/page_1/", address("version-list")]
+    for value in (b"{}", *ODD):
+        with subtests.test(value=value[:40]):
+            assert [as_publisher.get(each).status_code for each in addresses] == [200] * 3
+        cached = redis.keys(":1:*")
+        assert len(cached) >= 4
         for key in [*cached, b":1:service:line:2:List-audiences"]:
             redis.set(key, value)
 
 
-def test_what_is_cached_of_the_service_is_made_of_pythons_own_types(
+def test_everything_that_is_cached_is_json(
     as_publisher: Client, redis: Redis, fake_service: FakeService
 ) -> None:
+    seed_view(None)
     serve(fake_service, wire.audience())
     as_publisher.get("/pages/page_1/")
     fake_service.fails(httpx.ConnectError)
     as_publisher.get("/people/")
-    cached = [redis.get(key) or b"" for key in redis.keys("*:service:*")]
-    assert len(cached) >= 2
-    assert not [value for value in cached if b"dashboard" in value]
+    assert as_publisher.get("/").status_code == 200
+    assert Client().post("/accounts/login/", {"username": "paula", "password": "x"})
+    cached = {key: redis.get(key) or b"" for key in redis.keys(":1:*")}
+    assert len(cached) >= 4
+    assert all(json.dumps(json.loads(value)).encode() == value for value in cached.values())
 
 
 def test_who_signed_out_while_it_was_silent_stays_out(

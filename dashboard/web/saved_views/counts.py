@@ -59,7 +59,9 @@ def count_views(views: Iterable[ViewOfUser]) -> dict[int, ViewCount]:
     keys = {view.pk: _key(view) for view in counted}
     if not keys:
         return {}
-    cached = cache.get_many(keys.values())
+    cached = {
+        key: value for key, value in cache.get_many(keys.values()).items() if _is_count(value)
+    }
     missing = [view for view in counted if keys[view.pk] not in cached]
     try:
         fresh = {keys[pk]: count for pk, count in _count(missing).items()} if missing else {}
@@ -69,6 +71,14 @@ def count_views(views: Iterable[ViewOfUser]) -> dict[int, ViewCount]:
         cache.set_many(fresh, timeout=CACHE_SECONDS)
     found = cached | fresh
     return {pk: ViewCount(*found[key]) for pk, key in keys.items() if key in found}
+
+
+def _is_count(value: Any) -> bool:
+    """Return whether a cached value can be read; another release may have written it."""
+    match value:
+        case [int() | None, bool()]:
+            return True
+    return False
 
 
 def _count(views: Sequence[ViewOfUser]) -> dict[int, tuple[int | None, bool]]:

@@ -44,9 +44,13 @@ class SidebarCounts:
 def side_counts() -> SidebarCounts:
     """Return the counts; zeros if the database fails, so that the error page can be rendered."""
     try:
-        return SidebarCounts(*cache.get_or_set(_KEY, _count, timeout=CACHE_SECONDS) or ())
-    except Error:
-        return SidebarCounts()
+        match cache.get_or_set(_KEY, _count, timeout=CACHE_SECONDS):
+            case [int(), int(), int(), int(), int(), [*requests]] as counts:
+                pairs = tuple((kind, requester) for kind, requester in requests)
+                return SidebarCounts(*counts[:5], pairs)
+    except (Error, TypeError, ValueError):
+        pass  # The database fails, or another release has cached something else.
+    return SidebarCounts()
 
 
 def approvals_to_decide(user: User | AnonymousUser, counts: SidebarCounts) -> int:
