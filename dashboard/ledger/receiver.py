@@ -62,6 +62,11 @@ def delete_old_deliveries() -> None:
     Delivery.objects.filter(received_at__lt=timezone.now() - DELIVERY_LIFETIME).delete()
 
 
+def is_stored(event_digest: str) -> bool:
+    """Return whether the event with this digest is stored."""
+    return Delivery.objects.filter(event_digest=event_digest).exists()
+
+
 def list_deliveries(*, event: str = "", before: int | None = None) -> QuerySet[Delivery]:
     """Return deliveries, newest first, without headers and bodies."""
     found = _recent().defer("headers", "body")

@@ -202,6 +202,7 @@ class Migration(migrations.Migration):
                 ('event', models.CharField(blank=True, max_length=64)),
                 ('audience_id', models.TextField(blank=True)),
                 ('is_signed', models.BooleanField(default=False)),
+                ('event_digest', models.CharField(max_length=64, null=True, unique=True)),
                 ('hint', models.CharField(blank=True, choices=[('read', 'Refresh requested'), ('not_known', 'Unknown audience'), ('too_many', 'Too many at once'), ('', 'None')], max_length=16)),
             ],
             options={

@@ -67,6 +67,8 @@ class Delivery(models.Model):
     """The id of the audience in the body, if there is one."""
     is_signed = models.BooleanField(default=False)
     """Whether its signature was verified; False if no signing secret was set."""
+    event_digest = models.CharField(max_length=64, null=True, unique=True)
+    """Of the ID that the sender signed, so that a replay is stored once; null if not signed."""
     hint = models.CharField(max_length=16, choices=HintResult, blank=True)
 
     class Meta:

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
+from django.db import IntegrityError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.defaultfilters import pluralize
@@ -27,6 +28,7 @@ from dashboard.ledger.models.operations import actor_name
 from dashboard.ledger.receiver import (
     get_delivery,
     get_receiver,
+    is_stored,
     list_deliveries,
     receiver_at,
     record_delivery,
@@ -47,7 +49,12 @@ from dashboard.web.webhooks.deliveries import (
     build_delivery,
     read_claim,
 )
-from dashboard.web.webhooks.signatures import SigningSecretForm, can_verify, is_signed
+from dashboard.web.webhooks.signatures import (
+    SigningSecretForm,
+    can_verify,
+    event_digest,
+    is_signed,
+)
 
 PAGE_SIZE = 50
 
@@ -72,8 +79,11 @@ def hook(request: HttpRequest, secret: str) -> HttpResponse:
         return _text_response("The body is incomplete. Nothing was stored.", 400)
     if receiver.signing_secret and (refusal := _refuse_signed(request, receiver, body)):
         return refusal
-    _record(request, body, is_signed=bool(receiver.signing_secret))
-    return _text_response("Received.", 200)
+    # Of an unsigned request the ID isn't looked at: anybody could use up those of real events.
+    digest = event_digest(request.headers) if receiver.signing_secret else None
+    is_new = _record(request, body, digest)
+    # 200 in both cases: a sender that got no response the first time stops trying then.
+    return _text_response("Received." if is_new else "Already received. Nothing was stored.", 200)
 
 
 def _limit(what: str, at_most: int) -> HttpResponse | None:
@@ -93,15 +103,21 @@ def _refuse_signed(request: HttpRequest, receiver: Receiver, body: bytes) -> Htt
     return _text_response("The signature is missing or not valid. Nothing was stored.", 401)
 
 
-def _record(request: HttpRequest, body: bytes, *, is_signed: bool) -> None:
-    """Store a delivery, and take it as a hint."""
+def _record(request: HttpRequest, body: bytes, digest: str | None) -> bool:
+    """Store a delivery, signed if it has a digest, and take it as a hint; False if it is stored."""
+    if digest and is_stored(digest):
+        return False
     claim = read_claim(body)
     delivery = build_delivery(request.headers, body, claim)
-    delivery.is_signed = is_signed
+    delivery.is_signed, delivery.event_digest = digest is not None, digest
     if not claim.is_about_form:
         delivery.hint = take_hint(claim.page_id, claim.audience_id, delivery.received_at)
-    record_delivery(delivery)
+    try:
+        record_delivery(delivery)
+    except IntegrityError:
+        return False  # The same event has arrived at the same time.
     record_event_name(claim.unknown_event)
+    return True
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -5,6 +5,7 @@ Source: standardwebhooks.com. The secret is encrypted like second factors.
 
 from base64 import b64decode
 from collections.abc import Mapping
+from hashlib import sha256
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -56,6 +57,11 @@ def is_signed(receiver: Receiver, headers: Mapping[str, str], body: bytes) -> bo
         # ValueError: a signature or a body that is no text of the expected form.
         return False
     return True
+
+
+def event_digest(headers: Mapping[str, str]) -> str:
+    """Return the digest of the ID of a signed delivery, which is the same each time it is sent."""
+    return sha256(headers["webhook-id"].encode()).hexdigest()
 
 
 def can_verify(receiver: Receiver) -> bool:

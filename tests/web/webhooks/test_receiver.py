@@ -144,6 +144,20 @@ def test_with_a_secret_only_signed_deliveries_are_stored(as_administrator: Clien
     assert "The signature is valid." in text(detail(as_administrator))
 
 
+def test_a_signed_event_sent_again_is_stored_once(as_administrator: Client) -> None:
+    address, secret, body = switched_on(as_administrator), new_secret(), json.dumps(PUBLISHED)
+    assert [arrive(address, body, **{"webhook-id": "msg_1"}).status_code for _ in range(2)]
+    assert Delivery.objects.count() == 2, "unsigned ones are stored each time"
+    as_administrator.post(PAGE, {"do": "sign", "signing_secret": secret})
+    for ago in (timedelta(minutes=2), timedelta(), timedelta()):
+        answer = arrive(address, body, **signature(secret, body.encode(), ago=ago))
+        assert answer.status_code == 200
+    assert answer.content == b"Already received. Nothing was stored.\n"
+    assert Delivery.objects.filter(is_signed=True).count() == 1
+    other = signed_headers(secret, "msg_2", datetime.now(UTC), body.encode())
+    assert arrive(address, body, **other).content == b"Received.\n"
+
+
 def test_without_the_secret_signatures_are_not_required_again(as_administrator: Client) -> None:
     address = switched_on(as_administrator)
     as_administrator.post(PAGE, {"do": "sign", "signing_secret": new_secret()})
