@@ -1,11 +1,16 @@
 """Health probes and Prometheus metrics."""
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache as cache_of_process
+from uuid import uuid4
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
+from django.contrib.sessions.models import Session
 from django.core.cache import cache
-from django.db import Error, connection
+from django.db import Error, connection, transaction
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -17,7 +22,11 @@ from django.views.decorators.http import require_safe
 from dashboard.releases.worker import is_needed, is_running
 from dashboard.service.health import health_now, health_word
 
-PROBE = "readiness:probe"
+PROBE, WRITTEN = "readiness:probe", "readiness:written"
+PROBE_SIZE = 16_384
+"""Characters: more than fits into the free space of a page."""
+
+_logger = logging.getLogger(__name__)
 
 
 def _database_is_reachable() -> bool:
@@ -26,6 +35,41 @@ def _database_is_reachable() -> bool:
     except Error:
         return False
     return connection.is_usable()
+
+
+def _database_is_writable() -> bool:
+    """Return whether a row can be inserted; it is deleted in the same transaction.
+
+    Written at most once in 5 seconds. It is committed, as with a full disk only that fails.
+    """
+    if cache.get(WRITTEN):
+        return True
+    row = Session(f"readiness-{uuid4().hex[:20]}", "-" * PROBE_SIZE, timezone.now())
+    try:
+        with _short_wait_for_locks(), transaction.atomic():
+            row.save(force_insert=True)
+            row.delete()
+    except Error as error:
+        if "locked" not in str(error):  # Others write at the moment.
+            _logger.warning("The database can't be written: %s", error)
+            return False
+    cache.set(WRITTEN, 1, timeout=5)
+    return True
+
+
+@contextmanager
+def _short_wait_for_locks() -> Iterator[None]:
+    """Wait for other writers of SQLite for 0.2 s at most: a load balancer doesn't wait longer."""
+    if connection.vendor != "sqlite":
+        yield
+        return
+    with connection.cursor() as cursor:
+        [usual_ms] = cursor.execute("PRAGMA busy_timeout").fetchone()
+        cursor.execute("PRAGMA busy_timeout = 200")
+        try:
+            yield
+        finally:
+            cursor.execute(f"PRAGMA busy_timeout = {usual_ms}")
 
 
 def pending_migrations() -> int:
@@ -59,14 +103,17 @@ def live(request: HttpRequest) -> HttpResponse:
 def ready(request: HttpRequest) -> JsonResponse:
     """Report whether database, migrations and cache are working: 200 if they are, else 503.
 
+    A database that can't be written, such as on a full disk, is not working.
+
     The service's state comes from earlier calls, and never makes the process unready: without the
     service, the dashboard shows the last known state. Nor does a missing worker, for which another
     process is to be started: the dashboard says what it leaves undone.
     """
     database, cache = _database_is_reachable(), cache_is_working()
+    has_tables = database and not pending_migrations()
     checks = {
-        "database": database,
-        "migrations": database and not pending_migrations(),
+        "database": database and (not has_tables or _database_is_writable()),
+        "migrations": has_tables,
         "cache": cache,
     }
     is_ready = all(checks.values())

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
@@ -99,6 +100,26 @@ def _note(event: str, args: tuple[Any, ...]) -> None:
 
 
 sys.addaudithook(_note)
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_a_database_that_cannot_be_written_is_unready(client: Client) -> None:
+    is_sqlite = connection.vendor == "sqlite"
+    with connection.cursor() as cursor:
+        if is_sqlite:
+            [usual] = cursor.execute("PRAGMA max_page_count").fetchone()
+            cursor.execute("PRAGMA max_page_count = 1")  # The size that it has already.
+        else:
+            cursor.execute("SET default_transaction_read_only = on")
+        answer = client.get("/health/ready")
+        cursor.execute(
+            f"PRAGMA max_page_count = {usual}"
+            if is_sqlite
+            else "SET default_transaction_read_only = off"
+        )
+    assert (answer.status_code, answer.json()["checks"]["database"]) == (503, "failed")
+    assert client.get("/health/ready").status_code == 200
+    assert not Session.objects.exists()
 
 
 @pytest.mark.django_db
