@@ -5,11 +5,13 @@ import re
 from typing import Any
 
 _SECRET = re.compile(
-    r"(\\?/(?:h|%68)ooks(?:\\?/|%2f)+)(?!deliveries/\d+/)[^/\s?#\"'<>\\]+", re.IGNORECASE
+    r"((?:\\?/|%2f)(?:h|%68)(?:o|%6f){2}(?:k|%6b)(?:s|%73)(?:\\?/|%2f)+)(?!deliveries/\d+/)"
+    r"[^\s?#\"'<>\\]*[^\s?#\"'<>\\/]",
+    re.IGNORECASE,
 )
-"""Also with a slash too many or too few: the URL is invalid, but the secret is not.
+"""The rest of the path, also with a slash too many or too few: such a URL may be normalized.
 
-Slashes may be escaped, and a quote ends it, as in JSON.
+Slashes and letters may be escaped, and a quote ends it, as in JSON.
 """
 
 

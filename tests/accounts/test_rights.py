@@ -34,7 +34,7 @@ from tests.support.seeding import (
 
 OPEN = {"login", "account_login", "health-live", "health-ready"}
 """Source: DESIGN.md, Rights."""
-BY_SECRET = {"hook", "metrics"}
+BY_SECRET = {"hook", "hook-without-slash", "metrics"}
 """No log-in: a machine has none. Without the secret of the address, or of the header, there is
 nothing there."""
 UNDER_WAY = {"mfa_authenticate"}

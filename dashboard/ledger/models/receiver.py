@@ -58,8 +58,12 @@ class Delivery(models.Model):
     content_type = models.CharField(max_length=200, blank=True)
     headers = models.JSONField()
     """Names and values, with likely secrets redacted."""
+    encoding = models.CharField(max_length=40, blank=True)
+    """How the body was compressed, such as gzip."""
     body = models.TextField(blank=True)
-    """The beginning of the body, as text."""
+    """The beginning of the body, unpacked, as text."""
+    changes = models.JSONField(default=list)
+    """In what `body` differs from the bytes that were sent, in words."""
     is_cut = models.BooleanField(default=False)
     event = models.CharField(max_length=64, blank=True)
     """The name of the event in the body, if it is one of the spec's six."""

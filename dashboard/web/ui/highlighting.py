@@ -42,6 +42,11 @@ def pretty_json(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False, default=str)
 
 
+def has_hidden_characters(text: str) -> bool:
+    """Return whether characters of a text would be shown as their codes."""
+    return bool(_DECEPTIVE.search(text))
+
+
 def highlight_source(text: str, language: str = "") -> SafeString:
     """Highlight the first `MAX_CODE` characters of a text; plain in an unknown language.
 

@@ -2,6 +2,8 @@
 
 import json
 import re
+import zlib
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -15,6 +17,8 @@ from dashboard.redaction import redact_secret
 
 MAX_BODY = 256 * 1024
 """Bytes."""
+MAX_UNPACKED = 1024 * 1024
+"""Bytes of a body that was compressed."""
 MAX_STORED = 16_384
 """Characters of a body that are stored: 10,000 bodies stay below 170 MB. Source: our choice."""
 MAX_PER_MINUTE = 120
@@ -25,6 +29,9 @@ _MAX_VALUES = 2_000
 """Values of a body that are searched for an event and an audience."""
 _MAX_ID = 500
 _EVENTS = frozenset(EventName)
+_PART = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
+"""Of valid JSON: a text, a sign, or a number or constant."""
+_OPENING, _CLOSING = ("{", "["), ("}", "]")
 _SECRET = re.compile(r"auth|cookie|token|secret|key|password|signature|session", re.IGNORECASE)
 
 
@@ -45,19 +52,104 @@ class EventClaim:
         return (self.event or self.unknown_event).startswith("form.")
 
 
-def build_delivery(headers: Mapping[str, str], body: bytes, claim: EventClaim) -> Delivery:
+@dataclass(frozen=True)
+class Body:
+    """The body of a request, unpacked."""
+
+    size: int
+    """Bytes, as sent."""
+    content: bytes
+    encoding: str = ""
+    """How it was compressed."""
+    change: str = ""
+    """What was done, or couldn't be done, to unpack it; in words."""
+    is_cut: bool = False
+
+
+def unpack(headers: Mapping[str, str], body: bytes) -> Body:
+    """Return the body of a request; of a compressed one, at most MAX_UNPACKED bytes."""
+    encoding = _clean(headers.get("Content-Encoding", "")).strip().lower()[:40]
+    if encoding in ("", "identity"):
+        return Body(len(body), body)
+    if encoding not in ("gzip", "x-gzip", "deflate"):
+        return Body(len(body), body, encoding, f"compressed with {encoding}, which isn’t unpacked")
+    try:
+        content, is_whole = _inflate(body)
+    except zlib.error:
+        return Body(len(body), body, encoding, f"it isn’t {encoding} as announced, or damaged")
+    change = f"unpacked from {encoding}" + ("" if is_whole else ", not to its end")
+    return Body(len(body), content[:MAX_UNPACKED], encoding, change, is_cut=not is_whole)
+
+
+def _inflate(body: bytes) -> tuple[bytes, bool]:
+    """Return what was compressed, and whether that is all of it. Raises zlib.error."""
+    content = b""
+    while body:
+        part = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
+        content += part.decompress(body, MAX_UNPACKED + 1 - len(content))
+        if not part.eof or len(content) > MAX_UNPACKED:
+            return content, False
+        body = part.unused_data
+    return content, True
+
+
+def build_delivery(headers: Mapping[str, str], body: Body, claim: EventClaim) -> Delivery:
     """Return the delivery to store for a request."""
-    text = _clean(body.decode(errors="replace"))
+    text, changes = _as_text(body.content)
     return Delivery(
         received_at=timezone.now(),
-        size=len(body),
+        size=body.size,
+        encoding=body.encoding,
+        changes=[*filter(None, [body.change]), *changes],
         content_type=_clean(headers.get("Content-Type", ""))[:200],
         headers=_redacted_headers(headers),
         body=text[:MAX_STORED],
-        is_cut=len(text) > MAX_STORED,
+        is_cut=body.is_cut or len(text) > MAX_STORED,
         event=claim.event,
         audience_id=claim.audience_id,
     )
+
+
+def _as_text(content: bytes) -> tuple[str, list[str]]:
+    """Return the bytes as text that every database can store, and what was changed, in words."""
+    codec, changes = "utf-8", []
+    marks = {BOM_UTF8: "utf-8", BOM_UTF16_LE: "utf-16-le", BOM_UTF16_BE: "utf-16-be"}
+    for mark in (mark for mark in marks if content.startswith(mark)):
+        codec, content = marks[mark], content.removeprefix(mark)
+        changes.append("without its byte order mark")
+    if codec != "utf-8":
+        changes.append("converted from UTF-16")
+    text = content.decode(codec, errors="replace")
+    if text.encode(codec) != content:
+        changes.append("bytes that aren’t text are shown as �")
+    if "\0" in text:
+        changes.append("null characters are shown as ␀")
+    return _clean(text), changes
+
+
+def indented_json(text: str) -> str | None:
+    """Return JSON with a line for each value, else as sent: also a key that occurs twice.
+
+    None if it isn't JSON. Parsing and writing it again would change numbers and drop keys.
+    """
+    try:
+        json.loads(text, parse_int=str, parse_float=str, parse_constant=_reject)
+    except (ValueError, RecursionError):
+        return None
+    pieces, depth, before = [], 0, ""
+    for part in _PART.findall(text):
+        depth -= part in _CLOSING
+        is_new_line = before in _OPENING if part not in _CLOSING else before not in _OPENING
+        if before and (is_new_line or before == ","):
+            pieces.append("\n" + "  " * depth)
+        pieces.append(": " if part == ":" else part)
+        depth += part in _OPENING
+        before = part
+    return "".join(pieces)
+
+
+def _reject(constant: str) -> str:
+    raise ValueError(f"{constant} is no JSON")
 
 
 def _redacted_headers(headers: Mapping[str, str]) -> dict[str, str]:
@@ -84,7 +176,8 @@ def read_claim(body: bytes) -> EventClaim:
     unknown event is the value of `event` or `type` at the top.
     """
     try:
-        parsed = json.loads(body)
+        # Objects as pairs: of two keys with the same name, both count.
+        parsed = json.loads(body, object_pairs_hook=tuple)
         values = list(islice(_values(parsed), _MAX_VALUES))
     except (ValueError, RecursionError):
         return EventClaim()
@@ -99,9 +192,9 @@ def read_claim(body: bytes) -> EventClaim:
 
 def _event_name(parsed: Any) -> str:
     """Return the text that names the event, if the body is an object that has one."""
-    found = parsed if isinstance(parsed, dict) else {}
-    name = next((found[key] for key in ("event", "type") if isinstance(found.get(key), str)), "")
-    return _clean(name)
+    pairs = parsed if isinstance(parsed, tuple) else ()
+    names = (value for key in ("event", "type") for name, value in pairs if name == key)
+    return _clean(next((name for name in names if isinstance(name, str)), ""))
 
 
 def _single_id(values: Iterable[tuple[str, str]], key: str) -> str:
@@ -122,7 +215,7 @@ def _values(body: Any) -> Iterator[tuple[str, str]]:
         match value:
             case str():
                 yield key, value
-            case dict():
-                stack.extend(value.items())
+            case tuple():
+                stack.extend(value)
             case list():
                 stack.extend((key, item) for item in value)

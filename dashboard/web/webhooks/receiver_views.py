@@ -4,7 +4,6 @@ Deliveries are stored and shown. They are hints, and no more: a worker reads the
 is about, if the ledger knows it. Nothing that a delivery says is recorded as a fact.
 """
 
-import json
 from typing import Any
 
 from django.contrib import messages
@@ -23,7 +22,7 @@ from dashboard.accounts.permissions import UPDATE_SUBSCRIPTION, may, requires
 from dashboard.accounts.sessions import absolute_url
 from dashboard.contract.webhooks import EventName
 from dashboard.ledger.hints import take_hint
-from dashboard.ledger.models import Delivery, Receiver
+from dashboard.ledger.models import Receiver
 from dashboard.ledger.models.operations import actor_name
 from dashboard.ledger.receiver import (
     get_delivery,
@@ -39,6 +38,7 @@ from dashboard.ledger.receiver import (
 )
 from dashboard.rate_limits import seconds_to_wait
 from dashboard.service.conformance import record_event_name
+from dashboard.web.ui.highlighting import has_hidden_characters
 from dashboard.web.ui.htmx import Request, render_partial, wants_partial
 from dashboard.web.ui.query_params import int_param
 from dashboard.web.ui.request_body import BodyTooLargeError, IncompleteBodyError, read_body
@@ -46,8 +46,11 @@ from dashboard.web.webhooks.deliveries import (
     MAX_BODY,
     MAX_PER_MINUTE,
     MAX_SIGNED_PER_MINUTE,
+    Body,
     build_delivery,
+    indented_json,
     read_claim,
+    unpack,
 )
 from dashboard.web.webhooks.signatures import (
     SigningSecretForm,
@@ -77,11 +80,14 @@ def hook(request: HttpRequest, secret: str) -> HttpResponse:
         return _text_response(f"The body exceeds {MAX_BODY} bytes. Nothing was stored.", 413)
     except IncompleteBodyError:
         return _text_response("The body is incomplete. Nothing was stored.", 400)
-    if receiver.signing_secret and (refusal := _refuse_signed(request, receiver, body)):
+    unpacked = unpack(request.headers, body)
+    # Signed before it was compressed: what Standard Webhooks signs is text.
+    content = unpacked.content
+    if receiver.signing_secret and (refusal := _refuse_signed(request, receiver, content)):
         return refusal
     # Of an unsigned request the ID isn't looked at: anybody could use up those of real events.
     digest = event_digest(request.headers) if receiver.signing_secret else None
-    is_new = _record(request, body, digest)
+    is_new = _record(request, unpacked, digest)
     # 200 in both cases: a sender that got no response the first time stops trying then.
     return _text_response("Received." if is_new else "Already received. Nothing was stored.", 200)
 
@@ -103,11 +109,11 @@ def _refuse_signed(request: HttpRequest, receiver: Receiver, body: bytes) -> Htt
     return _text_response("The signature is missing or not valid. Nothing was stored.", 401)
 
 
-def _record(request: HttpRequest, body: bytes, digest: str | None) -> bool:
+def _record(request: HttpRequest, body: Body, digest: str | None) -> bool:
     """Store a delivery, signed if it has a digest, and take it as a hint; False if it is stored."""
     if digest and is_stored(digest):
         return False
-    claim = read_claim(body)
+    claim = read_claim(body.content)
     delivery = build_delivery(request.headers, body, claim)
     delivery.is_signed, delivery.event_digest = digest is not None, digest
     if not claim.is_about_form:
@@ -182,11 +188,16 @@ def delivery_detail(request: Request, number: int) -> HttpResponse:
     if delivery is None:
         raise Http404
     may_read = may(request, UPDATE_SUBSCRIPTION)
+    body = indented_json(delivery.body) if may_read and not delivery.is_cut else None
+    changes = [*delivery.changes]
+    if body and has_hidden_characters(body):
+        changes.append("hidden characters are shown as their codes")
     context = {
         "here": "webhooks",
         "delivery": delivery,
         "may_read": may_read,
-        "parsed": _parsed(delivery) if may_read else None,
+        "json": body,
+        "changes": changes,
     }
     return render(request, "webhooks/receiver/delivery.html", context)
 
@@ -210,14 +221,6 @@ def _change(request: Request, form: SigningSecretForm) -> HttpResponse:
             set_signing_secret("", by=name)
             messages.success(request, "Secret removed. Signatures are no longer verified.")
     return redirect("receiver")
-
-
-def _parsed(delivery: Delivery) -> dict[str, Any] | None:
-    """Return the body's JSON as `{"json": …}`, or None if it is invalid or truncated."""
-    try:
-        return {"json": json.loads(delivery.body)} if not delivery.is_cut else None
-    except (ValueError, RecursionError):
-        return None
 
 
 def _text_response(text: str, status: int, **options: Any) -> HttpResponse:

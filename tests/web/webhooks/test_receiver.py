@@ -1,7 +1,10 @@
 """The receiver: off until switched on, writes down what arrives, and trusts nothing of it."""
 
+import gzip
 import json
 import socket
+import zlib
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -142,6 +145,63 @@ def test_with_a_secret_only_signed_deliveries_are_stored(as_administrator: Clien
     assert "Last rejected" in text(as_administrator.get(PAGE).content.decode())
     assert arrive(address, body, **signature(secret, body)).status_code == 200
     assert "The signature is valid." in text(detail(as_administrator))
+
+
+def test_what_was_sent_is_shown_whatever_its_form(as_administrator: Client) -> None:
+    address, published = switched_on(as_administrator), json.dumps(PUBLISHED).encode()
+
+    def shown(body: bytes, encoding: str = "") -> str:
+        assert arrive(address, body, **{"Content-Encoding": encoding}).status_code == 200
+        return text(detail(as_administrator))
+
+    page = shown(b'{"type":"form.submitted","amount":1e999,"type":"page.version.published","e":[]}')
+    assert page.count('"type"') == 2
+    assert "1e999" in page
+    assert "Unknown" in page, "which of the two it is can't be told"
+    assert "Not byte for byte" not in page
+    page = shown(BOM_UTF8 + published)
+    assert "page.version.published" in page.split("Body")[0]
+    assert "without its byte order mark" in page
+    assert "aud_1" in shown(published.decode().encode("utf-16"))
+    assert "bytes that aren’t text" in shown(b"{\xff}")
+    assert "hidden characters are shown as their codes" in shown('["\u202e"]'.encode())
+
+
+def test_a_compressed_delivery_is_unpacked_up_to_a_limit(as_administrator: Client) -> None:
+    address, published = switched_on(as_administrator), json.dumps(PUBLISHED).encode()
+
+    def shown(body: bytes, encoding: str) -> str:
+        assert arrive(address, body, **{"Content-Encoding": encoding}).status_code == 200
+        return text(detail(as_administrator))
+
+    for packed, encoding in (
+        (gzip.compress(published), "gzip"),
+        (zlib.compress(published), "deflate"),
+    ):
+        page = shown(packed, encoding)
+        assert f"unpacked from {encoding}" in page
+        assert "page.version.published" in page.split("Body")[0]
+    assert "damaged" in shown(published, "gzip")
+    assert "not to its end" in shown(gzip.compress(published)[:-12], "gzip")
+    assert "compressed with br, which isn’t unpacked" in shown(b"\x1b", "br")
+    bomb = gzip.compress(b"[" + b" " * 100_000_000 + b"]")
+    assert "not to its end" in shown(bomb, "gzip")
+    assert Delivery.objects.latest("pk").size == len(bomb)
+
+
+def test_a_delivery_that_was_signed_then_compressed_is_accepted(as_administrator: Client) -> None:
+    address, secret = switched_on(as_administrator), new_secret()
+    as_administrator.post(PAGE, {"do": "sign", "signing_secret": secret})
+    headers = signature(secret, b"{}") | {"Content-Encoding": "gzip"}
+    assert arrive(address, gzip.compress(b"{}"), **headers).content == b"Received.\n"
+    assert arrive(address, gzip.compress(b"[]"), **headers).status_code == 401
+
+
+def test_the_address_works_without_its_last_slash(as_administrator: Client) -> None:
+    address = switched_on(as_administrator).removesuffix("/")
+    assert arrive(address).status_code == 200
+    assert arrive(f"{address}x").status_code == 404
+    assert Delivery.objects.count() == 1
 
 
 def test_a_signed_event_sent_again_is_stored_once(as_administrator: Client) -> None:
@@ -496,7 +556,7 @@ def test_only_the_audience_of_a_delivery_shows_it(
     ("address", "host", "status"),
     [
         ("/hooks/{}/", "testserver", 200),
-        ("/hooks/{}", "testserver", 301),
+        ("/hooks/{}", "testserver", 200),
         ("/h%6foks/{}/", "testserver", 200),
         ("/hooks/{}/", "elsewhere.example", 400),
         ("/hooks/{}/x/", "testserver", 404),
