@@ -1,8 +1,7 @@
 """Read a response: bytes to text, text to JSON, JSON to a model of the contract.
 
 A body is decompressed while it arrives, and never more of it than the limit. JSON that the
-dashboard can neither store nor show (nesting, numbers) is refused; in a list, only the affected
-item is.
+dashboard can neither store nor show (nesting, numbers) costs as little as any unreadable value.
 """
 
 import json
@@ -13,11 +12,16 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 import httpx
-from pydantic import ValidationError
 
 from dashboard.client.errors import InvalidResponseError
-from dashboard.contract.envelope import UnreadableItem, problem_path
-from dashboard.contract.wire import WireModel
+from dashboard.contract.resource import (
+    Location,
+    OverLimit,
+    Resource,
+    UnreadableResourceError,
+    problem_path,
+    read_resource,
+)
 
 MAX_BODY_BYTES = 32 * 1024 * 1024
 """Maximum size of a decompressed response. Source: our choice (DESIGN.md)."""
@@ -36,14 +40,11 @@ _ENCODINGS = {"", "identity", "gzip", "deflate"}
 """Accepted encodings, one at a time: nested compression multiplies the size twice."""
 _CONTAINERS = (dict, list)
 """Named: to write this union where a thousand values are checked takes as long as the checks."""
-_PATH_OF_NEST = 4
-"""Steps shown of the path to a deeply nested value: `items.3.metadata.robots`."""
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _ESCAPED_UNSTORABLE = re.compile(r"\\u(?:0000|d[89a-f])", re.IGNORECASE)
 """Escapes that can still be unstorable in a text returned by `decode_text`."""
 
-ModelT = TypeVar("ModelT", bound=WireModel)
-Path = tuple[int | str, ...]
+ModelT = TypeVar("ModelT", bound=Resource)
 
 
 def read_body(response: httpx.Response) -> bytes:
@@ -96,23 +97,17 @@ def strip_unstorable(text: str) -> str:
 
 
 def parse_response(body: bytes, *, status_code: int, model: type[ModelT]) -> ModelT:
-    """Return the response as a `model`; in a list, an UnreadableItem for each item over the limits.
+    """Return the response as a `model`, which has what can't be read as `unreadable`.
 
-    Raises InvalidResponseError, naming the path, if the body is no JSON or not what the spec says.
+    Raises InvalidResponseError, naming the path, if the body is no JSON, or without something that
+    can't be spared.
     """
     text = decode_text(body)
     try:
-        data, is_over_limits = _load(text)
-        if is_over_limits:
-            items = data.get("items") if isinstance(data, dict) else None
-            if isinstance(items, list):
-                data["items"] = [_readable(item, index) for index, item in enumerate(items)]
-            _check_limits(data)
-        # Our own names of fields are unknown to the wire.
-        return model.model_validate(_make_storable(data, text), by_name=False)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        path, problem = problem_path(first["loc"]), first["msg"]
+        data, over_limits = _load(text)
+        return read_resource(model, data, over_limits=over_limits)
+    except UnreadableResourceError as error:
+        path, problem = error.path, str(error)
     except ValueError as error:
         path, problem = WHOLE_RESPONSE, str(error)
     raise InvalidResponseError(problem, path=path, status_code=status_code, body=text[:BODY_HEAD])
@@ -122,40 +117,38 @@ def parse_json(text: str) -> Any:
     """Return the JSON value of a text that `decode_text` returned, with all its strings storable.
 
     Raises ValueError, with the reason, on text that is no JSON, numbers that are not finite,
-    and nesting above `MAX_DEPTH`.
+    and nesting of `MAX_DEPTH` levels.
     """
-    data, is_over_limits = _load(text)
-    if is_over_limits:
-        _check_limits(data)
-    return _make_storable(data, text)
+    data, over_limits = _load(text)
+    for problem in over_limits.values():
+        raise ValueError(problem)
+    return data
 
 
-class _UnreadableNumber(str):
-    """A number that is not finite or too long to show, as in the response."""
+def _load(text: str) -> tuple[Any, dict[Location, str]]:
+    """Return the JSON value of a text that `decode_text` returned, with all its strings storable.
 
-    __slots__ = ()
+    Also return the problem of each OverLimit in it, by its place. Raises ValueError.
+    """
+    has_numbers = False
 
+    def replace_number(digits: str) -> OverLimit:
+        nonlocal has_numbers
+        has_numbers = True
+        return OverLimit(digits, f"{digits[:20]} is an unreadable number")
 
-def _load(text: str) -> tuple[Any, bool]:
-    """Return the JSON value of a text, and whether something in it is over the limits."""
-    unreadable: list[str] = []
-
-    def reject(digits: str) -> str:
-        unreadable.append(digits)
-        return _UnreadableNumber(digits)
-
-    def parse_float(digits: str) -> float | str:
+    def parse_float(digits: str) -> float | OverLimit:
         number = float(digits)
-        return number if math.isfinite(number) else reject(digits)
+        return number if math.isfinite(number) else replace_number(digits)
 
-    def parse_int(digits: str) -> int | str:
-        return int(digits) if len(digits) <= MAX_DIGITS else reject(digits)
+    def parse_int(digits: str) -> int | OverLimit:
+        return int(digits) if len(digits) <= MAX_DIGITS else replace_number(digits)
 
     try:
         data = json.loads(
             text,
             strict=False,
-            parse_constant=reject,
+            parse_constant=replace_number,
             parse_float=parse_float,
             parse_int=parse_int,
         )
@@ -163,52 +156,39 @@ def _load(text: str) -> tuple[Any, bool]:
         raise ValueError("not JSON") from None
     except RecursionError:
         raise ValueError(TOO_DEEP) from None
-    return data, bool(unreadable) or _is_too_deep(data)
+    is_over = _replace_deep_values(data) or has_numbers
+    data = _make_storable(data, text)
+    return data, dict(_over_limits(data)) if is_over else {}
 
 
-def _is_too_deep(value: Any) -> bool:
-    level = [value] if isinstance(value, _CONTAINERS) else []
-    for _ in range(MAX_DEPTH):
+def _replace_deep_values(data: Any) -> bool:
+    """Replace what is nested too deeply by an OverLimit; return whether anything was."""
+    level = [data] if isinstance(data, _CONTAINERS) else []
+    for _ in range(MAX_DEPTH - 1):
         if not level:
-            break
+            return False
         level = [
             inner
             for outer in level
             for inner in (outer.values() if isinstance(outer, dict) else outer)
             if isinstance(inner, _CONTAINERS)
         ]
-    return bool(level)
+    is_deep = False
+    for outer in level:
+        for key, inner in list(outer.items() if isinstance(outer, dict) else enumerate(outer)):
+            if isinstance(inner, _CONTAINERS):
+                outer[key] = OverLimit("…", TOO_DEEP)
+                is_deep = True
+    return is_deep
 
 
-def _check_limits(data: Any) -> None:
-    """Raise ValueError, with the reason, if a value is over the limits."""
-    if found := next(_limit_problems(data), None):
-        raise ValueError(found[1])
-
-
-def _readable(item: Any, index: int) -> Any:
-    """Return the item, or an UnreadableItem with its own texts and numbers."""
-    found = next(_limit_problems(item, "items", index), None)
-    if found is None:
-        return item
-    path, problem = found
-    raw = (
-        {name: value for name, value in item.items() if not isinstance(value, _CONTAINERS)}
-        if isinstance(item, dict)
-        else None
-    )
-    return UnreadableItem(index=index, path=problem_path(path), problem=problem, raw=raw)
-
-
-def _limit_problems(value: Any, *path: int | str) -> Iterator[tuple[Path, str]]:
-    """Yield the path of each value above the limits, and the reason."""
-    if isinstance(value, _UnreadableNumber):
-        yield path, f"{value[:20]} is an unreadable number"
-    elif isinstance(value, _CONTAINERS) and len(path) >= MAX_DEPTH:
-        yield path[:_PATH_OF_NEST], TOO_DEEP
+def _over_limits(value: Any, *location: int | str) -> Iterator[tuple[Location, str]]:
+    """Yield the place of each OverLimit, and its problem."""
+    if isinstance(value, OverLimit):
+        yield location, value.problem
     elif isinstance(value, _CONTAINERS):
-        for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from _limit_problems(inner, *path, name)
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _over_limits(inner, *location, key)
 
 
 def _make_storable(data: Any, text: str) -> Any:
@@ -225,8 +205,5 @@ def _cleaned(value: Any) -> Any:
             return [_cleaned(item) for item in value]
         case dict():
             return {strip_unstorable(key): _cleaned(item) for key, item in value.items()}
-        case UnreadableItem():
-            cleaned = {"path": strip_unstorable(value.path), "raw": _cleaned(value.raw)}
-            return value.model_copy(update=cleaned)
         case _:
             return value

@@ -7,7 +7,8 @@ from pydantic import Field
 
 from dashboard.contract.dates import DateText
 from dashboard.contract.metadata import Metadata
-from dashboard.contract.wire import MAX_SAFE_INTEGER, Identifier, Number, WireModel
+from dashboard.contract.resource import Resource
+from dashboard.contract.wire import ESSENTIAL, MAX_SAFE_INTEGER, Identifier, Number, WireModel
 
 
 class VersionStatus(StrEnum):
@@ -22,7 +23,7 @@ class VersionStatus(StrEnum):
     QUEUED = "queued"
 
 
-class AudienceVersion(WireModel):
+class AudienceVersion(Resource):
     """One version of an audience. Source: spec, AudienceVersion."""
 
     archived_at: DateText | None
@@ -43,21 +44,22 @@ class AudienceVersion(WireModel):
     """The spec gives no lower bound; ours mirrors the upper one, the safe integers of JSON."""
 
 
-class Audience(WireModel):
+class Audience(Resource):
     """An audience of a page. Required and nullable fields are not shown: each may be absent."""
 
     action_form_id_override: str | None = None
     action_form_instructions_override: str | None = None
     action_url_override: str | None = None
     archived_at: str | None = None
-    audience_id: Identifier | None = None
+    audience_id: Annotated[Identifier | None, ESSENTIAL] = None
     computed_name: str | None = None
     created_at: str | None = None
     custom_name: str | None = None
     effective_name: str | None = None
     is_new_page_agent: bool | None = None
-    latest_version: AudienceVersion | None = None
-    published_version: AudienceVersion | None = None
+    # With one of them unreadable, a draft or a live version would seem not to exist.
+    latest_version: Annotated[AudienceVersion | None, ESSENTIAL] = None
+    published_version: Annotated[AudienceVersion | None, ESSENTIAL] = None
     page_id: str | None = None
     prospect_id: Identifier | None = None
     prospect_route_key: str | None = None

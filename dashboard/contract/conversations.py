@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from dashboard.contract.resource import Resource
 from dashboard.contract.wire import Number, WireModel
 
 
@@ -67,7 +68,7 @@ class ConversationContext(WireModel):
     page_context: str | None = None
 
 
-class Conversation(WireModel):
+class Conversation(Resource):
     """The answer of operation 6. Source: spec, Audience conversation."""
 
     conversation: ConversationFacts

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from dashboard.contract.dates import DateText
 from dashboard.contract.metadata import Metadata, MetadataRequest
+from dashboard.contract.resource import Resource
 from dashboard.contract.wire import Count, Identifier, Number, WireModel
 
 
@@ -87,7 +88,7 @@ class Script(WireModel):
     description: str | None = None
 
 
-class PageItem(WireModel):
+class PageItem(Resource):
     """A page as a list has it.
 
     Whether list items carry `pageType` and `status` is not shown, so both may be absent.

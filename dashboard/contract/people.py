@@ -1,9 +1,9 @@
 """People: operations 7 and 8."""
 
-from dashboard.contract.wire import WireModel
+from dashboard.contract.resource import Resource
 
 
-class Person(WireModel):
+class Person(Resource):
     """One person. The spec marks no field required, so each may be absent."""
 
     person_id: str | None = None

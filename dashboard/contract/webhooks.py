@@ -3,6 +3,7 @@
 from enum import StrEnum
 
 from dashboard.contract.dates import DateText
+from dashboard.contract.resource import Resource
 from dashboard.contract.wire import Identifier, WireModel
 
 
@@ -17,7 +18,7 @@ class EventName(StrEnum):
     FORM_ENRICHMENT_FAILED = "form.enrichment_failed"
 
 
-class WebhookSubscription(WireModel):
+class WebhookSubscription(Resource):
     """A subscription. What null events select is not shown."""
 
     subscription_id: Identifier

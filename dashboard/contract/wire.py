@@ -12,6 +12,15 @@ MAX_IDENTIFIER_BYTES = 750
 """Our choice, as the spec has no limit: we index three identifiers together, and PostgreSQL allows
 2,704 bytes per index entry."""
 
+
+class _Essential:
+    """See `ESSENTIAL`."""
+
+
+ESSENTIAL = _Essential()
+"""Marks a field that may be absent, but can't be spared if it is unreadable: without it, the object
+would be mistaken for another one."""
+
 Count = Annotated[int, Field(ge=0, le=MAX_SAFE_INTEGER)]
 
 

@@ -167,6 +167,12 @@ def _context_findings(
         yield Finding(
             Severity.RISK, "This page is archived.", "Visitors might not see the published version."
         )
+    if any(value.location == ("archivedAt",) for value in audience.unreadable):
+        yield Finding(
+            Severity.RISK,
+            "Couldn’t read whether this audience is archived.",
+            "Visitors might not see the published version.",
+        )
     if found_page.problem:
         yield Finding(
             Severity.RISK,

@@ -218,6 +218,9 @@ def page_status(page: PageItem | None) -> str:
 
 def pending_changes(conversation: Conversation) -> PendingChanges:
     """Return the number of pending changes of a conversation, and their ids."""
+    for value in conversation.unreadable:
+        if value.location == ("pendingChanges",):
+            return PendingChanges(problem=f"{value.path}: {value.problem}.")
     ids = sorted(_change_id(change) for change in conversation.pending_changes)
     return PendingChanges(len(ids), ids=tuple(ids))
 

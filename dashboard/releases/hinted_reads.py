@@ -82,7 +82,7 @@ def _read(
     if error:
         put_off(hint, timezone.now() + RETRY_AFTER)
         return _pause_s(error)
-    is_complete = not (reading.value.has_more or reading.value.unreadable)
+    is_complete = not (reading.value.has_more or reading.value.unreadable_items)
     record_read(hint, read_at=read_at, is_complete=is_complete)
     wake_releases(hint.page_id, timezone.now())
     return 0.0

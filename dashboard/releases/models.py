@@ -234,12 +234,12 @@ class ReleaseItem(models.Model):
     @property
     def version(self) -> AudienceVersion:
         """The version that was reviewed."""
-        return AudienceVersion.model_validate_json(self.version_body)
+        return AudienceVersion.from_json(self.version_body)
 
     @property
     def live_version(self) -> AudienceVersion | None:
         """The version that was live at the review, or None."""
-        return AudienceVersion.model_validate_json(self.live_body) if self.live_body else None
+        return AudienceVersion.from_json(self.live_body) if self.live_body else None
 
 
 class WorkerHeartbeat(models.Model):

@@ -13,6 +13,7 @@ from dashboard.contract.audiences import Audience, AudienceVersion, VersionStatu
 from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import PageItem, PageStatus, PageType
 from dashboard.contract.people import Person
+from dashboard.contract.resource import Resource
 from dashboard.contract.webhooks import EventName, WebhookSubscription
 from dashboard.contract.wire import WireModel
 from dashboard.ledger.deviations import (
@@ -28,6 +29,7 @@ Finding = tuple[str, str, str]
 
 UNREADABLE = "Unreadable response"
 ITEM = "Unreadable item"
+VALUE = "Unreadable value"
 UNKNOWN = "Unknown name"
 COUNT = "Contradictory counts"
 DUPLICATE = "Duplicate ID"
@@ -53,7 +55,8 @@ def find_deviations(report: CallReport) -> list[ContractDeviation]:
         found.append((UNREADABLE, report.error.path, report.error.problem))
     if isinstance(report.response, ListEnvelope):
         found += _list_deviations(report.response)
-    elif report.response is not None:
+    elif isinstance(report.response, Resource):
+        found += _unreadable_values(report.response, "")
         found += _unknown_names(report.response, "")
     return [
         ContractDeviation(report.operation, kind, _INDEX.sub("*", place), message, report.path)
@@ -62,9 +65,8 @@ def find_deviations(report: CallReport) -> list[ContractDeviation]:
 
 
 def _list_deviations(response: ListEnvelope[Any]) -> Iterator[Finding]:
-    for item in response.unreadable:
-        yield ITEM, item.path, item.problem
-    received = len(response.items) + len(response.unreadable)
+    yield from _unreadable_values(response, "")
+    received = len(response.items) + len(response.unreadable_items)
     if response.total_count < received:
         yield COUNT, "totalCount", "less than the number of items returned"
     if response.has_more and not received:
@@ -73,7 +75,14 @@ def _list_deviations(response: ListEnvelope[Any]) -> Iterator[Finding]:
     if len(set(ids)) < len(ids):
         yield DUPLICATE, "items", "two items in a list have the same ID"
     for item in response.items:
+        yield from _unreadable_values(item, "items.*.")
         yield from _unknown_names(item, "items.*.")
+
+
+def _unreadable_values(resource: Resource, place: str) -> Iterator[Finding]:
+    for value in resource.unreadable:
+        is_item = isinstance(value.location[-1], int)
+        yield ITEM if is_item else VALUE, f"{place}{value.path}", value.problem
 
 
 def _unknown_names(item: WireModel | None, place: str) -> Iterator[Finding]:

@@ -247,7 +247,7 @@ class Crawler:
         self._end(call.part)
 
     def _record(self, call: _Call, response: Response) -> None:
-        for item in response.unreadable:
+        for item in response.unreadable_items:
             self._report(f"In {call.title}, {item.path} can't be read: {item.problem}.")
         if call.page_id:
             self._record_audiences(call, cast("ListEnvelope[Audience]", response))

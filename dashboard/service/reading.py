@@ -15,9 +15,10 @@ from django.utils import timezone
 from dashboard.client import APIError, InvalidResponseError, NotFoundError
 from dashboard.contract.audiences import Audience
 from dashboard.contract.conversations import Conversation
-from dashboard.contract.envelope import ListEnvelope, UnreadableItem
+from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import PageItem
 from dashboard.contract.people import Person
+from dashboard.contract.resource import UnreadableValue
 from dashboard.ledger import recording
 from dashboard.ledger.hints import last_hinted_read
 from dashboard.ledger.queries.audiences import audience_last_known, audiences_last_known
@@ -56,7 +57,7 @@ class AudienceLookup:
 
     audience: Audience
     listed: bool = True
-    unreadable: UnreadableItem | None = None
+    unreadable: UnreadableValue | None = None
     """Its item in the list, if that can't be read: then the audience is as last known."""
 
     @property
@@ -156,7 +157,7 @@ def find_audience(
         if audience.audience_id == audience_id:
             return ReadResult(AudienceLookup(audience), reading.as_of, reading.error)
     unreadable = None
-    for item in reading.value.unreadable:
+    for item in reading.value.unreadable_items:
         if isinstance(item.raw, dict) and item.raw.get("audienceId") == audience_id:
             unreadable = item
             break

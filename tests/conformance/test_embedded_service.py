@@ -58,7 +58,7 @@ def test_a_page_is_created_got_and_listed(client: PublishingClient) -> None:
     assert client.pages.get(created.page_id) == created
     listed = client.pages.list()
     assert [page.page_id for page in listed.items] == [created.page_id]
-    assert listed.unreadable == []
+    assert listed.unreadable == ()
 
 
 def test_pages_are_walked_by_cursor(client: PublishingClient) -> None:

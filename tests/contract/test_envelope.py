@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from dashboard.contract.envelope import ListEnvelope, problem_path
+from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import PageItem
 from dashboard.contract.people import Person
+from dashboard.contract.resource import problem_path, read_resource
 from tests.support.examples import PAGE, PERSON
 from tests.support.wire import envelope
 
@@ -36,22 +37,23 @@ def test_a_required_field_of_the_envelope_is_not_forgiven(name: str, value: str 
 
 def test_an_unreadable_item_is_set_aside_and_the_others_are_read() -> None:
     broken = PAGE | {"pageId": 7}
-    found = ListEnvelope[PageItem].model_validate(envelope(PAGE, broken, PAGE, None))
+    found = read_resource(ListEnvelope[PageItem], envelope(PAGE, broken, PAGE, None))
     assert [page.page_id for page in found.items] == ["page_1", "page_1"]
-    assert [(item.index, item.path, item.raw) for item in found.unreadable] == [
+    assert [(item.index, item.path, item.raw) for item in found.unreadable_items] == [
         (1, "items.1.pageId", broken),
         (3, "items.3", None),
     ]
 
 
-def test_what_was_set_aside_is_no_part_of_the_wire() -> None:
-    found = ListEnvelope[PageItem].model_validate(envelope(None))
+def test_what_was_set_aside_is_written_as_received_only() -> None:
+    found = read_resource(ListEnvelope[PageItem], envelope(None))
     assert found.to_wire() == envelope(totalCount=1)
+    assert found.as_received() == envelope(None)
 
 
 def test_a_field_of_the_service_named_like_our_own_does_no_harm() -> None:
-    found = ListEnvelope[Person].model_validate(envelope(PERSON, unreadable="yes"))
-    assert (len(found.items), found.unreadable) == (1, [])
+    found = read_resource(ListEnvelope[Person], envelope(PERSON, unreadable="yes"))
+    assert (len(found.items), found.unreadable) == (1, ())
 
 
 def test_a_place_is_written_with_dots() -> None:

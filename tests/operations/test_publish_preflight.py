@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from dashboard.client import APIError
 from dashboard.contract.audiences import Audience, AudienceVersion
-from dashboard.contract.envelope import UnreadableItem
 from dashboard.contract.pages import PageItem
+from dashboard.contract.resource import UnreadableValue, read_resource
 from dashboard.operations.publish_preflight import (
     Finding,
     FoundPage,
@@ -43,18 +43,16 @@ def preflight(
     is_last_known: bool = False,
     is_listed: bool = True,
     is_readable: bool = True,
-    is_archived: bool = False,
+    archived_at: Any = None,
     page: FoundPage = PAGE,
     pending: PendingChanges = NO_CHANGES,
     others_in_flight: Iterable[int | None] = (),
 ) -> list[Finding]:
     """Return the findings of a draft over a live version: none, unless something differs."""
-    audience = Audience(
-        published_version=live,
-        latest_version=latest,
-        archived_at=wire.MARK if is_archived else None,
+    audience = read_resource(Audience, {"archivedAt": archived_at}).model_copy(
+        update={"published_version": live, "latest_version": latest}
     )
-    unreadable = UnreadableItem(index=0, path="items.0", problem="Broken.")
+    unreadable = UnreadableValue(("items", 0), "Broken.", ("items", 0))
     lookup = AudienceLookup(audience, is_listed, None if is_readable else unreadable)
     error = APIError("No response.") if is_last_known else None
     reading = ReadResult(lookup, datetime.now(UTC), error)
@@ -94,7 +92,8 @@ QUEUED = version(status="queued", versionId="ver_3", versionNumber=3)
         ({"page": page(status="archived")}, "This page is archived."),
         ({"page": page(archivedAt=wire.MARK, status=None)}, "This page is archived."),
         ({"page": FoundPage(None, "500")}, "Couldn’t read the page, so its status wasn’t checked."),
-        ({"is_archived": True}, "This audience is archived."),
+        ({"archived_at": wire.MARK}, "This audience is archived."),
+        ({"archived_at": 1767225600}, "Couldn’t read whether this audience is archived."),
         ({"is_readable": False}, "The service’s data for this audience can’t be read."),
         ({"is_listed": False}, "This audience isn’t in the service’s list."),
     ],
@@ -134,7 +133,7 @@ def test_pending_changes_are_counted_and_are_not_a_risk(count: int, headline: st
     is_last_known=st.booleans(),
     is_listed=st.booleans(),
     is_readable=st.booleans(),
-    is_archived=st.booleans(),
+    archived_at=st.sampled_from([None, wire.MARK, 7]),
     others_in_flight=st.lists(st.none() | st.integers(), max_size=2),
     pending=st.builds(
         PendingChanges, st.none() | st.integers(0, 3), st.sampled_from(["", "Broken."])

@@ -37,7 +37,8 @@ def test_a_conforming_response_records_nothing_and_costs_no_query(
     ("answer", "kind", "place"),
     [
         ({"hasMore": False, "totalCount": 1}, "Unreadable response", "items"),
-        (wire.envelope({"name": 5}), "Unreadable item", "items.*.name"),
+        (wire.envelope({"name": 5}), "Unreadable value", "items.*.name"),
+        (wire.envelope(wire.person(), 5), "Unreadable item", "items.*"),
         (
             wire.envelope(wire.person(), wire.person(personId="b"), totalCount=1),
             "Contradictory counts",

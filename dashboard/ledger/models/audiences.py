@@ -95,7 +95,7 @@ class AudienceRecord(ObservedRecord):
     @property
     def audience(self) -> Audience:
         """The audience as last seen."""
-        return Audience.model_validate_json(self.body)
+        return Audience.from_json(self.body)
 
 
 def audience_search_text(audience: Audience) -> str:
@@ -165,4 +165,4 @@ class VersionRecord(models.Model):
     @property
     def version(self) -> AudienceVersion:
         """The version as last seen."""
-        return AudienceVersion.model_validate_json(self.body)
+        return AudienceVersion.from_json(self.body)

@@ -86,7 +86,7 @@ def page_search_text(page: PageItem) -> str:
 
 def parse_page(body: str) -> PageItem:
     """Return the page stored in a record's body."""
-    return PageItem.model_validate_json(body)
+    return PageItem.from_json(body)
 
 
 class ListTotal(models.Model):

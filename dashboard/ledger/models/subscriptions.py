@@ -26,4 +26,4 @@ class SubscriptionRecord(ObservedRecord):
     @property
     def subscription(self) -> WebhookSubscription:
         """The subscription as last seen."""
-        return WebhookSubscription.model_validate_json(self.body)
+        return WebhookSubscription.from_json(self.body)

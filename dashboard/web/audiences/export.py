@@ -33,7 +33,7 @@ def rows(query: AudienceListQuery) -> Iterator[Cells]:
     """Yield a row for each matching audience, then the number of pages never read, if any."""
     coverage = audience_coverage()
     for record in iterate_audiences(query.filters, sort=query.order):
-        audience = Audience.model_validate_json(record.body)
+        audience = Audience.from_json(record.body)
         latest, live = audience.latest_version, audience.published_version
         yield (
             record.page_id,

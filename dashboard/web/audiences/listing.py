@@ -114,7 +114,7 @@ def listed_audiences(found: Sequence[Any]) -> list[ListedAudience]:
     planned = planned_publishes(page_ids)
     rows = []
     for record in found:
-        audience = Audience.model_validate_json(record.body)
+        audience = Audience.from_json(record.body)
         latest = audience.latest_version
         version_id = latest.version_id if latest else ""
         publish = publishes.get((record.page_id, record.audience_id, version_id))

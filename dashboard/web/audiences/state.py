@@ -8,7 +8,7 @@ from typing import Any
 from django.utils import timezone
 
 from dashboard.contract.audiences import Audience, AudienceVersion, VersionStatus
-from dashboard.contract.envelope import UnreadableItem
+from dashboard.contract.resource import UnreadableValue
 from dashboard.ledger.queries.audiences import IN_FLIGHT, audience_last_known, versions_seen
 from dashboard.ledger.queries.pages import page_last_known
 from dashboard.releases.models import ReleaseState
@@ -112,7 +112,7 @@ class AudienceHead(AudienceState):
     """The number of versions in the ledger."""
     listed: bool
     """Whether the service still lists it."""
-    unreadable: UnreadableItem | None
+    unreadable: UnreadableValue | None
     """Its item in the list, if that can't be parsed."""
 
     @cached_property

@@ -13,7 +13,8 @@ from django.http import QueryDict
 
 from dashboard.contract.audiences import Audience, VersionStatus
 from dashboard.contract.dates import read_date
-from dashboard.contract.envelope import ListEnvelope, UnreadableItem
+from dashboard.contract.envelope import ListEnvelope
+from dashboard.contract.resource import UnreadableValue
 from dashboard.folding import fold
 from dashboard.ledger.models.audiences import LiveStatus, live_status
 from dashboard.ledger.models.operations import Outcome
@@ -209,7 +210,7 @@ class AudienceTable:
     """The number of audiences according to the service."""
     statuses: tuple[FilterOption, ...]
     flags: tuple[FilterOption, ...]
-    unreadable: list[UnreadableItem]
+    unreadable: list[UnreadableValue]
     """Items of the list that can't be parsed."""
 
     @property
@@ -271,7 +272,7 @@ def audience_table(
         total=max(found.total_count, len(rows)),
         statuses=tuple(choices(VersionStatus, statuses, [query.status] if query.status else [])),
         flags=tuple(FilterOption(flag, flags[flag], flag == query.flag) for flag in AUDIENCE_FLAGS),
-        unreadable=found.unreadable,
+        unreadable=found.unreadable_items,
     )
 
 

@@ -34,7 +34,7 @@ def rows(query: PageQuery) -> Iterator[Cells]:
     )
     for body, last_seen_at in iterate_page_bodies(found, sort=query.sort):
         seen = last_seen_at.isoformat(timespec="seconds")
-        yield (*_cells(PageItem.model_validate_json(body)), seen)
+        yield (*_cells(PageItem.from_json(body)), seen)
     if coverage.missing:
         yield (f"Not included: {coverage.missing:,} of {coverage.total:,} pages, not loaded yet.",)
 

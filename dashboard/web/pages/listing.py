@@ -14,8 +14,9 @@ from django.http import QueryDict
 from django.utils import timezone
 
 from dashboard.client import APIError, InvalidRequestError, NotFoundError
-from dashboard.contract.envelope import ListEnvelope, UnreadableItem
+from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import PageItem
+from dashboard.contract.resource import UnreadableValue
 from dashboard.ledger.models.pages import parse_page
 from dashboard.ledger.page_flags import AUDIENCE_FLAGS
 from dashboard.ledger.queries.pages import (
@@ -182,7 +183,7 @@ class PageRows:
     """The query string of the next rows; empty if there are none."""
     is_cut: bool = False
     """Whether the service has more, but sent no cursor."""
-    unreadable: Sequence[UnreadableItem] = ()
+    unreadable: Sequence[UnreadableValue] = ()
     sort: str = ""
     """One of PAGE_SORTS; empty in the service's own order."""
     last_seen: int = 0
@@ -205,7 +206,7 @@ def service_rows(found: ListEnvelope[PageItem], query: PageQuery, *, before: int
         items=found.items,
         total=found.total_count,
         before=before,
-        unreadable=found.unreadable,
+        unreadable=found.unreadable_items,
     )
     if not found.has_more:
         return rows
@@ -259,7 +260,7 @@ def read_window(query: PageQuery, window: ListWindow) -> tuple[ReadResult[PageRo
         return ReadResult(rows, coverage.as_of, error), (tally, coverage)
     rows = service_rows(found, query, before=window.before)
     tally, coverage = count_all_pages()
-    if not (window.cursor or found.unreadable):
+    if not (window.cursor or found.unreadable_items):
         read = len(found.items)
         # If one more call completes the list, make it now.
         if coverage.missing and found.next_cursor and found.total_count - read <= READ_SIZE:
@@ -296,7 +297,7 @@ def load_next_batch(cursor: str, *, done: int) -> LoadProgress:
         found = read_pages(cursor=cursor or None, limit=READ_SIZE)
     except APIError as error:
         return LoadProgress(done, None, cursor, error)
-    count = len(found.items) + len(found.unreadable)
+    count = len(found.items) + len(found.unreadable_items)
     next_cursor = found.next_cursor or ""
     is_end = not (found.has_more and count) or next_cursor == cursor
     return LoadProgress(done + count, found.total_count, "" if is_end else next_cursor)

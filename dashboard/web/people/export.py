@@ -37,7 +37,7 @@ def rows(words: str, first: ListEnvelope[Person]) -> Iterator[Cells]:
     while True:
         yield from map(_cells, page.items)
         done += len(page.items)
-        unreadable += len(page.unreadable)
+        unreadable += len(page.unreadable_items)
         if not page.has_more:
             break
         problem = _next_page_problem(page, used)
@@ -60,7 +60,7 @@ def _next_page_problem(page: ListEnvelope[Person], used: set[str]) -> str:
         return "The service reports more but returned no cursor."
     if page.next_cursor in used:
         return "The service returned a cursor that was already used."
-    if not (page.items or page.unreadable):
+    if not (page.items or page.unreadable_items):
         return "The service reports more but returned an empty page."
     return f"The list didn't end after {MAX_PAGES:,} pages." if len(used) == MAX_PAGES else ""
 

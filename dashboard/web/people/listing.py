@@ -4,8 +4,9 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import quote_plus
 
 from dashboard.client import InvalidRequestError, NotFoundError
-from dashboard.contract.envelope import ListEnvelope, UnreadableItem
+from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.people import Person
+from dashboard.contract.resource import UnreadableValue
 from dashboard.ledger.models import AudienceRecord
 from dashboard.ledger.queries.audiences import audiences_of_person
 from dashboard.service.reading import read_people
@@ -39,7 +40,7 @@ class PeopleListContext:
     shown: int
     """The number of people up to here, with those before and the unreadable ones."""
     total: int
-    unreadable: list[UnreadableItem]
+    unreadable: list[UnreadableValue]
     next: PeopleQuery | None
     is_cut: bool
     """Whether there is more, but the service gave no new cursor."""
@@ -105,7 +106,7 @@ def open_person(people: PeopleListContext) -> OpenPerson:
 
 def _read(query: PeopleQuery, *, is_restarted: bool = False) -> PeopleListContext:
     found = read_people(words=query.words, cursor=query.at.cursor or None, limit=query.size)
-    shown = query.at.before + len(found.items) + len(found.unreadable)
+    shown = query.at.before + len(found.items) + len(found.unreadable_items)
     # A cursor that was used already would lead in a circle.
     used = {page.cursor for page in (*query.back, query.at)}
     following = None
@@ -116,7 +117,7 @@ def _read(query: PeopleQuery, *, is_restarted: bool = False) -> PeopleListContex
         rows=_rows(query, found),
         shown=shown,
         total=found.total_count,
-        unreadable=found.unreadable,
+        unreadable=found.unreadable_items,
         next=following,
         is_cut=found.has_more and following is None,
         is_restarted=is_restarted,
@@ -127,7 +128,7 @@ def _rows(query: PeopleQuery, found: ListEnvelope[Person]) -> list[PersonRow]:
     """Return the rows; the URL of each has the person's id, or the row if there is no id."""
     closed, words = query.closed.url, query_words(query.words)
     start = f"{closed}{'&' if '?' in closed else '?'}"
-    unreadable = {item.index + 1 for item in found.unreadable}
+    unreadable = {item.index + 1 for item in found.unreadable_items}
     received = range(1, len(found.items) + len(unreadable) + 1)
     rows = (row for row in received if row not in unreadable)
     return [

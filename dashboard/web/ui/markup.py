@@ -8,8 +8,10 @@ from django.templatetags.static import static
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.text import Truncator
 
 from dashboard.contract.dates import is_mark, read_date
+from dashboard.contract.resource import Resource
 from dashboard.ledger.models.operations import Outcome
 from dashboard.web.ui.locale_format import Language, active_language
 
@@ -60,6 +62,16 @@ def icon(name: str, extra: str = "") -> SafeString:
         classes,
         static("icons.svg"),
         name,
+    )
+
+
+def unreadable_mark(resource: Resource) -> SafeString:
+    """Render a mark that names what could not be read in a resource; empty if nothing."""
+    if not resource.unreadable:
+        return SafeString()
+    paths = Truncator(", ".join(value.path for value in resource.unreadable)).chars(60)
+    return format_html(
+        '<span class="badge" data-tone="warn">{}Unreadable: {}</span>', icon("st-unread"), paths
     )
 
 

@@ -183,11 +183,13 @@ def test_a_page_with_the_minimum_of_the_spec_is_shown(
 def test_an_unreadable_audience_does_not_hide_the_others(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
-    broken = wire.audience(latestVersion={"status": "draft"})
-    fake_service.answer = serving(wire.page(), broken, wire.audience())
+    odd_version = wire.version(versionNumber=-9223372036854775809)
+    broken = wire.audience(effectiveName="Odd Foods", latestVersion=odd_version)
+    fake_service.answer = serving(wire.page(metadata={"title": 7}), broken, wire.audience())
     shown = text(get(as_viewer))
-    assert "1 item could not be read" in shown
+    assert "1 item could not be read Odd Foods items.0.latestVersion.versionNumber" in shown
     assert "Brightwater Foods" in shown
+    assert "1 value could not be read metadata.title" in shown
 
 
 def test_an_incomplete_list_of_audiences_says_so(

@@ -347,9 +347,18 @@ def test_each_empty_list_has_a_sentence(as_viewer: Client, fake_service: FakeSer
     assert "reports 12, but returned none" in text(get(as_viewer, "/people/"))
 
 
+def test_an_unreadable_field_is_marked_in_its_row(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
+    odd = wire.person(name=["no", "text"], email="odd@example.org")
+    fake_service.answers(200, json=wire.envelope(wire.person(), odd))
+    seen = text(get(as_viewer, "/people/"))
+    assert "No name odd@example.org Unreadable: name" in seen
+    assert "could not be read" not in seen
+
+
 def test_an_unreadable_item_costs_one_line(as_viewer: Client, fake_service: FakeService) -> None:
-    broken = wire.person(name=["no", "text"])
-    fake_service.answers(200, json=wire.envelope(wire.person(), broken, numbered(2)))
+    fake_service.answers(200, json=wire.envelope(wire.person(), ["broken"], numbered(2)))
     html = get(as_viewer, "/people/?person=prospect_2")
     assert "1 item could not be read" in text(html)
     assert "3 of 3 people." in text(html)

@@ -120,7 +120,7 @@ def test_an_incomplete_file_has_a_last_line_that_explains_it(
 def test_unreadable_people_are_counted_at_the_end(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
-    fake_service_in_parts(fake_service, part(wire.person(), "nobody", {"name": 7}))
+    fake_service_in_parts(fake_service, part(wire.person(), "nobody", 7))
     rows = people_of(as_viewer)
     assert [len(row) for row in rows] == [10, 1]
     assert rows[1] == ["Unreadable, not exported: 2."]

@@ -1,0 +1,274 @@
+"""Read a resource tolerantly: what can't be read costs the smallest part that can be spared.
+
+An optional field costs itself. A required list or object reads as empty. An item of a nested list
+leaves an empty one in its place. An item of a response's list is left out. Each is set aside as
+received, with its path. Source: DESIGN.md, What the client accepts.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from types import UnionType
+from typing import Annotated, Any, Self, TypeVar, Union, get_args, get_origin
+
+from pydantic import PrivateAttr, ValidationError
+from pydantic.fields import FieldInfo
+
+from dashboard.contract.wire import ESSENTIAL, WireModel
+
+Location = tuple[int | str, ...]
+
+MAX_NAME = 200
+"""Characters of an unreadable item's name."""
+_NAMES = ("effectiveName", "customName", "computedName", "name", "title", "email")
+
+
+class UnreadableResourceError(ValueError):
+    """A part that can't be spared is missing or unreadable; `path` names it."""
+
+    def __init__(self, location: Location, problem: str) -> None:
+        super().__init__(problem)
+        self.path = problem_path(location)
+
+
+@dataclass(frozen=True)
+class OverLimit:
+    """Stands for a value that can be neither stored nor shown, such as `NaN`."""
+
+    text: str
+    problem: str
+
+
+@dataclass(frozen=True)
+class UnreadableValue:
+    """A value that violates the spec and was set aside."""
+
+    location: Location
+    """Of the value."""
+    problem: str
+    problem_location: Location
+    """Of the problem: the value or something inside it."""
+    raw: Any = None
+    is_left_out: bool = False
+    """Whether nothing has its place."""
+
+    @property
+    def path(self) -> str:
+        """The path of the problem, such as `items.3.status`."""
+        return problem_path(self.problem_location)
+
+    @property
+    def index(self) -> int:
+        """The place of an unreadable item in its list."""
+        return int(self.location[-1])
+
+    @property
+    def name(self) -> str:
+        """The name that an unreadable item has; empty if it has none."""
+        fields = self.raw if isinstance(self.raw, dict) else {}
+        names = (fields.get(key) for key in _NAMES)
+        return next((name[:MAX_NAME] for name in names if name and isinstance(name, str)), "")
+
+
+def below(values: Sequence[UnreadableValue], *location: int | str) -> list[UnreadableValue]:
+    """Return the values at a location and below, as seen from there."""
+    depth = len(location)
+    return [
+        replace(
+            value,
+            location=value.location[depth:],
+            problem_location=value.problem_location[depth:],
+        )
+        for value in values
+        if value.location[:depth] == location
+    ]
+
+
+class Resource(WireModel):
+    """What a response is, or an item of its list."""
+
+    _unreadable: tuple[UnreadableValue, ...] = PrivateAttr(default=())
+
+    @property
+    def unreadable(self) -> tuple[UnreadableValue, ...]:
+        """What could not be read in it."""
+        return self._unreadable
+
+    def set_aside(self, values: Iterable[UnreadableValue]) -> None:
+        """Attach what could not be read."""
+        self._unreadable = tuple(values)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read JSON that `to_json` returned."""
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError:
+            return read_resource(cls, json.loads(text))
+
+    def as_received(self) -> dict[str, Any]:
+        """Return the JSON object with what could not be read in its place again."""
+        received = self.to_wire()
+        for value in sorted(self._unreadable, key=lambda value: value.location):
+            _put_back(received, value)
+        return received
+
+    def to_json(self) -> str:
+        """Return the JSON object as received, as text."""
+        if not self._unreadable:
+            return super().to_json()
+        return json.dumps(self.as_received(), ensure_ascii=False, separators=(",", ":"))
+
+
+ResourceT = TypeVar("ResourceT", bound=Resource)
+
+
+def read_resource(
+    model: type[ResourceT], data: Any, *, over_limits: Mapping[Location, str] | None = None
+) -> ResourceT:
+    """Return JSON data as a resource; what can't be read is taken out of `data` and set aside.
+
+    `over_limits` has the place and problem of each OverLimit in the data. Raises
+    UnreadableResourceError.
+    """
+    unreadable: list[UnreadableValue] = []
+    resource, problems = _validate(model, data)
+    problems |= over_limits or {}
+    while problems or resource is None:
+        unreadable += _take_out(model, data, problems)
+        resource, problems = _validate(model, data)
+    resource.set_aside(unreadable)
+    return resource
+
+
+def problem_path(location: Location) -> str:
+    """Return a location as a path, such as `items.3.status`."""
+    return ".".join(str(step) for step in location) or "(the whole response)"
+
+
+def _validate(model: type[ResourceT], data: Any) -> tuple[ResourceT | None, dict[Location, str]]:
+    """Return the resource, or None and the problems by location."""
+    try:
+        # Our own names of fields are unknown to the wire.
+        return model.model_validate(data, by_name=False), {}
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_input=False, include_context=False)
+        return None, {detail["loc"]: detail["msg"] for detail in details}
+
+
+def _take_out(
+    model: type[Resource], data: Any, problems: Mapping[Location, str]
+) -> list[UnreadableValue]:
+    """Take out of the data what the problems cost, the last first, so that places stay."""
+    losses: dict[Location, tuple[Any, Location]] = {}
+    for location in problems:
+        loss = _loss(model, data, location)
+        if loss is None:
+            raise UnreadableResourceError(location, problems[location])
+        losses.setdefault(loss[0], (loss[1], location))
+    taken = []
+    for location in sorted(losses, reverse=True):
+        if any(location[:depth] in losses for depth in range(1, len(location))):
+            continue  # lost with what contains it
+        remainder, problem_location = losses[location]
+        *parents, last = location
+        parent = data
+        for step in parents:
+            parent = parent[step]
+        value = UnreadableValue(
+            location,
+            problems[problem_location],
+            problem_location,
+            raw=_plain(parent[last]),
+            is_left_out=remainder is _NOTHING,
+        )
+        if remainder is _NOTHING:
+            del parent[last]
+        else:
+            parent[last] = remainder
+        taken.append(value)
+    return taken[::-1]
+
+
+_NOTHING = object()
+
+
+def _loss(model: type[Resource], data: Any, location: Location) -> tuple[Location, Any] | None:
+    """Return the smallest part at or around a location that can be spared, and what remains of it.
+
+    None if there is none.
+    """
+    kind: Any = model
+    loss: tuple[Location, Any] | None = None
+    for depth, step in enumerate(location, start=1):
+        if _is_model(kind):
+            field = _fields(kind).get(str(step))
+            if field is None:  # unknown to the spec
+                return location[:depth], _NOTHING
+            if step not in data:  # missing, so the object around it is what is unreadable
+                return loss
+            kind = _bare(field.annotation)
+            remainder = _empty(kind) if field.is_required() else _NOTHING
+            can_be_spared = not field.is_required() or remainder is not _NOTHING
+            if can_be_spared and ESSENTIAL not in field.metadata:
+                loss = location[:depth], remainder
+        elif get_origin(kind) is list:
+            kind = _bare(get_args(kind)[0])
+            loss = location[:depth], _empty(kind)
+        else:
+            return loss
+        data = data[step]
+    return loss
+
+
+def _empty(kind: Any) -> Any:
+    """Return the empty JSON value of a kind; _NOTHING if it has none."""
+    if get_origin(kind) is list:
+        return []
+    if _is_model(kind) and not issubclass(kind, Resource):
+        return _NOTHING if any(field.is_required() for field in _fields(kind).values()) else {}
+    return _NOTHING
+
+
+def _is_model(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, WireModel)
+
+
+def _bare(annotation: Any) -> Any:
+    """Return an annotation without None and without metadata."""
+    if get_origin(annotation) is Annotated:
+        return _bare(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, UnionType):
+        return _bare(next(kind for kind in get_args(annotation) if kind is not type(None)))
+    return annotation
+
+
+@lru_cache(maxsize=64)
+def _fields(model: type[WireModel]) -> dict[str, FieldInfo]:
+    """Return the fields of a model by their names on the wire."""
+    return {field.alias or name: field for name, field in model.model_fields.items()}
+
+
+def _plain(value: Any) -> Any:
+    """Return JSON in which each OverLimit is a text."""
+    match value:
+        case OverLimit():
+            return value.text
+        case list():
+            return [_plain(item) for item in value]
+        case dict():
+            return {key: _plain(item) for key, item in value.items()}
+        case _:
+            return value
+
+
+def _put_back(received: Any, value: UnreadableValue) -> None:
+    *parents, last = value.location
+    parent = received
+    for step in parents:
+        parent = parent[step]
+    if isinstance(parent, list) and value.is_left_out:
+        parent.insert(int(last), value.raw)
+    else:
+        parent[last] = value.raw
