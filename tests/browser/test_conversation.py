@@ -428,11 +428,13 @@ def test_a_conversation_reads_like_a_letter(page: Page, story: Story) -> None:
         first.locator("a", has_text="no").and_(page.locator("[href^=javascript]"))
     ).to_have_count(0)
     expect(first).to_contain_text("Snapshot")
-    expect(first).to_contain_text("author unknown")
+    expect(first.get_by_role("link", name="Message 1")).to_have_attribute("title", "Author unknown")
     expect(second.get_by_text("First second")).to_have_count(1)
     expect(second.locator("summary")).to_contain_text("Reasoning 5 words")
     expect(second).to_contain_text("Interrupted: the message ends here.")
-    expect(second).to_contain_text("inferred from reasoning")
+    expect(second.get_by_role("link", name="Agent")).to_have_attribute(
+        "title", "Inferred from reasoning"
+    )
     expect(third.locator("del")).to_contain_text("64")
     expect(third.locator("ins")).to_contain_text("71")
     expect(page.locator(".day").nth(1)).to_contain_text("2 h 00 min later")

@@ -43,22 +43,29 @@ def _message(message: ShownMessage) -> Iterator[str]:
         yield named + _quoted(part.text or "(no text)")
     for shown in message.changes:
         yield from _change(shown.matched.change)
-    if message.is_blank:
-        yield "Empty message."
+    yield from _unreadable(message)
     if message.message.is_interrupted:
         yield "*Interrupted: the message ends here.*"
     if message.is_published_line:
         yield "---\n\n*Published up to here.*"
 
 
+def _unreadable(message: ShownMessage) -> Iterator[str]:
+    if message.is_blank and not message.unreadable:
+        yield "Empty message."
+    for value in message.unreadable:
+        received = _fenced(pretty_json(value.raw), "json")
+        yield f"Could not be read ({_one_line(value.path)}), as received:\n\n{received}"
+
+
 def _call(call: ShownCall) -> Iterator[str]:
-    yield f"Tool call: {_one_line(call.call.name or 'unnamed')}"
-    if call.call.arguments:
-        yield "Arguments:\n\n" + _fenced(pretty_json(call.call.arguments), "json")
-    if call.call.error:
-        yield "Error:\n\n" + _fenced(call.call.error)
+    yield f"Tool call: {_one_line(call.name or 'unnamed')}"
+    if call.arguments:
+        yield "Arguments:\n\n" + _fenced(pretty_json(call.arguments), "json")
+    if call.error:
+        yield "Error:\n\n" + _fenced(call.error_text)
     if call.outcome == "result":
-        yield "Result:\n\n" + _fenced(pretty_json(call.call.result), "json")
+        yield "Result:\n\n" + _fenced(pretty_json(call.result), "json")
     if call.outcome == "none":
         yield "No result."
 

@@ -82,7 +82,7 @@ def make_rows(
 
 def result_around(call: ShownCall, words: str) -> str:
     """Return a call's result around the first match; empty if there is none."""
-    whole = _json_text(call.call.result)
+    whole = _json_text(call.result)
     folded_at = _normalize(whole).find(_normalize(words)) if words else -1
     if folded_at < 0:
         return ""
@@ -158,8 +158,7 @@ def _markdown_shown(text: str, words: str) -> str:
 
 
 def _call_texts(call: ShownCall) -> Iterable[str | None]:
-    arguments, result = _json_text(call.call.arguments), _json_text(call.call.result)
-    return call.call.name, call.call.error, arguments, result
+    return (call.name, *(_json_text(value) for value in (call.error, call.arguments, call.result)))
 
 
 def _json_text(value: Any) -> str:

@@ -1,7 +1,7 @@
 """The thread of a conversation: its messages, their content parts and times."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import MAXYEAR, MINYEAR, date, datetime, timedelta
 from functools import cached_property
@@ -9,9 +9,11 @@ from hashlib import blake2b
 from typing import Any
 
 from django.utils import timezone
+from pydantic import ValidationError
 
-from dashboard.contract.conversations import Change, Conversation, Message
+from dashboard.contract.conversations import Change, ContentPart, Conversation, Message
 from dashboard.contract.dates import read_timestamp
+from dashboard.contract.resource import UnreadableValue, below
 from dashboard.web.conversations.change_matching import ChangeState, MatchedChange, match_change
 from dashboard.web.conversations.tool_calls import ShownCall
 
@@ -28,8 +30,24 @@ class ShownPart:
 
     text: str | None
     type: str | None = None
-    more: dict[str, Any] = field(default_factory=dict)
-    """Fields of the part that are not in the spec."""
+    more: Any = field(default_factory=dict)
+    """Fields of the part that are not in the spec; the part as received if it can't be read."""
+
+    @classmethod
+    def of(cls, part: ContentPart) -> "ShownPart":
+        """Return a part of the contract."""
+        part_type = None if part.type in TEXT_PARTS else part.type
+        return cls(part.text, part_type, part.model_extra or {})
+
+    @classmethod
+    def of_raw(cls, raw: Any) -> "ShownPart":
+        """Return a part that could not be read: plain text, an object with a text, or raw."""
+        if isinstance(raw, str):
+            return cls(raw)
+        try:
+            return cls.of(ContentPart.model_validate(raw, by_name=False))
+        except ValidationError:
+            return cls(None, "unknown", raw)
 
 
 def _contains(whole: str | None, part: str | None) -> bool:
@@ -60,9 +78,13 @@ class ShownMessage:
     """The day that begins here, in the user's time zone."""
     idle: timedelta | None
     """The time since the message before, if it is an hour or more."""
+    calls: list[ShownCall]
+    """Its tool calls, in order."""
     changes: list[ShownChange]
     is_published_line: bool
     """Whether the conversation was published up to this message."""
+    unreadable: list[UnreadableValue]
+    """What could not be read in it, tool calls included."""
 
     @property
     def anchor(self) -> str:
@@ -89,31 +111,42 @@ class ShownMessage:
         """The number of words of the reasoning."""
         return len((self.message.reasoning or "").split())
 
+    @property
+    def raw(self) -> UnreadableValue | None:
+        """The message as received, if it could not be read at all."""
+        return next((value for value in self.unreadable if not value.location), None)
+
+    @property
+    def unreadable_fields(self) -> list[UnreadableValue]:
+        """What could not be read outside of its tool calls and changes, which show their own."""
+        return [
+            value
+            for value in self.unreadable
+            if len(value.location) == 1
+            or (value.location and value.location[0] not in ("toolCalls", "changes"))
+        ]
+
+    @property
+    def _raw_content(self) -> list[Any]:
+        raw = [value.raw for value in self.unreadable if value.location == ("content",)]
+        return raw[0] if raw and isinstance(raw[0], list) else raw
+
     @cached_property
     def parts(self) -> list[ShownPart]:
         """Its content, each text once: `content` mostly repeats the parts."""
-        parts = [
-            ShownPart(
-                part.text, None if part.type in TEXT_PARTS else part.type, part.model_extra or {}
-            )
-            for part in self.message.content_parts or []
-            if part.type in TEXT_PARTS or not _contains(self.message.reasoning, part.text)
-        ]
+        raw_parts = {value.location: value.raw for value in self.unreadable}
+        parts = [ShownPart.of_raw(raw) for raw in self._raw_content]
+        for index, part in enumerate(self.message.content_parts or []):
+            if (location := ("contentParts", index)) in raw_parts:
+                parts.append(ShownPart.of_raw(raw_parts[location]))
+            elif part.type in TEXT_PARTS or not _contains(self.message.reasoning, part.text):
+                parts.append(ShownPart.of(part))
         parts = [part for part in parts if part.text or part.type or part.more]
         content = self.message.content
         if not content or _contains("".join(part.text or "" for part in parts), content):
             return parts
         more = [part for part in parts if part.type or not _contains(content, part.text)]
         return [ShownPart(content), *more]
-
-    @cached_property
-    def calls(self) -> list[ShownCall]:
-        """Its tool calls, in order."""
-        calls = self.message.tool_calls or []
-        return [
-            ShownCall(index, call, place=f"{self.anchor}-{index}")
-            for index, call in enumerate(calls, start=1)
-        ]
 
     @property
     def has_error(self) -> bool:
@@ -166,6 +199,20 @@ class ShownConversation:
         return sum(len(each.changes) for each in self.messages)
 
     @property
+    def unlinked(self) -> int:
+        """The number of pending changes that no message is known to have made."""
+        return sum(pending.message is None for pending in self.pending)
+
+    @property
+    def unreadable(self) -> list[UnreadableValue]:
+        """What could not be read outside of the messages and the pending changes."""
+        return [
+            value
+            for value in self.conversation.unreadable
+            if len(value.location) == 1 or value.location[0] not in ("messages", "pendingChanges")
+        ]
+
+    @property
     def pending_filters(self) -> list[tuple[str, str, int]]:
         """The states of pending changes, with labels and counts; none if all are the same."""
         counts = Counter(each.matched.state for each in self.pending)
@@ -191,14 +238,16 @@ def show_conversation(conversation: Conversation) -> ShownConversation:
     makers = {
         made.matched.change.change_id: message for message in messages for made in message.changes
     }
-    pending = [
-        PendingChange(
-            match_change(change, conversation.context),
-            makers.get(change.change_id) if change.change_id else None,
-            place,
+    pending = []
+    for index, (change, place) in enumerate(pending_ids):
+        maker = makers.get(change.change_id) if change.change_id else None
+        matched = match_change(
+            change,
+            conversation.context,
+            calls=maker.calls if maker else (),
+            unreadable=below(conversation.unreadable, "pendingChanges", index),
         )
-        for change, place in pending_ids
-    ]
+        pending.append(PendingChange(matched, maker, place))
     return ShownConversation(conversation, messages, pending)
 
 
@@ -216,11 +265,17 @@ def _messages(conversation: Conversation, pending_places: dict[str, str]) -> Ite
     ids = Counter(message.message_id for message in conversation.messages)
     published_id = conversation.conversation.published_message_id
     before: datetime | None = None
+    unreadable: dict[int | str, list[UnreadableValue]] = {}
+    for value in conversation.unreadable:
+        if value.location[0] == "messages" and len(value.location) > 1:
+            unreadable.setdefault(value.location[1], []).append(value)
     for number, message in enumerate(conversation.messages, start=1):
         moment = _sent_at(message)
         own_id = message.message_id if ids[message.message_id] == 1 else None
         day = timezone.localdate(moment) if moment else None
         idle = moment - before if moment and before else None
+        in_message = below(unreadable.get(number - 1, ()), "messages", number - 1)
+        calls = _calls(message, in_message, place=f"m{number}")
         is_published_line = bool(published_id) and message.message_id == published_id
         yield ShownMessage(
             number=number,
@@ -231,16 +286,37 @@ def _messages(conversation: Conversation, pending_places: dict[str, str]) -> Ite
             idle=idle if idle and idle >= IDLE_AFTER else None,
             changes=[
                 ShownChange(
-                    match_change(each, conversation.context),
-                    pending_places.get(each.change_id or "", ""),
+                    match_change(
+                        change,
+                        conversation.context,
+                        calls=calls,
+                        unreadable=below(in_message, "changes", index),
+                    ),
+                    pending_places.get(change.change_id or "", ""),
                 )
-                for each in message.changes or []
+                for index, change in enumerate(message.changes or [])
             ],
             is_published_line=is_published_line,
+            calls=calls,
+            unreadable=in_message,
         )
         # If messages share the id, the first one has the line.
         published_id = None if is_published_line else published_id
         before = moment or before
+
+
+def _calls(
+    message: Message, unreadable: Sequence[UnreadableValue], *, place: str
+) -> list[ShownCall]:
+    return [
+        ShownCall(
+            index,
+            call,
+            place=f"{place}-{index}",
+            unreadable=below(unreadable, "toolCalls", index - 1),
+        )
+        for index, call in enumerate(message.tool_calls or [], start=1)
+    ]
 
 
 def _sent_at(message: Message) -> datetime | None:

@@ -1,13 +1,17 @@
 """A tool call prepared for rendering: its summary, readable pairs and size."""
 
 import json
-from collections.abc import Iterator, Sized
+from collections.abc import Iterator, Sequence, Sized
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import Any
 
+from dashboard.client.response_parsing import parse_json
 from dashboard.contract.conversations import ToolCall
+from dashboard.contract.resource import UnreadableValue
+from dashboard.web.ui.highlighting import pretty_json
 from dashboard.web.ui.locale_format import number
 
 FETCHED_ABOVE = 4_000
@@ -38,25 +42,82 @@ class ShownCall:
     call: ToolCall
     place: str
     """Its HTML id."""
+    unreadable: Sequence[UnreadableValue] = ()
+    """What could not be read in it."""
+
+    @cached_property
+    def _raw(self) -> dict[str, Any]:
+        """The fields that could not be read, as received."""
+        return {
+            str(value.location[0]): value.raw
+            for value in self.unreadable
+            if len(value.location) == 1
+        }
+
+    @property
+    def name(self) -> str:
+        """The name of the tool; empty if there is none."""
+        return self.call.name or ""
+
+    @property
+    def label(self) -> str:
+        """The name, or the reason why there is none."""
+        is_unreadable = any(not value.location for value in self.unreadable)
+        return self.name or ("Unreadable call" if is_unreadable else "Unnamed tool")
+
+    @cached_property
+    def arguments(self) -> Any:
+        """The arguments; what they hold, if they are JSON text."""
+        raw = self._raw.get("arguments", self.call.arguments)
+        with suppress(ValueError):
+            return parse_json(raw) if isinstance(raw, str) else raw
+        return raw
+
+    @property
+    def are_arguments_text(self) -> bool:
+        """Whether the arguments were sent as JSON text."""
+        return isinstance(self._raw.get("arguments"), str) and not isinstance(self.arguments, str)
+
+    @property
+    def result(self) -> Any:
+        """The result, also if it could not be read."""
+        return self._raw.get("result", self.call.result)
+
+    @property
+    def error(self) -> Any:
+        """The error: a text by the spec, but some services send an object."""
+        return self._raw.get("error", self.call.error)
+
+    @property
+    def error_text(self) -> str:
+        """The error as text."""
+        return self.error if isinstance(self.error, str) else pretty_json(self.error)
+
+    @property
+    def not_shown(self) -> list[UnreadableValue]:
+        """What could not be read, and has no other place in the call."""
+        shown = (("arguments",), ("result",), ("error",))
+        return [value for value in self.unreadable if value.location not in shown]
 
     @property
     def outcome(self) -> str:
         """The outcome of the call: `error`, `result`, or `none` if neither was sent."""
-        if self.call.error:
+        if self.error:
             return "error"
-        return "result" if "result" in self.call.model_fields_set else "none"
+        has_result = "result" in self.call.model_fields_set or "result" in self._raw
+        return "result" if has_result else "none"
 
     @property
     def summary(self) -> str:
         """The result or the error in one line."""
-        if self.call.error:
-            return _line(self.call.error)
-        return summarize(self.call.result) if self.outcome == "result" else ""
+        if self.error:
+            return _line(self.error) if isinstance(self.error, str) else summarize(self.error)
+        return summarize(self.result) if self.outcome == "result" else ""
 
     @cached_property
     def result_size(self) -> int:
         """Bytes of the result as JSON."""
-        return size_of(self.call.result)
+        return size_of(self.result)
 
     @property
     def is_large(self) -> bool:
@@ -66,7 +127,7 @@ class ShownCall:
     @cached_property
     def total_size(self) -> int:
         """Bytes of arguments, result and error."""
-        return self.result_size + size_of(self.call.arguments) + len(self.call.error or "")
+        return self.result_size + size_of(self.arguments) + size_of(self.error)
 
     @property
     def is_fetched(self) -> bool:
@@ -81,10 +142,10 @@ class ShownCall:
     @property
     def result_head(self) -> str:
         """The first characters of the result: of a text, or of its JSON."""
-        if isinstance(self.call.result, str):
-            return self.call.result[:HEAD_CHARACTERS]
+        if isinstance(self.result, str):
+            return self.result[:HEAD_CHARACTERS]
         # Encode incrementally, no further than shown.
-        pieces = json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(self.call.result)
+        pieces = json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(self.result)
         return "".join(islice(pieces, HEAD_CHARACTERS))[:HEAD_CHARACTERS]
 
 

@@ -136,7 +136,7 @@ def tool_result(
 ) -> HttpResponse:
     """Download the whole result of a tool call as a JSON file."""
     message, call = _find_call(_read(page_id, audience_id), message_key, index)
-    response = JsonResponse(call.call.result, safe=False, json_dumps_params=_READABLE)
+    response = JsonResponse(call.result, safe=False, json_dumps_params=_READABLE)
     return _attach(response, f"result-{message.number}-{index}.json")
 
 
@@ -146,7 +146,7 @@ def conversation_export(request: Request, page_id: str, audience_id: str) -> Htt
     """Download the conversation: ?format=markdown, or by default the JSON as received."""
     found = read_conversation(page_id, audience_id)
     if request.GET.get("format") != "markdown":
-        response: HttpResponse = JsonResponse(found.to_wire(), json_dumps_params=_READABLE)
+        response: HttpResponse = JsonResponse(found.as_received(), json_dumps_params=_READABLE)
         return _attach(response, "conversation.json")
     title = _title(audience_id, _audience(page_id, audience_id))
     text = to_markdown(show_conversation(found), title=title)

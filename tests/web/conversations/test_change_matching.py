@@ -6,13 +6,15 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dashboard.contract.conversations import Change, Conversation, ConversationContext
+from dashboard.contract.conversations import Change, Conversation, ConversationContext, ToolCall
+from dashboard.contract.resource import read_resource
 from dashboard.web.conversations.change_matching import (
     ChangeState,
     MatchedChange,
     match_change,
 )
 from dashboard.web.conversations.thread import show_conversation
+from dashboard.web.conversations.tool_calls import ShownCall
 from tests.support import wire
 
 FIELDS = {
@@ -76,9 +78,51 @@ def test_a_short_text_is_not_searched_inside_a_field() -> None:
     assert matched("trucks", "lorries").state is ChangeState.MOVED
 
 
-def test_an_empty_old_text_is_ready_if_fields_are_empty_and_lists_them_all() -> None:
-    found = matched("", "A title", **NOW | {"meta title": None, "meta keywords": ""})
-    assert (found.state, found.field_label) == (ChangeState.READY, "meta title or meta keywords")
+EMPTY = NOW | {"meta description": None, "meta keywords": "", "supplementary context": ""}
+
+
+def test_an_empty_old_text_proves_nothing() -> None:
+    found = matched("", "A title", **EMPTY)
+    assert (found.state, found.fields) == (ChangeState.UNKNOWN, ())
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "field"),
+    [
+        ("update_supplementary_context", {"text": "New words"}, "supplementary context"),
+        ("update_supplementary_context", '{"text": "New words"}', "supplementary context"),
+        ("updateMetaDescription", {}, "meta description"),
+        ("update_audience", {"metaKeywords": "New words"}, "meta keywords"),
+        ("update_field", {"field": "meta_description", "to": "New words"}, "meta description"),
+    ],
+)
+def test_the_tool_that_wrote_a_change_names_its_field(
+    name: str, arguments: Any, field: str
+) -> None:
+    change = {"changeId": "1", "previousValue": "", "newValue": "New words"}
+    other = {"name": "update_meta_title", "arguments": {"title": "Another text"}}
+    call = {"name": name, "arguments": arguments}
+    calls = [other, call] if arguments else [call]
+    shown = show_conversation(
+        read_resource(
+            Conversation,
+            wire.conversation(
+                context={"currentMetaTitle": "Kestrel", "pageContext": "Trucks"},
+                messages=[{"toolCalls": calls, "changes": [change]}],
+                pendingChanges=[change],
+            ),
+        )
+    )
+    matches = [shown.messages[0].changes[0].matched, shown.pending[0].matched]
+    assert [(each.state, each.field_label) for each in matches] == [(ChangeState.READY, field)] * 2
+
+
+def test_the_tool_counts_more_than_an_equal_text() -> None:
+    change = Change(previous_value="Same", new_value="New words")
+    call = ToolCall(name="update_meta_title", arguments={"title": "New words"})
+    context = ConversationContext(current_meta_title="Other", current_meta_keywords="Same")
+    found = match_change(change, context, calls=[ShownCall(1, call, place="m1-1")])
+    assert (found.state, found.field_label) == (ChangeState.MOVED, "meta title")
 
 
 def test_an_empty_old_text_whose_new_one_is_current_is_applied() -> None:
@@ -86,9 +130,9 @@ def test_an_empty_old_text_whose_new_one_is_current_is_applied() -> None:
     assert (found.state, found.fields) == (ChangeState.APPLIED, ("meta title",))
 
 
-def test_a_deletion_that_one_empty_field_shows_is_applied() -> None:
+def test_an_empty_field_does_not_prove_a_deletion() -> None:
     found = matched("Old keywords", "", **NOW | {"meta keywords": ""})
-    assert (found.state, found.fields) == (ChangeState.APPLIED, ("meta keywords",))
+    assert (found.state, found.fields) == (ChangeState.MOVED, ())
 
 
 def test_a_change_that_changes_nothing_is_applied() -> None:
@@ -136,5 +180,6 @@ def test_pending_changes_are_counted_by_state() -> None:
     assert show_conversation(conversation).pending_filters == [
         ("ready", "Ready", 1),
         ("applied", "Applied", 1),
-        ("moved", "Original text changed", 2),
+        ("moved", "Original text changed", 1),
+        ("unknown", "Can’t compare", 1),
     ]

@@ -81,8 +81,8 @@ def test_a_conversation_shows_messages_calls_and_changes_in_order(
     ]
     html = read(as_viewer)
     seen = text(html)
-    assert "Message 1 author unknown" in seen
-    assert "Agent, message 2 inferred from tool calls, reasoning, changes Snapshot" in seen
+    assert "Agent, message 2 Snapshot" in seen
+    assert 'title="Inferred from tool calls, reasoning, changes"' in html
     assert "Reasoning 4 words" in seen
     assert "find_person name: Ada Result" in seen
     assert "find_person 404 Not Found Error" in seen
@@ -283,16 +283,67 @@ def test_pending_changes_are_listed_with_their_states(
     board = read(as_viewer, "?pending=moved").split('id="pending"')[1].split("</section>")[0]
     seen = text("<section " + board)
     assert "Pending changes 3" in seen
-    assert "Ready meta title inferred" in seen
-    assert "Applied meta keywords inferred" in seen
-    assert "Original text changed inferred" in seen
+    assert "Ready meta title" in seen
+    assert "Applied meta keywords" in seen
+    assert "Original text changed" in seen
     assert "From message 1" in seen
+    assert "2 aren’t linked to a message." in seen
     shown = [
         each.attributes["data-kinds"]
         for each in elements(board, "div")
         if "data-kinds" in each.attributes and "hidden" not in each.attributes
     ]
     assert shown == ["moved"]
+
+
+def test_what_is_inferred_is_said_once_for_the_page(
+    as_viewer: Client, conversation: dict[str, Any]
+) -> None:
+    past = {"previousValue": "Gone long ago", "newValue": "Replaced since"}
+    conversation["context"] = {"currentMetaTitle": "Kestrel"}
+    conversation["messages"] = [message(changes=[past, past]), message(messageId="b"), message()]
+    conversation["pendingChanges"] = [past, past]
+    seen = text(read(as_viewer))
+    assert [seen.count(words) for words in ("inferred", "is unknown.", "linked")] == [1, 1, 1]
+    assert seen.count("Overwritten since") == 2
+    assert seen.count("Original text changed") == 2  # the pending ones, which conflict
+
+
+ODD_MESSAGES: list[dict[str, Any]] = [
+    message(toolCalls=[call(arguments='{"depot": "Halden"}')]),
+    message(toolCalls=[call(arguments="depot=Halden")]),
+    message(toolCalls=[call(arguments=["Halden"])]),
+    message(timestamp="2026-11-02T10:00:00Z"),
+    message(toolCalls=[call(error={"reason": "Timed out"})]),
+    message(content=[{"type": "text", "text": "Hello **there**"}]),
+    message(content=None, contentParts=["Hello **again**"]),
+]
+
+
+def test_odd_values_of_a_conversation_are_shown_as_received(
+    as_viewer: Client, conversation: dict[str, Any]
+) -> None:
+    conversation["messages"] = [*ODD_MESSAGES, "A message that is text"]
+    conversation["pendingChanges"] = [{"changeId": "chg_1", "previousValue": {"x": 1}}]
+    html = read(as_viewer)
+    seen = text(html)
+    for words in (
+        "Arguments depot Halden JSON",  # as the pairs that the text holds
+        "Sent as JSON text",
+        "depot=Halden",
+        'reason": "Timed out',
+        "timestamp Input should be a valid number",
+        "A message that is text",
+        "previousValue Input should be a valid string",
+        "Can’t compare",
+        "1 pending change",
+    ):
+        assert words in seen, words
+    assert html.count("<strong>there</strong>") == html.count("<strong>again</strong>") == 1
+    exported = as_viewer.get(f"{URL}export/?format=json").json()
+    assert exported["messages"] == conversation["messages"]
+    written = as_viewer.get(f"{URL}export/?format=markdown").content.decode()
+    assert "A message that is text" in written
 
 
 def test_errors_keep_the_turn_that_caused_them(
