@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.text_diff import DiffGranularity, DiffSegment, TextDifference, compare_texts
+from tests.support.html import text
 
 WORDS = st.sampled_from(
     ["the", "cat", "ran", "Kühllogistik", "8%", "don't", "，", "日本", "e\u0301"]
@@ -211,3 +212,34 @@ def test_removing_the_last_paragraph_leaves_the_one_before_unchanged() -> None:
     difference = compare_texts("One two.\n\nThree four.", "One two.")
     assert [paragraph.is_same for paragraph in difference.paragraphs] == [True, False]
     assert marks(difference) == [("del", "Three four.")]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (
+            "Pay Oslo",
+            "Pay \u202eOslo",
+            "removed: Oslo inserted: U+202E right-to-left override Oslo",
+        ),
+        ("a\u200bb", "ab", "removed: a U+200B zero width space b inserted: ab"),
+        ("co\u00adop", "coop", "removed: co U+00AD soft hyphen op inserted: coop"),
+        ("caf\u00e9", "cafe\u0301", "inserted: cafe\u0301 U+0301 combining acute accent"),
+        ("x\u200cy", "x\u200dy", "x U+200C zero width non-joiner y"),
+        # Unchanged, but it would turn the words beside it around.
+        ("\u202eA b", "\u202eA c", "U+202E right-to-left override"),
+    ],
+)
+def test_invisible_characters_are_named_in_place(old: str, new: str, words: str) -> None:
+    page = " ".join(text(rendered(old, new)).split())
+    assert words in page
+    assert "\u202e" not in page
+    sides = {"difference": compare_texts(old, new), "old_label": "1", "new_label": "2"}
+    both = text(render_to_string("components/difference_sides.html", sides))
+    assert words.rpartition("inserted: ")[2] in both
+
+
+@pytest.mark.parametrize("plain", ["👨‍👩‍👧 ❤️", "می‌خواهم", "की ग़", "é", "\u0065\u0301 unchanged"])
+def test_what_is_part_of_the_spelling_stays_as_it_is(plain: str) -> None:
+    assert f"{plain} " in rendered(f"{plain} one", f"{plain} two")
+    assert "U+" not in rendered("👩‍🚀", "👨‍👩‍👧 ❤️ की ग़ é")

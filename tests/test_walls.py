@@ -13,8 +13,8 @@ ROOT = Path(__file__).parent.parent
 CODE = ROOT / "dashboard"
 
 LEAVES = {
-    *("compiled_query", "encryption", "folding", "outgoing_webhooks", "rate_limits", "redaction"),
-    *("spreadsheet_cells", "text_diff", "word_alignment", "work"),
+    *("compiled_query", "encryption", "folding", "invisible_characters", "outgoing_webhooks"),
+    *("rate_limits", "redaction", "spreadsheet_cells", "text_diff", "word_alignment", "work"),
 }
 """Modules that any room may import, and the room of the worker; they import no other room."""
 

@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from dashboard.contract.audiences import Audience, AudienceVersion, VersionStatus
 from dashboard.contract.pages import PageItem, PageStatus
+from dashboard.invisible_characters import direction_overrides
 from dashboard.ledger.queries.audiences import IN_FLIGHT
 from dashboard.service.reading import AudienceLookup, ReadResult
 
@@ -125,6 +126,13 @@ def _version_findings(version: AudienceVersion | None, audience: Audience) -> It
         )
     elif version.status == VersionStatus.CANCELLED:
         yield Finding(Severity.RISK, f"{name} was canceled.", "The service may reject it.")
+    overrides = direction_overrides(version.supplementary_context or "")
+    if overrides:
+        yield Finding(
+            Severity.RISK,
+            f"{name} has text in another order than it seems: {' and '.join(overrides)}.",
+            "Part of it may read differently for visitors and for tools.",
+        )
     if latest and latest.version_number > version.version_number:
         yield Finding(
             Severity.RISK,

@@ -82,6 +82,10 @@ QUEUED = version(status="queued", versionId="ver_3", versionNumber=3)
     ("differs", "headline"),
     [
         ({"live": version()}, "Version 2 is already live."),
+        (
+            {"version": version(supplementaryContext="Pay \u202eOSLO\u202c now")},
+            "Version 2 has text in another order than it seems: U+202E right-to-left override.",
+        ),
         ({"version": version(status="queued")}, "Version 2 is already queued."),
         ({"version": version(status="pending")}, "Version 2 is already pending."),
         ({"version": version(status="cancelled")}, "Version 2 was canceled."),

@@ -162,6 +162,7 @@ FILTERS: list[Callable[..., Any]] = [
     markup.duration,
     markup.milliseconds,
     markup.moment_text,
+    markup.naming_invisible,
     markup.number,
     markup.page_type,
     markup.status_tone,

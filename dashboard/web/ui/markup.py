@@ -6,12 +6,13 @@ from typing import Any, NamedTuple
 
 from django.templatetags.static import static
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 
 from dashboard.contract.dates import is_mark, read_date
 from dashboard.contract.resource import Resource
+from dashboard.invisible_characters import split_invisible
 from dashboard.ledger.models.operations import Outcome
 from dashboard.web.ui.locale_format import Language, active_language
 
@@ -63,6 +64,18 @@ def icon(name: str, extra: str = "") -> SafeString:
         static("icons.svg"),
         name,
     )
+
+
+def naming_invisible(text: str | None, *, is_changed: bool = True) -> SafeString | str:
+    """Render a text with the name of each invisible character in its place."""
+    pieces = list(split_invisible(text or "", is_changed=is_changed))
+    if not any(name for _, name in pieces):
+        return text or ""
+    named = (
+        (piece, format_html('<span class="character"> {} </span>', name) if name else "")
+        for piece, name in pieces
+    )
+    return format_html_join("", "{}{}", named)
 
 
 def unreadable_mark(resource: Resource) -> SafeString:

@@ -48,6 +48,15 @@ def shown(client: Client, address: str = ADDRESS, **headers: str) -> str:
     return client.get(address, headers=headers or None).content.decode()
 
 
+def test_a_direction_override_is_a_finding_and_named_in_the_text(
+    as_publisher: Client, service: PublishingService
+) -> None:
+    service.latest = wire.version(supplementaryContext="Runs \u202e71 trucks.")
+    seen = text(shown(as_publisher))
+    assert "text in another order than it seems: U+202E right-to-left override." in seen
+    assert "inserted: U+202E right-to-left override 71" in " ".join(seen.split())
+
+
 def key_in(html: str) -> str:
     found = re.search(r'name="operation_key" value="([^"]+)"', html)
     assert found
