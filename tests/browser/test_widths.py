@@ -1,9 +1,10 @@
 """Lists at the width of a tablet, and beside a person who is open: nothing collides or is lost."""
 
+import re
 import sqlite3
 from contextlib import closing
 
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from tests.browser.addresses import database_of
 from tests.browser.barriers import barriers_of_colour
@@ -24,6 +25,13 @@ LINES = """(element) => {
   return words.getClientRects().length;
 }"""
 HAS_ROOM = "(element) => element.scrollWidth <= element.clientWidth"
+
+
+SHOW_MENU = """(menu) => {
+  const around = menu.parentElement.closest("[popover]");
+  if (around && !around.checkVisibility()) around.showPopover();
+  menu.showPopover();
+}"""
 
 
 def shown_texts(cells: Locator) -> list[str]:
@@ -112,3 +120,25 @@ def test_cancel_and_publish_stay_side_by_side_where_the_number_is_typed(
         assert publish, width
         assert cancel["y"] == publish["y"], width
         assert cancel["x"] < publish["x"], width
+
+
+def test_menus_stay_in_the_window_where_nothing_can_be_anchored(page: Page) -> None:
+    def without_anchors(route: Route) -> None:
+        sheet = re.sub(r"position-(area|try-fallbacks):[^;]+;", "", route.fetch().text())
+        sheet = sheet.replace("not (position-area: bottom)", "(display: grid)")
+        route.fulfill(body=sheet, content_type="text/css")
+
+    page.route("**/*.css", without_anchors)
+    outside = {}
+    for width in (390, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        log_in(page, to="/pages/")
+        for menu in page.locator(".menu[popover]").all():
+            menu.evaluate(SHOW_MENU)
+            box = menu.bounding_box()
+            assert box
+            right, bottom = box["x"] + box["width"], box["y"] + box["height"]
+            if min(box["x"], box["y"]) < 0 or right > width or bottom > 800:
+                outside[width, menu.get_attribute("id")] = box
+            menu.evaluate("menu => menu.hidePopover()")
+    assert outside == {}
