@@ -4,6 +4,7 @@
 // In development the browser fetches the modules. As served, they are inlined here, each in a block
 // of its own, so none may import or export anything, or declare a var. webauthn-json.js is
 // django-allauth's.
+import "./back-forward.js";
 import "./shell.js";
 import "./dialogs.js";
 import "./offline.js";

@@ -2,13 +2,14 @@
 // the dashboard responds again.
 
 const NO_RESPONSE = "You’re offline or Pressroom is unreachable. Check your connection and try again.";
+const LEFT = "You left this page before Pressroom responded. Reload it to see whether your change was saved.";
 const note = () => document.querySelector("[data-offline]");
 
 for (const failure of ["htmx:sendError", "htmx:timeout"]) {
   document.addEventListener(failure, ({ detail }) => {
     if (detail.elt.matches("[data-silent]")) return;
     const form = detail.elt.closest("[data-unsent]");
-    show(form?.dataset.unsent ?? NO_RESPONSE, detail.elt.closest("#dialogs > dialog"));
+    show(form?.dataset.unsent ?? (detail.wasLeft ? LEFT : NO_RESPONSE), detail.elt.closest("#dialogs > dialog"));
   });
 }
 function show(message, dialog) {
