@@ -50,3 +50,15 @@ document.addEventListener("click", (event) => {
 });
 document.addEventListener("htmx:afterSettle", show);
 show(); // the browser may have restored earlier choices
+
+// Firefox restores what was typed on a reload: preview it.
+addEventListener("pageshow", ({ persisted }) => {
+  const form = document.querySelector("form[data-edit]");
+  if (!persisted && [...(form?.elements ?? [])].some(differsFromPage)) {
+    form.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+});
+function differsFromPage({ checked, defaultChecked, name, type, value, defaultValue }) {
+  if (!name || type === "hidden") return false;
+  return checked !== defaultChecked || (type !== "checkbox" && type !== "radio" && value !== defaultValue);
+}
