@@ -8,9 +8,8 @@ const REASONS = {
 };
 
 for (const box of document.querySelectorAll("[data-passkey]")) {
-  if (!webauthnJSON.supported()) continue;
-  box.querySelector("[data-passkey-on]").hidden = false;
-  box.querySelector("[data-passkey-off]").hidden = true;
+  const state = webauthnJSON.supported() ? "on" : "off";
+  box.querySelector(`[data-passkey-${state}]`).hidden = false;
 }
 
 document.addEventListener("submit", async (event) => {

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.barriers import barriers
-from tests.browser.conftest import PATIENCE_S, open_page
+from tests.browser.conftest import PATIENCE_S, confirm, log_in, open_page
 from tests.browser.test_markup import wrong_with
 from tests.support.processes import Running
 from tests.support.second_factors import code_of
@@ -117,3 +117,12 @@ def test_a_passkey_is_added_and_signs_in(page: Page) -> None:
     expect(page.get_by_text("last used")).to_be_visible()
 
     remove(page, way_out or "")
+
+
+def test_without_webauthn_the_page_says_what_passkeys_need(page: Page) -> None:
+    page.add_init_script("delete globalThis.PublicKeyCredential")
+    confirm(log_in(page, WHO), WHO)
+    page.goto("/accounts/settings/passkey/")
+    expect(page.get_by_text("They require https")).to_be_visible()
+    expect(page.get_by_text("which is off")).not_to_be_visible()
+    expect(page.get_by_role("button", name="Add a passkey")).to_have_count(0)
