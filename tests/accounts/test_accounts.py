@@ -27,6 +27,18 @@ def test_signing_in_leads_to_the_requested_page(client: Client, vera: User) -> N
     assert answer.url == "/people/?q=a"
 
 
+def test_signing_in_a_second_time_leads_on(vera: User) -> None:
+    client = Client(enforce_csrf_checks=True)
+    inputs = elements(client.get(LOGIN).text, "input")
+    fields = {each.attributes["name"]: each.attributes.get("value", "") for each in inputs}
+    for name, status in (("vera", 302), ("vera", 302), ("somebody", 403)):
+        form = fields | {"username": name, "password": "vera", "next": "/people/?q=a"}
+        response = client.post(LOGIN, form)
+        assert response.status_code == status
+    again = client.post(LOGIN, fields | {"username": "vera", "next": "/people/?q=a"})
+    assert client.get(again["Location"])["Location"] == "/people/?q=a"
+
+
 def test_signing_in_leads_to_no_other_site(client: Client, vera: User) -> None:
     assert sign_in(client, "vera", "vera", next="//evil.example/").url == "/"
 

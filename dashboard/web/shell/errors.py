@@ -93,20 +93,27 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     resume_url = save_unsent_form(request, is_from_us=False) or url_of_typed_view(
         request, is_from_us=False
     )
+    if ticket and request.user.pk in (ticket.user_id, None):
+        resume_url = ticket.url
     if resume_url:
         return _resume(request, resume_url)
-    if ticket and ticket.user_id == request.user.pk:
-        messages.warning(request, "Your session changed. Nothing was sent; submit again.")
-        return _to_page(request, ticket.url)
-    if ticket and not request.user.is_authenticated:
-        login = redirect_to_login(ticket.url, resolve_url(settings.LOGIN_URL))
-        return _to_page(request, login.url)
+    if _is_second_login(request):
+        return redirect_to_login(request.POST.get("next", ""), resolve_url(settings.LOGIN_URL))
     what_to_do = (
         "Another user opened it. The input was saved as their draft."
         if ticket
         else "Nothing was changed. Go back, reload the page and try again."
     )
     return _render_failure(request, Failure(403, "lock", "Form expired", what_to_do))
+
+
+def _is_second_login(request: HttpRequest) -> bool:
+    """Return whether the user logs in again, as after Back or a double click.
+
+    The login page then leads on.
+    """
+    is_same = request.POST.get("username") == request.user.get_username()
+    return is_same and request.user.is_authenticated and request.path == reverse("login")
 
 
 def _resume(request: HttpRequest, url: str) -> HttpResponse:
