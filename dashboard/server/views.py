@@ -1,4 +1,4 @@
-"""Health probes and Prometheus metrics."""
+"""Health probes, Prometheus metrics, and the icon."""
 
 import logging
 from collections.abc import Iterator
@@ -14,6 +14,8 @@ from django.db import Error, connection, transaction
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect
+from django.templatetags.static import static
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 from django.views.decorators.cache import never_cache
@@ -131,6 +133,13 @@ def _worker_word() -> str:
     if is_running(timezone.now()):
         return "running"
     return "missing" if is_needed() else "not needed"
+
+
+@login_not_required
+@require_safe
+def favicon(request: HttpRequest) -> HttpResponse:
+    """Redirect browsers that look for the icon without reading a page."""
+    return redirect(static("mark.svg"))
 
 
 @login_not_required

@@ -11,6 +11,7 @@ from django.contrib.sessions.models import Session
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
+from django.templatetags.static import static
 from django.test import Client
 from django.utils import timezone
 
@@ -30,6 +31,11 @@ def test_a_load_balancer_may_ask_by_address_and_without_tls(client: Client, sett
     probe = Client(headers={"Host": "10.1.2.3:8000"})
     assert probe.get("/health/live").status_code == 200
     assert Client(headers={"Host": "10.1.2.3:8000"}).get("/", secure=True).status_code == 400
+
+
+def test_the_icon_is_found_where_browsers_look_for_it(client: Client) -> None:
+    response = client.get("/favicon.ico")
+    assert (response.status_code, response["Location"]) == (302, static("mark.svg"))
 
 
 @pytest.mark.django_db

@@ -113,6 +113,7 @@ NOT_PAGES = {
         "health-ready",
         "metrics",
     ),
+    "favicon",
     *("login", "account_login", "logout", "mfa_authenticate", "single-sign-on", "mfa_index"),
     *("single-sign-on-callback", "organisation-connect", "organisation-disconnect", "theme", "utc"),
     *("keys", "pin", "mfa_deactivate_totp", "mfa_remove_webauthn", "mfa_view_recovery_codes"),
