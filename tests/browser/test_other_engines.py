@@ -1,0 +1,225 @@
+"""Firefox and WebKit, where other things go wrong than in Chromium: dialogs, Back and Forward."""
+
+import os
+from collections.abc import Iterator
+from threading import Event
+
+import httpx
+import pytest
+
+from tests.browser.addresses import addresses
+from tests.browser.many_services import ManyServices, Places
+from tests.browser.webdriver import FIREFOX, WEBKIT, Send, Tab, firefox, webkit
+from tests.support.processes import Running
+from tests.support.publishing_service import PublishingService
+
+OPENERS = {
+    "#palette": ("/pages/", "[data-palette]"),
+    "#delete-view": ("/saved-views/", "a[href$='/delete/']"),
+    "#confirm": ("/webhooks/", "[role=switch][aria-checked=true]"),
+}
+"""Each dialog: a page, and what opens it there."""
+IS_OPEN = "return Boolean(document.querySelector(`${arguments[0]}:is([open], :popover-open)`))"
+IS_CLOSED = IS_OPEN.replace("Boolean", "!")
+PATH_IS = "return location.pathname + location.search === arguments[0]"
+VALUE_IS = "return document.querySelector(arguments[0]).value === arguments[1]"
+HAS_TEXT = "return document.querySelector(arguments[0])?.textContent.includes(arguments[1])"
+TICKED = "return document.querySelectorAll('input[name=audience]:checked').length === arguments[0]"
+IS_BACK = "return performance.getEntriesByType('navigation')[0].type === 'back_forward'"
+HAS_NO_TEXT = HAS_TEXT.replace("return ", "return !")
+NOTHING_IS_CHANGED = """![...document.querySelectorAll("[name=events]")].some(
+  (box) => box.checked !== box.defaultChecked)"""
+PUBLISH = "main a[href$='/publish/'][hx-target='#dialogs']"
+
+
+def missing(engine: str) -> str:
+    """Return what an engine lacks here, if anything."""
+    if engine == "firefox":
+        return "" if FIREFOX else "NO FIREFOX: Debian has it as firefox-esr"
+    return "" if WEBKIT else "NO WEBKIT: Debian has it as webkit2gtk-driver, with xvfb"
+
+
+@pytest.fixture(scope="package", params=["firefox", "webkit"])
+def engine(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Send]:
+    """One process of each for all tests here."""
+    lack = missing(request.param)
+    if lack and not os.environ.get(f"REQUIRE_{request.param.upper()}"):
+        pytest.skip(lack)
+    start = firefox if request.param == "firefox" else webkit
+    with start(tmp_path_factory.mktemp(request.param)) as send:
+        yield send
+
+
+def signed_in(engine: Send, url: str, name: str) -> Tab:
+    tab = Tab(engine, url)
+    tab.go("/")
+    if tab.run(PATH_IS, "/"):
+        return tab
+    tab.type("[name=username]", name)
+    tab.type("[name=password]", name)
+    tab.click("button", "Sign in")
+    tab.until(PATH_IS, "/")
+    return tab
+
+
+@pytest.fixture
+def tab(engine: Send, server: Running) -> Tab:
+    """A tab at the demo."""
+    return signed_in(engine, server.url, "demo")
+
+
+@pytest.fixture
+def service_tab(engine: Send, running: Running) -> Tab:
+    """A tab at the dashboard of tests with a service of their own."""
+    return signed_in(engine, running.url, "root")
+
+
+def test_a_version_is_published(service_tab: Tab, at: Places, service: PublishingService) -> None:
+    service_tab.go(at.page)
+    service_tab.click(PUBLISH)
+    service_tab.find("#pub-h", "Publish version 2?")
+    service_tab.click("#publish button", "Publish version 2")
+    service_tab.find("#pub-h", "Publishing version 2")
+    service.moves_on("published")
+    service_tab.find("#pub-h", "Version 2 is live")
+    service_tab.click("#publish a", "Close")
+    service_tab.until(PATH_IS, at.page)
+    service_tab.until(IS_CLOSED, "#publish")
+    assert len(service.keys) == 1
+
+
+def test_escape_closes_each_dialog(tab: Tab) -> None:
+    for dialog, (path, opener) in OPENERS.items():
+        tab.go(path)
+        tab.click(opener)
+        tab.until(IS_OPEN, dialog)
+        tab.press("Escape")
+        tab.until(IS_CLOSED, dialog)
+    tab.press("?")
+    tab.until(IS_OPEN, "#keys-dialog")
+    tab.press("Escape")
+    tab.until(IS_CLOSED, "#keys-dialog")
+
+
+def test_escape_closes_a_help_tip_before_its_dialog(tab: Tab, server: Running) -> None:
+    tab.go(addresses(server)["audience"])
+    tab.click(PUBLISH)
+    tab.click("#publish button.help")
+    tab.until(IS_OPEN, "#publish .tip")
+    tab.press("Escape")
+    tab.until(IS_CLOSED, "#publish .tip")
+    assert tab.run(IS_OPEN, "#publish")
+    tab.press("Escape")
+    tab.until(IS_CLOSED, "#publish")
+
+
+def test_the_menus_of_a_phone_close(tab: Tab) -> None:
+    tab.resize(500)
+    tab.go("/")
+    tab.click("[popovertarget=nav]")
+    tab.click("[popovertarget=user-menu]")
+    tab.until(IS_OPEN, "#user-menu")
+    tab.press("Escape")
+    tab.until(IS_CLOSED, "#user-menu")
+    tab.press("Escape")
+    tab.until(IS_CLOSED, "#nav")
+    tab.resize(1280)
+
+
+def test_back_closes_a_dialog_and_forward_opens_it(tab: Tab, server: Running) -> None:
+    audience = addresses(server)["audience"]
+    tab.go(audience)
+    tab.click(PUBLISH)
+    tab.until(IS_OPEN, "#publish")
+    tab.back()
+    tab.until(IS_CLOSED, "#publish")
+    tab.until(PATH_IS, audience)
+    tab.forward()
+    tab.until(IS_OPEN, "#publish")
+
+
+def leave_and_return(tab: Tab) -> None:
+    """Follow a link and go back, to the page as it was left or, if the browser wants, a new one."""
+    here = tab.run("return location.pathname + location.search")
+    # A click of Firefox's driver listens for the page's end: then it would be loaded anew.
+    tab.run("document.querySelector(arguments[0]).click()", "#nav a[href='/activity/']")
+    tab.until(PATH_IS, "/activity/")
+    tab.back()
+    tab.until(PATH_IS, here)
+
+
+def test_back_shows_what_was_typed_and_ticked(tab: Tab) -> None:
+    tab.go("/pages/new/")
+    tab.type("[name=name]", "Typed before leaving")
+    tab.press("Tab")
+    tab.find("#draft-status", "Draft saved")
+    leave_and_return(tab)
+    tab.until(VALUE_IS, "[name=name]", "Typed before leaving")
+
+    tab.go("/audiences/")
+    tab.click("tbody input[name=audience]")
+    leave_and_return(tab)
+    tab.until(TICKED, 1)
+    tab.until(HAS_TEXT, "[data-selection-bar]", "1 selected")
+
+    for path, field in (("/people/", "#people-q"), ("/pages/", "main [type=search]")):
+        tab.go(path)
+        tab.type(field, "an")
+        tab.until("return location.search.includes('q=an')")
+        leave_and_return(tab)
+        tab.until(VALUE_IS, field, "an")
+
+
+def test_back_shows_no_open_menu(tab: Tab) -> None:
+    tab.go("/")
+    tab.click("[popovertarget=user-menu]")
+    tab.click("#user-menu a", "Settings")
+    tab.until("return location.pathname.startsWith('/accounts/settings/')")
+    tab.back()
+    tab.until(PATH_IS, "/")
+    tab.until(IS_CLOSED, "#user-menu")
+
+
+class Held:
+    """A service that responds once it is let go."""
+
+    def __init__(self, service: PublishingService) -> None:
+        self._service = service
+        self.is_asked, self.is_let_go = Event(), Event()
+        self.is_let_go.set()
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.is_asked.set()
+        self.is_let_go.wait(60)
+        return self._service(request)
+
+
+def test_back_sends_a_request_again_that_leaving_ended(
+    service_tab: Tab, services: ManyServices, service: PublishingService
+) -> None:
+    held = Held(service)
+    page = services.add(held).page
+    service_tab.go(page)
+    held.is_asked.clear()
+    held.is_let_go.clear()
+    service_tab.click(PUBLISH)
+    assert held.is_asked.wait(30)
+    service_tab.click("#nav a", "Activity")
+    service_tab.until(PATH_IS, "/activity/")
+    held.is_let_go.set()
+    service_tab.back()
+    # Firefox loads such a page anew; WebKit shows it as it was left.
+    service_tab.until(f"{IS_BACK} || {IS_OPEN.removeprefix('return ')}", "#publish")
+    assert not service_tab.run(IS_OPEN, "[data-offline]")
+
+
+def test_a_reloaded_form_shows_its_restored_changes(tab: Tab, server: Running) -> None:
+    tab.go(addresses(server)["webhook"])
+    tab.click("[name=events]")
+    tab.until(HAS_NO_TEXT, "#sending", "No changes yet")
+    tab.reload()
+    # WebKit restores nothing on a reload, so nothing is changed.
+    tab.until("return document.readyState === 'complete'")
+    tab.until(f"{HAS_NO_TEXT} || {NOTHING_IS_CHANGED}", "#sending", "No changes yet")
