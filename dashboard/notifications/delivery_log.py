@@ -12,7 +12,7 @@ from dashboard.notifications.outbox import RETRIED_FOR
 def list_deliveries(
     *, state: str = "", channel: str = "", before: int | None = None
 ) -> QuerySet[Delivery]:
-    """Return deliveries, newest first, with user and target; the caller slices them.
+    """Return deliveries but tests, newest first, with user and target; the caller slices them.
 
     `before` is the primary key of the last one on the page before. `items` has the events.
     """
@@ -26,18 +26,13 @@ def list_deliveries(
 
 def get_delivery(delivery_id: int) -> Delivery | None:
     """Return one delivery with user and target."""
-    return Delivery.objects.select_related("user", "target").filter(pk=delivery_id).first()
+    return list_deliveries().filter(pk=delivery_id).first()
 
 
 def delivery_counts() -> dict[str, int]:
     """Return the number of deliveries of each state that has any. One query."""
-    counted = (
-        Delivery.objects.filter(tested_by=None)
-        .order_by()
-        .values_list("state")
-        .annotate(Count("pk"))
-    )
-    return dict(counted)
+    counted = Delivery.objects.filter(tested_by=None).order_by().values_list("state")
+    return dict(counted.annotate(Count("pk")))
 
 
 def oldest_waiting() -> dict[str, datetime | None]:

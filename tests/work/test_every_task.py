@@ -99,12 +99,14 @@ def test_no_webhook_stops_the_others(clock: Clock, settings: Any) -> None:
 def test_no_event_stops_the_others(clock: Clock, settings: Any) -> None:
     settings.WEBHOOKS_TO_LOOPBACK = True
     with running_receiver() as receiver:
-        bad = make_subscription(url="http://127.0.0.1:1/", events=[CREATED])
-        SigningSecret.objects.filter(subscription=bad).update(encrypted=encrypt("no secret"))
+        bad = make_subscription(url=receiver.url, events=[CREATED])
+        SigningSecret.objects.filter(subscription=bad).update(encrypted=encrypt("whsec_"))
         unreadable = make_subscription(url="https://xn--zzzzzzzz99999/", events=[CREATED])
         good = make_subscription(url=receiver.url, events=[CREATED])
         make_version()
         event_worker.deliver_pending("worker-1")
+    problem = WebhookDelivery.objects.get(subscription=bad).problem
+    assert problem == "The service failed unexpectedly. The error was logged."
     results = {
         delivery.subscription_id: (delivery.state, delivery.attempt_count)
         for delivery in WebhookDelivery.objects.all()
