@@ -90,7 +90,7 @@ def claim_hints(worker_id: str, now: datetime, *, at_most: int) -> list[ClaimedH
         return []
     _drop(PageHint.objects.filter(due_at__lte=now, waiting_since__lt=now - MAX_WAIT))
     with transaction.atomic():
-        # As in `releases/claims.py`.
+        # As in `work/claims.py`.
         unlocked = PageHint.objects.select_for_update(
             skip_locked=connection.features.has_select_for_update_skip_locked
         )

@@ -28,7 +28,7 @@ def run_crawl(worker_id: str, stop: Event) -> None:
         return
     crawler = Crawler(crawl, rate=settings.CRAWL_RATE, stop=stop, save=save_crawl)
     try:
-        crawler.run()
+        _run(crawler)
         end_crawl(crawler)
     except CrawlTakenError:
         _logger.info("The crawl was taken over by another process")
@@ -36,6 +36,17 @@ def run_crawl(worker_id: str, stop: Event) -> None:
         _logger.warning("The crawl failed: %s", crawl.failure)
     elif crawler.is_finished:
         _logger.info("The crawl has read %d pages. %s", crawl.pages, crawl.speed)
+
+
+def _run(crawler: Crawler) -> None:
+    """Crawl; an unexpected error is a failure like any other, after which it is continued later."""
+    try:
+        crawler.run()
+    except CrawlTakenError:
+        raise
+    except Exception:
+        _logger.exception("The crawl failed unexpectedly")
+        crawler.crawl.failure = "Pressroom failed unexpectedly. The error was logged."
 
 
 def end_crawl(crawler: Crawler) -> None:

@@ -1,6 +1,7 @@
 """A row that raises something unexpected stops no other row, whichever task of a worker has it."""
 
 from datetime import timedelta
+from threading import Event as Signal
 from typing import Any
 
 import httpx
@@ -13,7 +14,8 @@ from dashboard.embedded_api import event_worker
 from dashboard.embedded_api.models import DeliveryState as EventState
 from dashboard.embedded_api.models import SigningSecret, Subscription, WebhookDelivery, WebhookEvent
 from dashboard.encryption import encrypt
-from dashboard.ledger.models import PageHint
+from dashboard.ledger.crawls import schedule_first_crawl
+from dashboard.ledger.models import AudienceRecord, Crawl, CrawlState, PageHint
 from dashboard.notifications import sending, watches
 from dashboard.notifications.following import follow
 from dashboard.notifications.models import Delivery, DeliveryState, Event, Followed
@@ -24,6 +26,7 @@ from dashboard.releases.hinted_reads import FOLLOW_HINTS, RETRY_AFTER, read_hint
 from dashboard.releases.models import HoldKind, Release, ReleaseState
 from dashboard.releases.worker import RUN_RELEASES
 from dashboard.server.management.commands.worker import tasks_beside_releases
+from dashboard.service.crawl_task import CRAWL
 from dashboard.work.tasks import WorkerTask
 from tests.support import wire
 from tests.support.clock import Clock, stopped
@@ -208,9 +211,37 @@ def test_nothing_watched_stops_the_others(
     assert Event.objects.get(kind="followed_changed").page_id == "page_2"
 
 
-def test_each_task_of_a_worker_is_tested_here() -> None:
+@pytest.mark.django_db
+def test_no_page_stops_the_crawl(clock: Clock, fake_service: FakeService, settings: Any) -> None:
+    settings.CRAWL_RATE = 1_000
+    service = PublishingAudiences()
+    for page_id in (BAD, "page_good"):
+        service.add(1, page_id=page_id)
+    fake_service.answer = broken_for_bad(service)
+    schedule_first_crawl(timezone.now())
+    CRAWL.run("worker-1", Signal())
+    assert {audience.page_id for audience in AudienceRecord.objects.all()} == {"page_good"}
+    crawl = Crawl.objects.get()
+    assert (crawl.state, crawl.problems) == (CrawlState.FINISHED, 1)
+    Crawl.objects.update(wake_at=timezone.now())
+    fake_service.answer = lambda _: 1 / 0  # type: ignore[return-value]
+    CRAWL.run("worker-1", Signal())
+    crawl.refresh_from_db()
+    assert (crawl.state, crawl.worker_id) == (CrawlState.FAILED, "")
+    assert crawl.wake_at > timezone.now()
+
+
+def test_each_task_of_a_worker_is_tested_here(settings: Any) -> None:
+    settings.CRAWL_RATE = 1
     tested: set[WorkerTask] = {
-        *(sending.DELIVER_EMAILS, sending.DELIVER_WEBHOOKS, WATCH, FOLLOW_HINTS, RUN_RELEASES),
+        *(
+            sending.DELIVER_EMAILS,
+            sending.DELIVER_WEBHOOKS,
+            WATCH,
+            FOLLOW_HINTS,
+            RUN_RELEASES,
+            CRAWL,
+        ),
         *(event_worker.DELIVER_EVENTS, event_worker.DELETE_OLD_EVENTS),
     }
     assert tested == {RUN_RELEASES, *tasks_beside_releases()}
