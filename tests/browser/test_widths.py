@@ -4,15 +4,23 @@ import re
 import sqlite3
 from contextlib import closing
 
+import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from tests.browser.addresses import database_of
+from tests.browser.addresses import addresses, database_of
 from tests.browser.barriers import barriers_of_colour
 from tests.browser.conftest import log_in
 from tests.support.processes import Running
 
 PUBLISHED_BEFORE = """SELECT page_id, audience_id FROM ledger_versionrecord
   WHERE status = 'archived' ORDER BY audience_id LIMIT 1"""
+
+LISTS = (
+    *("/", "/pages/", "/audiences/", "/releases/", "/people/?q=an", "/webhooks/"),
+    *("/activity/", "/activity/outside/", "/approvals/", "/notifications/", "/saved-views/"),
+    *("/hooks/", "/find/?q=bright"),
+)
+OF_ADMINISTRATORS = ("/service/watch/", "/notifications/deliveries/")
 
 GAPS = """() => [...document.querySelectorAll(".log summary")].map((row) => {
   const time = document.createRange();
@@ -142,3 +150,22 @@ def test_menus_stay_in_the_window_where_nothing_can_be_anchored(page: Page) -> N
                 outside[width, menu.get_attribute("id")] = box
             menu.evaluate("menu => menu.hidePopover()")
     assert outside == {}
+
+
+@pytest.mark.parametrize("name", ["demo", "publisher", "viewer"])
+def test_no_list_is_wider_than_a_phone(name: str, page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    log_in(page, name)
+    widths = {}
+    for path in (*LISTS, *(OF_ADMINISTRATORS if name == "demo" else ())):
+        page.goto(path, wait_until="domcontentloaded")
+        widths[path] = page.evaluate("document.documentElement.scrollWidth")
+    assert {path: width for path, width in widths.items() if width != 390} == {}
+
+
+def test_the_facts_of_a_release_have_the_width_of_a_phone(page: Page, server: Running) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    log_in(page, to=addresses(server)["release scheduled"])
+    facts = page.locator("main .head p").first.bounding_box()
+    assert facts
+    assert facts["width"] > 340
