@@ -1,14 +1,16 @@
 """The API: nine operations under /v0, one beside them for trying, and their OpenAPI document."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.conf import settings
 from ninja import NinjaAPI
 
-from dashboard.embedded_api import event_payloads
+from dashboard.embedded_api import event_payloads, examples
 from dashboard.embedded_api.keys import ServiceKey
 from dashboard.embedded_api.parser import JsonParser
 from dashboard.embedded_api.problems import Problem, add_exception_handlers
+from dashboard.embedded_api.requests import NO_NUL, PATTERNS
 from dashboard.embedded_api.routers import audiences, events, pages, people, webhooks
 
 DESCRIPTION = f"""\
@@ -30,7 +32,7 @@ and webhook subscriptions. What the interface specification leaves open, this se
   they have become true. The interface has no forms, so the `form.*` events are only sent by
   `POST /service/events/form`. A subscription whose `events` are null gets none.
 - An ID in a path is percent-encoded and may contain any character except NUL.
-"""
+{examples.NOTE}"""
 
 
 def _new_api(namespace: str) -> NinjaAPI:
@@ -70,5 +72,37 @@ def openapi_document(script_prefix: str = "/") -> dict[str, Any]:
     document["components"]["schemas"] |= beside["components"]["schemas"]
     document["components"]["schemas"] |= event_payloads.payload_schemas()
     document["components"]["schemas"] |= problem.pop("$defs") | {"Problem": problem}
+    _add_patterns(document)
+    examples.add_examples(document)
+    # None is granted, which the format has no other way to say.
+    document["info"]["license"] = {"name": "All rights reserved", "identifier": "LicenseRef-None"}
     document["servers"] = [{"url": script_prefix.rstrip("/") or "/"}]
     return document
+
+
+def _add_patterns(document: dict[str, Any]) -> None:
+    """Add what texts of a request may contain: nothing has a NUL character."""
+    operations = [each for methods in document["paths"].values() for each in methods.values()]
+    parameters = [each for operation in operations for each in operation["parameters"]]
+    for parameter in parameters:
+        if pattern := PATTERNS.get(parameter["name"]):
+            parameter["schema"]["pattern"] = pattern
+    waiting = [*parameters, *(operation.get("requestBody") for operation in operations)]
+    names: set[str] = set()
+    while waiting:
+        for schema in _objects_in(waiting.pop()):
+            if schema.get("type") == "string" and not schema.keys() & {"pattern", "enum", "format"}:
+                schema["pattern"] = NO_NUL
+            name = str(schema.get("$ref", "")).rpartition("/")[2]
+            if name and name not in names:
+                names.add(name)
+                waiting.append(document["components"]["schemas"][name])
+
+
+def _objects_in(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield each JSON object within a value."""
+    if isinstance(value, dict):
+        yield value
+    for inner in value.values() if isinstance(value, dict) else value or ():
+        if isinstance(inner, dict | list):
+            yield from _objects_in(inner)

@@ -1,5 +1,6 @@
 """Convert the OpenAPI document to the rows of its HTML page."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -37,6 +38,9 @@ class OperationRow:
     answer: str
     refusals: str
     """The statuses with their names; the body of each is a Problem."""
+    curl: str
+    example: str
+    """JSON of a response."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,9 @@ class EventRow:
     name: str
     summary: str
     body: str
+    curl: str
+    example: str
+    """JSON of the event."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +91,8 @@ def operations(document: dict[str, Any]) -> Iterator[OperationRow]:
                     for code, response in operation["responses"].items()
                     if int(code) >= 400
                 ),
+                curl=operation["x-codeSamples"][0]["source"],
+                example=_example(next(iter(operation["responses"].values()))),
             )
 
 
@@ -91,7 +100,13 @@ def events(document: dict[str, Any]) -> Iterator[EventRow]:
     """Yield the events of an OpenAPI document."""
     for name, methods in document["webhooks"].items():
         event = methods["post"]
-        yield EventRow(name, event["summary"], _content(event["requestBody"]))
+        yield EventRow(
+            name,
+            event["summary"],
+            _content(event["requestBody"]),
+            event["x-codeSamples"][0]["source"],
+            _example(event["requestBody"]),
+        )
 
 
 def schemas(document: dict[str, Any]) -> Iterator[SchemaRow]:
@@ -134,6 +149,12 @@ def _notes(schema: dict[str, Any]) -> str:
 def _object_name(name: str) -> str:
     """Return `ListEnvelope of Page` for pydantic's `ListEnvelope_Page_`."""
     return name.rstrip("_").replace("_", " of ")
+
+
+def _example(holder: dict[str, Any]) -> str:
+    """Return the example of a body as indented JSON."""
+    (content,) = holder["content"].values()
+    return json.dumps(content["example"], indent=2, ensure_ascii=False)
 
 
 def _content(holder: dict[str, Any]) -> str:

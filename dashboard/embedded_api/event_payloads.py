@@ -121,6 +121,8 @@ def _operation(name: EventName) -> dict[str, Any]:
         "summary": SUMMARIES[name],
         "description": DELIVERY,
         "tags": ["Events"],
+        # Receivers need no key: they verify the signature.
+        "security": [],
         "parameters": headers,
         "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
         "responses": {

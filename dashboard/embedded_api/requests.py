@@ -99,6 +99,12 @@ SearchText = Annotated[
         f"{MAX_WORDS} words."
     ),
 ]
+NO_NUL = r"^[^\x00]*$"
+PATTERNS = {
+    "cursor": r"^(?:\.?[A-Za-z0-9_-]+:[A-Za-z0-9_-]{43})?$",
+    "query": rf"^\s*(?:[^\s\x00]+\s+){{0,{MAX_WORDS - 1}}}[^\s\x00]*\s*$",
+}
+"""What the document says of parameters of these names: ninja's Query would also enforce it."""
 
 
 class Strict(WireModel):

@@ -2,13 +2,30 @@
 
 import json
 import re
+import shlex
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from django.test import Client
+from jsonschema import Draft202012Validator
+from standardwebhooks import Webhook
 
 from dashboard.contract.webhooks import EventName
-from tests.support.embedded_api_factories import PAGE_BODY
+from dashboard.embedded_api.cursors import NEWEST_FIRST
+from dashboard.embedded_api.examples import SECRET, load_examples
+from dashboard.embedded_api.keys import internal_key
+from tests.support.embedded_api_factories import (
+    PAGE_BODY,
+    make_audience,
+    make_conversation,
+    make_page,
+    make_person,
+    make_subscription,
+    make_version,
+)
 
 OPERATIONS = {
     "listPages": "GET /v0/pages",
@@ -90,7 +107,96 @@ def test_the_page_shows_each_operation_without_scripts_or_other_hosts() -> None:
     for name, where in (OPERATIONS | BESIDE).items():
         assert f'id="{name}"' in page
         assert where.split()[1] in page
-    assert not re.search(r"<script|style=|\son\w+=|https?://", page)
+    markup = re.sub(r"(?s)<pre.*?</pre>", "", page)  # Examples have URLs.
+    assert not re.search(r"<script|style=|\son\w+=|https?://", markup)
+
+
+@pytest.fixture
+def examples_exist(db: None) -> None:
+    """The objects of the examples."""
+    ids = load_examples()["ids"]
+    page = make_page(id=ids["page_id"])
+    audience = make_audience(page=page, id=ids["audience_id"])
+    make_version(audience, 2, id=ids["version_id"])
+    make_conversation(audience)
+    make_subscription(id=ids["subscription_id"])
+    make_person("Aisha Fulbright")
+
+
+def test_each_operation_has_a_curl_line_that_works(
+    document: dict[str, dict[str, Any]], examples_exist: None
+) -> None:
+    for operation in (each for methods in document["paths"].values() for each in methods.values()):
+        (sample,) = operation["x-codeSamples"]
+        # The shell's variables.
+        line = sample["source"].replace("$SERVICE", "").replace("$KEY", internal_key())
+        parser = ArgumentParser()
+        parser.add_argument("-X", dest="method")
+        parser.add_argument("-H", dest="headers", action="append")
+        parser.add_argument("-d", dest="body", default="")
+        parser.add_argument("url")
+        command = parser.parse_args(shlex.split(line)[1:])
+        headers = dict(header.split(": ", 1) for header in command.headers)
+        response = Client().generic(
+            command.method or ("POST" if command.body else "GET"),
+            command.url,
+            command.body,
+            content_type=headers.pop("content-type", ""),
+            headers=headers,
+        )
+        assert str(response.status_code) == next(iter(operation["responses"])), response.content
+
+
+def test_each_example_is_as_its_schema_says(document: dict[str, Any]) -> None:
+    everything = {"paths": document["paths"], "webhooks": document["webhooks"]}
+    contents = [each for each in objects_in(everything) if "schema" in each and "example" in each]
+    bodies = [each for each in contents if "in" not in each]
+    assert len(bodies) == 10 + 4 + 6  # responses, requests, events
+    for content in contents:
+        schema = content["schema"] | {"components": document["components"]}
+        Draft202012Validator(schema).validate(content["example"])
+
+
+def objects_in(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield each object within a JSON value."""
+    if isinstance(value, dict):
+        yield value
+    for inner in value.values() if isinstance(value, dict) else value:
+        if isinstance(inner, dict | list):
+            yield from objects_in(inner)
+
+
+def test_the_curl_line_of_an_event_is_signed(document: dict[str, Any]) -> None:
+    for methods in document["webhooks"].values():
+        operation = methods["post"]
+        assert operation["security"] == []
+        words = shlex.split(operation["x-codeSamples"][0]["source"])
+        headers = dict(word.split(": ", 1) for word in words if ": " in word and word[0] != "{")
+        body = words[words.index("-d") + 1]
+        example = operation["requestBody"]["content"]["application/json"]["example"]
+        assert json.loads(body) == example
+        at = datetime.fromtimestamp(int(headers["webhook-timestamp"]), UTC)
+        expected = Webhook(SECRET).sign(headers["webhook-id"], at, body)
+        assert headers["webhook-signature"] == expected
+
+
+def test_texts_and_cursors_that_are_refused_match_no_pattern(document: dict[str, Any]) -> None:
+    parameters = {
+        parameter["name"]: parameter["schema"]["pattern"]
+        for parameter in document["paths"]["/v0/persons/search"]["get"]["parameters"]
+        if "pattern" in parameter["schema"]
+    }
+    cursor = NEWEST_FIRST.cursor_for(make_page())
+    assert re.search(parameters["cursor"], cursor)
+    assert re.search(parameters["cursor"], "")
+    for wrong in ("x", f"{cursor}=", f"{cursor[:-1]}", "a\0b"):
+        assert not re.search(parameters["cursor"], wrong)
+    assert re.search(parameters["query"], " ada  lovelace ")
+    assert re.search(parameters["query"], "a " * 100)
+    for wrong in ("a " * 101, "a\0b"):
+        assert not re.search(parameters["query"], wrong)
+    new_page = document["components"]["schemas"]["NewPage"]["properties"]
+    assert not re.search(new_page["name"]["pattern"], "a\0b")
 
 
 CHOICES = (
