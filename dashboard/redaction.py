@@ -1,4 +1,4 @@
-"""Redact the secret in the URL of the webhook receiver."""
+"""Redact secrets in URLs: of the webhook receiver, and of links in e-mails."""
 
 import json
 import re
@@ -15,9 +15,13 @@ Slashes and letters may be escaped, and a quote ends it, as in JSON.
 """
 
 
+_LINK = re.compile(r"(/email/confirm/+)[^\s?#\"'<>/]+", re.IGNORECASE)
+"""A link in an e-mail: it names an address."""
+
+
 def redact_secret(text: str) -> str:
-    """Return the text with each secret in a URL of the receiver replaced."""
-    return _SECRET.sub(r"\1…", text)
+    """Return the text with each secret in a URL of the receiver or an e-mail replaced."""
+    return _LINK.sub(r"\1…", _SECRET.sub(r"\1…", text))
 
 
 def redact_unless(value: Any, is_allowed: bool) -> Any:  # noqa: FBT001  # a filter of templates

@@ -49,7 +49,9 @@ def current(user: User) -> str:
     return email_address_of(User.objects.get(pk=user.pk))
 
 
-def test_an_address_counts_once_its_link_was_opened(as_viewer: Client, vera: User) -> None:
+def test_an_address_counts_once_its_link_was_opened(
+    as_viewer: Client, vera: User, caplog: pytest.LogCaptureFixture
+) -> None:
     link = link_for(as_viewer, "Vera@new.example")
     assert current(vera) == "vera@kestrel.example"
     assert "Send e-mail to vera@new.example?" in say(as_viewer.get(link))
@@ -59,6 +61,8 @@ def test_an_address_counts_once_its_link_was_opened(as_viewer: Client, vera: Use
     # A link works once: it would undo a later change.
     assert as_viewer.post(CHANGE + "reset/").url == SETTINGS
     assert current(vera) == "vera@kestrel.example"
+    assert "email/confirm/" in caplog.text
+    assert link.split("/")[-2] not in caplog.text
 
 
 def test_a_link_is_for_one_account_and_one_change(
