@@ -57,7 +57,10 @@ def test_nginx_accepts_the_configuration(tmp_path: Path) -> None:
     text = re.sub(r"^ +ssl_certificate.*\n", "", text, flags=re.MULTILINE)
     text = text.replace("listen 443 ssl", "listen 8443").replace("/var/log/nginx", str(tmp_path))
     whole = tmp_path / "nginx.conf"
-    whole.write_text(f"pid {tmp_path}/pid; events {{}}\nhttp {{\n{text}\n}}\n")
+    # The folders of Debian's package may be missing, or another user's.
+    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    folders = " ".join(f"{kind}_temp_path {tmp_path}/{kind};" for kind in kinds)
+    whole.write_text(f"pid {tmp_path}/pid; events {{}}\nhttp {{\n{folders}\n{text}\n}}\n")
     run = ["nginx", "-t", "-q", "-e", "stderr", "-c", str(whole)]
     assert subprocess.run(run, capture_output=True, text=True, check=False).returncode == 0
 
