@@ -8,20 +8,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import QuerySet
-from django.utils import timezone
 
 from dashboard.ledger.models import Crawl, CrawlState
+from dashboard.work.claims import CLAIM, Claim, claim_next
 
-CLAIM = timedelta(seconds=30)
-"""It is renewed every few seconds."""
 INTERVAL = timedelta(hours=1)
-"""From the end of a crawl to the start of the next. Source: our choice, as all times here."""
+"""From the end of a crawl to the start of the next. Source: our choice, as the next."""
 RETRY_AFTER = timedelta(minutes=15)
 """When a crawl that failed, or was stopped by hand, is continued."""
-
-
-class CrawlTakenError(Exception):
-    """Another process has taken the crawl over: this one must stop."""
 
 
 def get_crawl() -> Crawl | None:
@@ -34,45 +28,42 @@ def schedule_first_crawl(now: datetime) -> None:
     Crawl.objects.get_or_create(pk=1, defaults={"wake_at": now})
 
 
-def claim_crawl(worker_id: str, now: datetime) -> Crawl | None:
+def claim_crawl(worker_id: str, now: datetime) -> Claim[Crawl] | None:
     """Claim the crawl if it is due, to begin or continue it."""
-    crawl = get_crawl()
-    if crawl is None or crawl.wake_at > now:
-        return None
-    is_new = crawl.state in (CrawlState.WAITING, CrawlState.FINISHED)
-    return _claim(crawl, worker_id, now, is_new=is_new)
+    claim = claim_next(Crawl.objects.filter(pk=1), worker_id, now)
+    if claim:
+        is_new = claim.row.state in (CrawlState.WAITING, CrawlState.FINISHED)
+        _begin(claim, now, is_new=is_new)
+    return claim
 
 
-def take_crawl(process_id: str, now: datetime) -> Crawl:
+def take_crawl(process_id: str, now: datetime) -> Claim[Crawl]:
     """Claim the crawl at once, from whoever has it, and begin a new one."""
-    while True:
-        crawl, _ = Crawl.objects.get_or_create(pk=1, defaults={"wake_at": now})
-        if claimed := _claim(crawl, process_id, now, is_new=True):
-            return claimed
+    crawl, _ = Crawl.objects.get_or_create(pk=1)
+    claim = Claim(crawl, process_id, now + CLAIM, is_takeover=False)
+    Crawl.objects.filter(pk=1).update(worker_id=process_id, wake_at=claim.until)
+    _begin(claim, now, is_new=True)
+    return claim
 
 
-def _claim(crawl: Crawl, worker_id: str, now: datetime, *, is_new: bool) -> Crawl | None:
-    """Save the claim; return None if another process was faster."""
-    unclaimed = _row(crawl)
+def _begin(claim: Claim[Crawl], now: datetime, *, is_new: bool) -> None:
     if is_new:
-        finished_at = crawl.finished_at
-        crawl = Crawl(pk=1, wake_at=now, started_at=now, finished_at=finished_at)
-    crawl.state, crawl.worker_id, crawl.wake_at = CrawlState.RUNNING, worker_id, now + CLAIM
-    crawl.pause_reason = crawl.failure = ""
-    return crawl if unclaimed.update(**_values(crawl)) else None
+        claim.row = Crawl(pk=1, started_at=now, finished_at=claim.row.finished_at)
+    claim.row.state = CrawlState.RUNNING
+    claim.row.pause_reason = claim.row.failure = ""
+    save_crawl(claim)
 
 
-def save_crawl(crawl: Crawl, *, until: datetime | None = None) -> None:
-    """Save the progress and renew the claim. Raises CrawlTakenError if it was taken.
+def save_crawl(claim: Claim[Crawl]) -> None:
+    """Save the progress and renew the claim. Raises ClaimLostError."""
+    with claim.locked():
+        Crawl.objects.filter(pk=1).update(**_progress(claim.row))
+        claim.extend()
 
-    With `until`, the claim is given back, and the crawl is due again at that time.
-    """
-    claimed = _row(crawl)
-    crawl.wake_at = until or timezone.now() + CLAIM
-    if until:
-        crawl.worker_id = ""
-    if not claimed.update(**_values(crawl)):
-        raise CrawlTakenError
+
+def let_go_of_crawl(claim: Claim[Crawl], wake_at: datetime) -> bool:
+    """Save the result, and when the crawl is due again; return whether the claim still held."""
+    return claim.let_go(wake_at, **_progress(claim.row))
 
 
 def earliest_crawl() -> "QuerySet[Crawl, Any]":
@@ -80,11 +71,7 @@ def earliest_crawl() -> "QuerySet[Crawl, Any]":
     return Crawl.objects.filter(pk=1).values_list("wake_at", named=True)
 
 
-def _row(crawl: Crawl) -> "QuerySet[Crawl]":
-    """Return the row as long as nobody has changed the claim."""
-    return Crawl.objects.filter(pk=1, worker_id=crawl.worker_id, wake_at=crawl.wake_at)
-
-
-def _values(crawl: Crawl) -> dict[str, Any]:
-    fields = Crawl._meta.concrete_fields
-    return {field.name: getattr(crawl, field.name) for field in fields if not field.primary_key}
+def _progress(crawl: Crawl) -> dict[str, Any]:
+    of_claim = {"id", "wake_at", "worker_id"}
+    names = {field.name for field in Crawl._meta.concrete_fields} - of_claim
+    return {name: getattr(crawl, name) for name in names}

@@ -53,7 +53,7 @@ def _crawl() -> Iterator[GaugeMetricFamily]:
     crawl = get_crawl()
     if crawl is None:
         return
-    gauges = {
+    gauges: dict[str, tuple[str, float | None]] = {
         "running": ("Whether the crawl is in progress or paused", crawl.is_running),
         "failed": ("Whether the last crawl failed", crawl.state == CrawlState.FAILED),
         "pages": ("Pages that the current or last crawl has read", crawl.pages),
@@ -62,7 +62,7 @@ def _crawl() -> Iterator[GaugeMetricFamily]:
         "calls_per_second": ("The rate that it reached", crawl.calls_per_second),
         "finished_timestamp_seconds": (
             "When a crawl last read everything",
-            crawl.finished_at and crawl.finished_at.timestamp(),
+            crawl.finished_at.timestamp() if crawl.finished_at else None,
         ),
     }
     for name, (message, value) in gauges.items():

@@ -9,59 +9,61 @@ from django.utils import timezone
 from dashboard.ledger.crawls import (
     INTERVAL,
     RETRY_AFTER,
-    CrawlTakenError,
     claim_crawl,
     earliest_crawl,
+    let_go_of_crawl,
     save_crawl,
 )
-from dashboard.ledger.models import CrawlState
+from dashboard.ledger.models import Crawl, CrawlState
 from dashboard.service.crawling import Crawler
-from dashboard.work.tasks import WorkerTask
+from dashboard.work.claims import Claim, ClaimLostError
+from dashboard.work.tasks import WorkerTask, attempt
 
 _logger = logging.getLogger("dashboard.crawl")
 
 
 def run_crawl(worker_id: str, stop: Event) -> None:
     """Begin or continue the crawl, if it is due and no other process has it."""
-    crawl = claim_crawl(worker_id, timezone.now())
-    if crawl is None:
-        return
-    crawler = Crawler(crawl, rate=settings.CRAWL_RATE, stop=stop, save=save_crawl)
+    claim = claim_crawl(worker_id, timezone.now())
+    if claim:
+        attempt(claim, lambda claim: _crawl(claim, stop), _record_error)
+
+
+def _crawl(claim: Claim[Crawl], stop: Event) -> None:
+    crawl = claim.row
+    crawler = Crawler(crawl, rate=settings.CRAWL_RATE, stop=stop, save=lambda _: save_crawl(claim))
     try:
-        _run(crawler)
-        end_crawl(crawler)
-    except CrawlTakenError:
+        with claim.renewed():
+            crawler.run()
+    except ClaimLostError:
         _logger.info("The crawl was taken over by another process")
+        return
+    end_crawl(claim, crawler)
     if crawl.failure:
         _logger.warning("The crawl failed: %s", crawl.failure)
     elif crawler.is_finished:
         _logger.info("The crawl has read %d pages. %s", crawl.pages, crawl.speed)
 
 
-def _run(crawler: Crawler) -> None:
-    """Crawl; an unexpected error is a failure like any other, after which it is continued later."""
-    try:
-        crawler.run()
-    except CrawlTakenError:
-        raise
-    except Exception:
-        _logger.exception("The crawl failed unexpectedly")
-        crawler.crawl.failure = "Pressroom failed unexpectedly. The error was logged."
+def _record_error(claim: Claim[Crawl]) -> None:
+    # Where it was may be what fails: it starts over.
+    claim.row.state, claim.row.checkpoint = CrawlState.FAILED, {}
+    claim.row.failure = "Pressroom failed unexpectedly. The error was logged."
+    let_go_of_crawl(claim, timezone.now() + RETRY_AFTER)
 
 
-def end_crawl(crawler: Crawler) -> None:
-    """Record the result, and when the crawl is due again. Raises CrawlTakenError."""
-    crawl, now = crawler.crawl, timezone.now()
+def end_crawl(claim: Claim[Crawl], crawler: Crawler) -> bool:
+    """Record the result, and when the crawl is due again; return whether the claim still held."""
+    crawl, now = claim.row, timezone.now()
     crawl.pause_reason = ""
     if crawl.failure:
         crawl.state = CrawlState.FAILED
-        save_crawl(crawl, until=now + RETRY_AFTER)
-    elif crawler.is_finished:
-        crawl.state, crawl.finished_at, crawl.checkpoint = CrawlState.FINISHED, now, {}
-        save_crawl(crawl, until=now + INTERVAL)
-    else:
+        return let_go_of_crawl(claim, now + RETRY_AFTER)
+    if not crawler.is_finished:
         # The worker ends: the next one continues at once.
-        save_crawl(crawl, until=now)
+        return let_go_of_crawl(claim, now)
+    crawl.state, crawl.finished_at, crawl.checkpoint = CrawlState.FINISHED, now, {}
+    return let_go_of_crawl(claim, now + INTERVAL)
 
 
 CRAWL = WorkerTask(run_crawl, due=(earliest_crawl,))

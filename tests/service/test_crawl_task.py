@@ -45,7 +45,7 @@ def usual(request: httpx.Request) -> httpx.Response:
     return httpx.Response(200, json=wire.envelope(*pages, totalCount=PAGES, **rest))
 
 
-def at(path: str, act: Callable[[], httpx.Response | None]) -> Answer:
+def at(path: str, act: Callable[[], Any]) -> Answer:
     """Do something when this path is first read, and respond with its result, or as usual."""
     acted = []
 
@@ -159,6 +159,18 @@ def test_a_cursor_that_has_expired_starts_the_crawl_over(service: FakeService) -
     work()
     crawl = Crawl.objects.get()
     assert (crawl.state, crawl.pages) == ("finished", 6)
+
+
+def test_an_unexpected_error_is_a_failure_and_no_end(service: FakeService) -> None:
+    make_due(state="failed", checkpoint=["odd"])
+    work()
+    crawl = Crawl.objects.get()
+    assert crawl.failure == "Pressroom failed unexpectedly. The error was logged."
+    assert crawl.wake_at
+    assert crawl.wake_at > timezone.now() + timedelta(minutes=14)
+    make_due()
+    work()
+    assert Crawl.objects.get().state == "finished"
 
 
 def test_the_crawl_pauses_while_the_service_does_not_respond(

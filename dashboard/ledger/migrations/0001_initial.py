@@ -168,9 +168,9 @@ class Migration(migrations.Migration):
             name='Crawl',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('state', models.CharField(choices=[('waiting', 'Not started'), ('running', 'In progress'), ('finished', 'Finished'), ('failed', 'Failed')], default='waiting', max_length=16)),
+                ('wake_at', models.DateTimeField(null=True)),
                 ('worker_id', models.CharField(blank=True, max_length=64)),
-                ('wake_at', models.DateTimeField()),
+                ('state', models.CharField(choices=[('waiting', 'Not started'), ('running', 'In progress'), ('finished', 'Finished'), ('failed', 'Failed')], default='waiting', max_length=16)),
                 ('started_at', models.DateTimeField(null=True)),
                 ('finished_at', models.DateTimeField(null=True)),
                 ('checkpoint', models.JSONField(default=dict)),

@@ -2,6 +2,8 @@
 
 from django.db import models
 
+from dashboard.work.claims import ClaimedRow
+
 
 class CrawlState(models.TextChoices):
     """How far the crawl is."""
@@ -14,17 +16,13 @@ class CrawlState(models.TextChoices):
     """It stopped before the end. It is continued after a while."""
 
 
-class Crawl(models.Model):
+class Crawl(ClaimedRow):
     """The single row with the state of the crawl. Its counts are those of the current or last one.
 
-    The claim is the pair of `worker_id` and `wake_at`: whoever changes it takes the crawl over.
+    `wake_at` is when to begin or continue.
     """
 
     state = models.CharField(max_length=16, choices=CrawlState, default=CrawlState.WAITING)
-    worker_id = models.CharField(max_length=64, blank=True)
-    """The process that crawls; empty if none does."""
-    wake_at = models.DateTimeField()
-    """When to begin or continue; while a process crawls, when its claim ends."""
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     """When a crawl last reached the end of the list."""

@@ -11,11 +11,12 @@ from django.utils import timezone
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from dashboard.ledger.crawls import RETRY_AFTER, CrawlTakenError, save_crawl, take_crawl
+from dashboard.ledger.crawls import RETRY_AFTER, let_go_of_crawl, save_crawl, take_crawl
 from dashboard.ledger.models import Crawl
 from dashboard.ledger.operations import mark_interrupted_unknown
 from dashboard.service.crawl_task import end_crawl
 from dashboard.service.crawling import Crawler, suppress_call_reports
+from dashboard.work.claims import Claim, ClaimLostError
 
 
 class Command(BaseCommand):
@@ -40,15 +41,16 @@ class Command(BaseCommand):
         """Crawl; raises CommandError, so that the exit code is 1, if something was not read."""
         mark_interrupted_unknown()
         process_id = f"{socket.gethostname()[:40]}-{os.getpid()}"
-        crawl = take_crawl(process_id, timezone.now())
+        claim = take_crawl(process_id, timezone.now())
+        crawl = claim.row
         try:
             with suppress_call_reports():
-                crawler = self._crawl(crawl, rate, is_quiet=verbosity == 0)
+                crawler = self._crawl(claim, rate, is_quiet=verbosity == 0)
         except KeyboardInterrupt:
-            save_crawl(crawl, until=timezone.now() + RETRY_AFTER)
+            let_go_of_crawl(claim, timezone.now() + RETRY_AFTER)
             message = "Stopped. What was loaded is saved; the next crawl starts over."
             raise CommandError(message, returncode=130) from None
-        except CrawlTakenError:
+        except ClaimLostError:
             raise CommandError("Stopped: another process has begun a crawl.") from None
         for sentence in (*crawler.limits, *crawler.problems):
             self.stderr.write(sentence)
@@ -59,7 +61,7 @@ class Command(BaseCommand):
         if verbosity:
             self.stdout.write(f"Loaded {read}. {crawl.speed}")
 
-    def _crawl(self, crawl: Crawl, rate: float, *, is_quiet: bool) -> Crawler:
+    def _crawl(self, claim: Claim[Crawl], rate: float, *, is_quiet: bool) -> Crawler:
         columns = (TextColumn("Pages"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         console = Console(stderr=True)
         is_hidden = is_quiet or not console.is_terminal
@@ -67,7 +69,7 @@ class Command(BaseCommand):
             task = bar.add_task("pages", total=None)
 
             def save(crawl: Crawl) -> None:
-                save_crawl(crawl)
+                save_crawl(claim)
                 paused = f", paused: {crawl.pause_reason}" if crawl.pause_reason else ""
                 bar.update(
                     task,
@@ -76,9 +78,10 @@ class Command(BaseCommand):
                     description=f"Pages{paused}",
                 )
 
-            crawler = Crawler(crawl, rate=rate, stop=Event(), save=save)
-            crawler.run()
-        end_crawl(crawler)
+            crawler = Crawler(claim.row, rate=rate, stop=Event(), save=save)
+            with claim.renewed():
+                crawler.run()
+        end_crawl(claim, crawler)
         return crawler
 
 
