@@ -13,9 +13,8 @@ from dashboard.contract.audiences import Audience
 from dashboard.contract.pages import PageItem
 from dashboard.contract.wire import WireModel
 from dashboard.ledger.models import AudienceRecord, ListTotal, PageRecord
-from dashboard.ledger.models.audiences import audience_search_text
+from dashboard.ledger.models.audiences import IN_FLIGHT, audience_search_text
 from dashboard.ledger.models.pages import page_search_text
-from dashboard.ledger.queries.audiences import IN_FLIGHT
 
 PAGES_LIST = "pages"
 LAST_SEEN_WRITE_INTERVAL = timedelta(minutes=1)

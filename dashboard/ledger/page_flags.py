@@ -9,7 +9,7 @@ from django.db.models import Exists, F, OuterRef, Q
 
 from dashboard.contract.audiences import VersionStatus
 from dashboard.ledger.models import AudienceRecord, PageRecord
-from dashboard.ledger.queries.audiences import IN_FLIGHT
+from dashboard.ledger.models.audiences import IN_FLIGHT
 
 AUDIENCE_FLAGS: dict[str, Q] = {
     "live": ~Q(live_version_id=""),
@@ -17,11 +17,11 @@ AUDIENCE_FLAGS: dict[str, Q] = {
     "changed": ~Q(live_version_id="")
     & ~Q(latest_version_id="")
     & ~Q(latest_version_id=F("live_version_id"))
-    & ~Q(latest_status=VersionStatus.CANCELLED),
+    & ~Q(latest_status__in=(VersionStatus.CANCELLED, *IN_FLIGHT)),
     "in-flight": Q(latest_status__in=IN_FLIGHT),
 }
 """Conditions on an audience, by name: it has a live version, or none; its latest version is neither
-the live one nor canceled; its latest version is in flight."""
+the live one nor canceled nor in flight; its latest version is in flight."""
 
 
 def flag_column(flag: str) -> str:

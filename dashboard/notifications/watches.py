@@ -21,8 +21,8 @@ from dashboard.compiled_query import CompiledQuery
 from dashboard.ledger.models import ApprovalRequest, Operation, VersionRecord
 from dashboard.ledger.models import Delivery as ReceivedDelivery
 from dashboard.ledger.models.approvals import RequestState
+from dashboard.ledger.models.audiences import IN_FLIGHT
 from dashboard.ledger.models.operations import OperationKind, Outcome
-from dashboard.ledger.queries.audiences import IN_FLIGHT
 from dashboard.ledger.receiver import get_receiver
 from dashboard.notifications.digests import make_digests
 from dashboard.notifications.followed_changes import compare_followed

@@ -7,9 +7,9 @@ from django.utils import timezone
 
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.ledger.models import Attempt, Operation
+from dashboard.ledger.models.audiences import IN_FLIGHT
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import NO_CLEARANCE, AttemptResult, Clearance, Target, begin, end
-from dashboard.ledger.queries.audiences import IN_FLIGHT
 from dashboard.ledger.queries.operations import operation_by_key
 from dashboard.operations.checking import PublishTarget
 from dashboard.operations.publish_progress import POLLING_PERIOD

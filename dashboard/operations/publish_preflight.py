@@ -11,7 +11,7 @@ from enum import StrEnum
 from dashboard.contract.audiences import Audience, AudienceVersion, VersionStatus
 from dashboard.contract.pages import PageItem, PageStatus
 from dashboard.invisible_characters import direction_overrides
-from dashboard.ledger.queries.audiences import IN_FLIGHT
+from dashboard.ledger.models.audiences import IN_FLIGHT
 from dashboard.service.reading import AudienceLookup, ReadResult
 
 

@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.ledger.models import AudienceRecord, VersionRecord
+from dashboard.ledger.models.audiences import IN_FLIGHT
 from dashboard.ledger.models.operations import actor_name
 from dashboard.ledger.queries.audiences import audience_last_known, version_last_known
 from dashboard.ledger.queries.pages import page_names
@@ -338,7 +339,7 @@ def _latest_versions(audiences: Sequence[AudienceKey]) -> list[PlannedVersion]:
             continue
         audience, name = records[key].audience, records[key].name or key[1]
         latest, live = audience.latest_version, audience.published_version
-        if latest and not _is_live(latest, live):
+        if latest and latest.status not in IN_FLIGHT and not _is_live(latest, live):
             planned.append(PlannedVersion(*key, name, latest, live))
         else:
             problems.append((key, name, _nothing_to_publish(latest)))
@@ -352,9 +353,12 @@ def _is_live(version: AudienceVersion, live: AudienceVersion | None) -> bool:
 
 
 def _nothing_to_publish(version: AudienceVersion | None) -> str:
-    """Return the sentence about an audience whose version is live already, or that has none."""
+    """Return why the version of an audience, if it has one, is not to be published."""
     if version is None:
         return "Nothing to publish: it has no version."
+    if version.status in IN_FLIGHT:
+        number, status = version.version_number, version.status
+        return f"Nothing to publish: version {number} is already in progress ({status})."
     return f"Nothing to publish: version {version.version_number} is already live."
 
 

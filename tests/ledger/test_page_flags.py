@@ -11,9 +11,9 @@ from dashboard.contract.audiences import Audience, AudienceVersion
 from dashboard.contract.pages import PageItem
 from dashboard.ledger import recording
 from dashboard.ledger.models import AudienceRecord, PageRecord
+from dashboard.ledger.models.audiences import IN_FLIGHT
 from dashboard.ledger.models.pages import FLAG_COLUMNS
 from dashboard.ledger.page_flags import AUDIENCE_FLAGS, flag_column, update_page_flags
-from dashboard.ledger.queries.audiences import IN_FLIGHT
 from dashboard.ledger.queries.pages import find_pages
 from tests.support import wire
 
@@ -54,7 +54,7 @@ def flags_of(page_id: str) -> set[str]:
     ways = set()
     for one in AudienceRecord.objects.filter(page_id=page_id):
         is_other = one.live_version_id and one.latest_version_id not in {"", one.live_version_id}
-        is_changed = is_other and one.latest_status != "cancelled"
+        is_changed = is_other and one.latest_status not in ("cancelled", *IN_FLIGHT)
         ways |= {"live"} if one.live_version_id else {"not-live"}
         ways |= {"changed"} if is_changed else set()
         ways |= {"in-flight"} if one.latest_status in IN_FLIGHT else set()

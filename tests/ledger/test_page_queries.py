@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from dashboard.folding import fold
 from dashboard.ledger.models import AudienceRecord, PageRecord
+from dashboard.ledger.models.audiences import IN_FLIGHT
 from dashboard.ledger.page_flags import AUDIENCE_FLAGS, update_page_flags
-from dashboard.ledger.queries.audiences import IN_FLIGHT
 from dashboard.ledger.queries.pages import (
     NOT_GIVEN,
     PAGE_SORTS,
@@ -50,7 +50,7 @@ class Audience:
                 self.live
                 and self.latest
                 and self.live != self.latest
-                and self.status != "cancelled"
+                and self.status not in ("cancelled", *IN_FLIGHT)
             ),
             "in-flight": self.status in IN_FLIGHT,
         }

@@ -10,6 +10,9 @@ from dashboard.contract.dates import read_date
 from dashboard.folding import fold
 from dashboard.ledger.models.base import IndexOfSQLite, ObservedRecord
 
+IN_FLIGHT = ("pending", "queued", "processing")
+"""Statuses of a version that is being published."""
+
 
 class LiveStatus(StrEnum):
     """How an audience's live version and its latest one relate. Source: our choice."""
@@ -17,7 +20,9 @@ class LiveStatus(StrEnum):
     LIVE = "live"
     NOT_LIVE = "not-live"
     CHANGED = "changed"
-    """Something is live, and the latest version is another."""
+    """Something is live, and the latest version is another that can be published."""
+    IN_PROGRESS = "progress"
+    """The same, but the latest version is being published already."""
     CANCELED = "canceled"
     """The same, but the latest version was canceled: there is nothing to publish."""
 
@@ -110,6 +115,8 @@ def live_status(audience: Audience) -> LiveStatus:
         return LiveStatus.NOT_LIVE
     if latest is None or latest.version_id == live.version_id:
         return LiveStatus.LIVE
+    if latest.status in IN_FLIGHT:
+        return LiveStatus.IN_PROGRESS
     is_canceled = latest.status == VersionStatus.CANCELLED
     return LiveStatus.CANCELED if is_canceled else LiveStatus.CHANGED
 

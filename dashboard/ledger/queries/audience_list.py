@@ -14,7 +14,7 @@ from dashboard.compiled_query import ROW_COUNT, CompiledQuery
 from dashboard.folding import fold
 from dashboard.ledger.changes import audiences_unread, pages_total
 from dashboard.ledger.models import AudienceRecord, PageRecord, VersionRecord
-from dashboard.ledger.queries.audiences import IN_FLIGHT
+from dashboard.ledger.models.audiences import IN_FLIGHT
 from dashboard.ledger.queries.pages import NOT_GIVEN
 from dashboard.ledger.queries.steps import read_in_steps
 

@@ -9,9 +9,8 @@ from dashboard.compiled_query import CompiledQuery
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.contract.dates import read_date
 from dashboard.ledger.models import AudienceRecord, PageRecord, VersionRecord
+from dashboard.ledger.models.audiences import IN_FLIGHT
 
-IN_FLIGHT = ("pending", "queued", "processing")
-"""Statuses of a version that is being published."""
 _NEWEST_FIRST = F("created_at").desc(nulls_last=True)
 """Without a date last: PostgreSQL would put them first."""
 

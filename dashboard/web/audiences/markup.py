@@ -12,6 +12,7 @@ LIVE_STATUSES = {
     LiveStatus.LIVE: ("Live", "st-live", "ok"),
     LiveStatus.NOT_LIVE: ("Not live", "st-todo", "plain"),
     LiveStatus.CHANGED: ("Unpublished changes", "st-changed", "info"),
+    LiveStatus.IN_PROGRESS: ("In progress", "st-processing", "work"),
     LiveStatus.CANCELED: ("Latest canceled", "st-cancelled", "plain"),
 }
 AGENTS = {"yes": "Yes", "no": "No"}

@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 from django.utils.http import urlencode
 
 from dashboard.contract.audiences import AudienceVersion
-from dashboard.ledger.queries.audiences import IN_FLIGHT, in_progress_since, versions_seen
+from dashboard.ledger.models.audiences import IN_FLIGHT
+from dashboard.ledger.queries.audiences import in_progress_since, versions_seen
 from dashboard.operations.publish_progress import POLLING_PERIOD, version_poll_interval_s
 from dashboard.web.audiences.state import AudienceHead
 from dashboard.web.audiences.table import AudienceRow, short_hash

@@ -9,7 +9,8 @@ from django.utils import timezone
 
 from dashboard.contract.audiences import Audience, AudienceVersion, VersionStatus
 from dashboard.contract.resource import UnreadableValue
-from dashboard.ledger.queries.audiences import IN_FLIGHT, audience_last_known, versions_seen
+from dashboard.ledger.models.audiences import IN_FLIGHT
+from dashboard.ledger.queries.audiences import audience_last_known, versions_seen
 from dashboard.ledger.queries.pages import page_last_known
 from dashboard.releases.models import ReleaseState
 from dashboard.releases.queries import planned_publishes

@@ -9,7 +9,7 @@ from statistics import median
 from django.db.models import QuerySet
 
 from dashboard.ledger.models import AudienceRecord, VersionRecord
-from dashboard.ledger.queries.audiences import IN_FLIGHT
+from dashboard.ledger.models.audiences import IN_FLIGHT
 from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState
 from dashboard.releases.next_drafts import (
     NOT_KNOWN_LIVE,

@@ -10,8 +10,8 @@ from django.utils.http import urlencode
 from dashboard.contract.audiences import VersionStatus
 from dashboard.folding import fold
 from dashboard.ledger.models import AudienceRecord
+from dashboard.ledger.models.audiences import IN_FLIGHT
 from dashboard.ledger.queries import find
-from dashboard.ledger.queries.audiences import IN_FLIGHT
 from dashboard.web.search.hits import Hit
 from dashboard.web.search.recent_visits import Visit
 from dashboard.web.ui.locale_format import number

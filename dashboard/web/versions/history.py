@@ -9,8 +9,9 @@ from django.db.models import Q, QuerySet
 
 from dashboard.contract.audiences import AudienceVersion, VersionStatus
 from dashboard.ledger.models import Attempt, Operation, OutsidePublish, VersionRecord
+from dashboard.ledger.models.audiences import IN_FLIGHT
 from dashboard.ledger.models.operations import Outcome
-from dashboard.ledger.queries.audiences import IN_FLIGHT, version_last_known, versions_seen
+from dashboard.ledger.queries.audiences import version_last_known, versions_seen
 from dashboard.ledger.queries.operations import publishes_of_versions
 from dashboard.ledger.queries.outside_publishes import outside_publishes_of_versions
 from dashboard.operations.verdicts import find_publish_of

@@ -88,6 +88,7 @@ def test_a_row_shows_an_audience_of_any_page_without_a_call(
         (live(1), "Live"),
         (not_live(1), "Not live"),
         (named(1), "Unpublished changes"),
+        (named(1, latestVersion=wire.version(status="queued")), "In progress"),
         (canceled(1), "Latest canceled"),
     ],
 )

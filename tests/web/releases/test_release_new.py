@@ -57,6 +57,23 @@ def test_publish_opens_the_board_of_a_new_release(
     assert [item.audience_id for item in release.items.all()] == ["aud_1", "aud_2"]
 
 
+@pytest.mark.parametrize("then", ["review", "add"])
+def test_what_is_in_progress_is_not_picked_without_a_word(
+    service: ManyAudiences, as_publisher: Client, then: str
+) -> None:
+    keys = service.add(2)
+    service.change(keys[0], latestVersion=service.version(keys[0], 2, status="queued"))
+    service.record()
+    selection = {"audience": values(keys), "then": then, "release": "new"}
+    answer = as_publisher.post(NEW, selection)
+    assert answer.status_code == 422
+    assert "Nothing to publish: version 2 is already in progress (queued)." in said(answer)
+    assert selected(answer.content.decode()) == values(keys)
+    assert not Release.objects.exists()
+    as_publisher.post(NEW, selection | {"audience": values(keys[1:])})
+    assert Release.objects.get().items.count() == 1
+
+
 def test_ids_with_any_character_arrive(service: ManyAudiences, as_publisher: Client) -> None:
     service.add(1, page_id="a/b c&d?é%2F")
     key = next(iter(service.audiences))
