@@ -1,7 +1,8 @@
-"""One webhook subscription: its fields, the form that changes it, and its label.
+"""One webhook subscription: its fields, and the form that changes them and its label.
 
 The form carries its base fields and the body it has shown. So only changed fields are sent, only
 after the user has seen the body, and a change made meanwhile by somebody else is not overwritten.
+The label is Pressroom's own: it is saved once the rest is, or alone.
 """
 
 import json
@@ -10,7 +11,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
-from django.utils.text import capfirst
+from django.utils.text import capfirst, get_text_list
 from django.views.decorators.http import require_http_methods
 
 from dashboard.accounts.permissions import UPDATE_SUBSCRIPTION, requires
@@ -35,7 +36,7 @@ from dashboard.service.subscriptions import parse_subscription, refresh_subscrip
 from dashboard.web.ui.approvals import redirect_to_request
 from dashboard.web.ui.htmx import Request, render_partial
 from dashboard.web.webhooks.edit_conflicts import EditableFields, find_conflicts, merge_changes
-from dashboard.web.webhooks.forms import PICK, EditForm, LabelForm
+from dashboard.web.webhooks.forms import PICK, EditForm
 from dashboard.web.webhooks.listing import subscription_row
 
 NOTHING_CHANGED = "No changes to send."
@@ -43,14 +44,14 @@ KEY_IN_USE = (
     "Not sent: this form’s operation key was already used for another request. "
     "Save again to use a new key."
 )
-FIELD_NAMES = {"url": "URL", "events": "events"}
+FIELD_NAMES = {"label": "label", "url": "URL", "events": "events"}
 LOST_KEY = "Not sent: the form had no operation key. Save again."
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(UPDATE_SUBSCRIPTION, methods=("POST",))
 def subscription_detail(request: Request, subscription_id: str) -> HttpResponse:
-    """Show a subscription as it is now; preview a change; send it; set its label."""
+    """Show a subscription as it is now; preview a change; save it."""
     record = subscription_last_known(subscription_id)
     if record is None:
         context = {"here": "webhooks", "subscription_id": subscription_id}
@@ -63,18 +64,18 @@ def subscription_detail(request: Request, subscription_id: str) -> HttpResponse:
 def _change(request: Request, record: SubscriptionRecord) -> HttpResponse:
     last_known = ReadResult(record, record.last_seen_at)
     step = request.POST.get("step", "")
-    if step == "label":
-        return _label(request, last_known)
     data = request.POST.copy()
     if step in ("all", "none"):
         data["mode"] = PICK
         data.setlist("events", [event.value for event in EventName] if step == "all" else [])
     base = EditableFields.read(request.POST.get("seen", "")) or _known_fields(record)
-    form = EditForm(data, base=base)
+    form = EditForm(data, base=base, labels=_known_label(record))
     if step in ("all", "none", "preview"):
         return _show(request, last_known, form)
     if not form.is_valid():
         return _show(request, last_known, form, status=422)
+    if form.is_label_changed and not form.body:
+        return _show_saved(request, record, form)
     if reason := _not_ready(request, form):
         return _show(request, last_known, form, **reason)
     try:
@@ -103,7 +104,8 @@ def _save(request: Request, record: SubscriptionRecord, form: EditForm) -> HttpR
         return _show(request, reading, form, failed=not_sent, status=503)
     now = _known_fields(reading.value)
     if conflicts := find_conflicts(form.base, form.wanted, now):
-        merged = EditForm(None, base=now, wanted=merge_changes(form.base, form.wanted, now))
+        wanted = merge_changes(form.base, form.wanted, now)
+        merged = EditForm(None, base=now, wanted=wanted, labels=form.labels)
         return _show(request, reading, merged, conflicts=conflicts, status=409)
     if current_rule().covers(ApprovalKind.WEBHOOK):
         return _request_approval(request, reading, form)
@@ -122,6 +124,7 @@ def _request_approval(
         approval = request_update(reading.value, form.body, note=note, user=request.user)
     except ApprovalError as error:
         return _show(request, reading, form, note_problem=str(error), status=422)
+    _save_label(reading.value, form)
     return redirect_to_request(request, approval)
 
 
@@ -140,14 +143,27 @@ def _show_result(
         return _show(request, reading, form, status=502, **extra)
     now = result.response.to_wire()
     differing = [name for name, sent in form.body.items() if now.get(name) != sent]
-    if differing:
-        values = ", ".join(differing)
-        message = f"The service accepted the update but returned different values: {values}."
-        messages.warning(request, message)
-    else:
-        saved = " and ".join(FIELD_NAMES[name] for name in form.body)
-        messages.success(request, f"{capfirst(saved)} updated.")
+    if not differing:
+        return _show_saved(request, reading.value, form)
+    _save_label(reading.value, form)
+    values = ", ".join(differing)
+    message = f"The service accepted the update but returned different values: {values}."
+    messages.warning(request, message)
     return redirect("subscription-detail", reading.value.subscription_id)
+
+
+def _show_saved(request: Request, record: SubscriptionRecord, form: EditForm) -> HttpResponse:
+    """Save the label if it has changed, and say what was saved."""
+    _save_label(record, form)
+    names = [*(["label"] if form.is_label_changed else []), *form.body]
+    saved = get_text_list([FIELD_NAMES[name] for name in names], "and")
+    messages.success(request, f"{capfirst(saved)} updated.")
+    return redirect("subscription-detail", record.subscription_id)
+
+
+def _save_label(record: SubscriptionRecord, form: EditForm) -> None:
+    if form.is_label_changed:
+        label_subscription(record.subscription_id, form.labels["label"])
 
 
 def _show_repeated(
@@ -162,13 +178,8 @@ def _show_repeated(
     return _show(request, reading, form, failed=operation, is_repeated=True, status=409)
 
 
-def _label(request: Request, reading: ReadResult[SubscriptionRecord]) -> HttpResponse:
-    form = LabelForm(request.POST)
-    if not form.is_valid():
-        return _show(request, reading, label_form=form, status=422)
-    label_subscription(reading.value.subscription_id, form.cleaned_data["label"])
-    messages.success(request, "Label saved.")
-    return redirect("subscription-detail", reading.value.subscription_id)
+def _known_label(record: SubscriptionRecord) -> dict[str, str]:
+    return {"label": record.label, "seen_label": record.label}
 
 
 def _known_fields(record: SubscriptionRecord) -> EditableFields:
@@ -188,17 +199,17 @@ def _show(
     **extra: Any,
 ) -> HttpResponse:
     record = reading.value
-    form = form or EditForm(None, base=_known_fields(record))
-    body = form.body if not form.is_bound or form.is_valid() else None
+    form = form or EditForm(None, base=_known_fields(record), labels=_known_label(record))
+    is_valid = not form.is_bound or form.is_valid()
     context = {
         "here": "webhooks",
         "reading": reading,
         "record": record,
         "row": subscription_row(record),
         "form": form,
-        "body": body,
+        "body": (body := form.body if is_valid else None),
+        "is_label_changed": is_valid and form.is_label_changed,
         "shown": json.dumps(body or {}),
-        "label_form": LabelForm(initial={"label": record.label}),
         "operation_key": unused_operation_key(read_operation_key(request.POST)),
         "needs_approval": current_rule().covers(ApprovalKind.WEBHOOK),
         "note": request.POST.get("note", ""),

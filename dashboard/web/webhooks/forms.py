@@ -1,6 +1,7 @@
 """Forms to add a subscription by its id, to label it and to edit it."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -62,12 +63,14 @@ class AddForm(LabelForm):
         return subscription_id
 
 
-class EditForm(forms.Form):
-    """The target and the events of a subscription; `base` are its fields when it was rendered.
+class EditForm(LabelForm):
+    """The label, target and events of a subscription; `base` are its fields when it was rendered.
 
-    Unchanged values are not validated: the service has them already.
+    Unchanged values are not validated: the service has them already. The label is Pressroom's own.
     """
 
+    seen_label = forms.CharField(required=False, widget=forms.HiddenInput)
+    """The label when the form was rendered: an unchanged one doesn't overwrite a newer one."""
     url = SingleLineField(
         label="Target URL",
         widget=forms.URLInput(attrs=_MONO),
@@ -81,13 +84,21 @@ class EditForm(forms.Form):
     )
 
     def __init__(
-        self, data: QueryDict | None, *, base: EditableFields, wanted: EditableFields | None = None
+        self,
+        data: QueryDict | None,
+        *,
+        base: EditableFields,
+        wanted: EditableFields | None = None,
+        labels: Mapping[str, Any],
     ) -> None:
-        """Show `wanted` or `base`; with `data`, validate what was typed."""
+        """Show `wanted` or `base`; with `data`, validate what was typed.
+
+        `labels` are the `label` to show, and the `seen_label` that it replaces.
+        """
         self._fields_shown = shown = wanted or base
         mode = KEEP if shown.events is None else PICK
-        initial = {"url": shown.url, "mode": mode, "events": list(shown.events or ())}
-        super().__init__(data, initial=initial, label_suffix="")
+        initial = {"url": shown.url, "mode": mode, "events": list(shown.events or ()), **labels}
+        super().__init__(data, initial=initial)
         self.base = base
         self.refusals: list[str] = []
         """Messages of the service that name no field of the form."""
@@ -116,6 +127,17 @@ class EditForm(forms.Form):
         if not self.is_bound:
             return self._fields_shown
         return EditableFields(url=self.cleaned_data["url"], events=self.cleaned_data["events"])
+
+    @property
+    def labels(self) -> Mapping[str, Any]:
+        """The label in the form, and the one when it was rendered. As for `wanted`."""
+        values = self.cleaned_data if self.is_bound else self.initial
+        return {name: values[name] for name in ("label", "seen_label")}
+
+    @property
+    def is_label_changed(self) -> bool:
+        """Whether the label is to be saved. As for `wanted`."""
+        return bool(self.labels["label"] != self.labels["seen_label"])
 
     @property
     def body(self) -> dict[str, Any]:
@@ -159,5 +181,5 @@ class EditForm(forms.Form):
 
 def _event_at(events: Sequence[str], place: str) -> str:
     """Return the event at a place that the service named, in brackets, or ""."""
-    is_place = place.isdecimal() and int(place) < len(events)
+    is_place = re.fullmatch(r"\d{1,4}", place) and int(place) < len(events)
     return f" ({events[int(place)]})" if is_place else ""

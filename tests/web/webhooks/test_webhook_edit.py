@@ -259,6 +259,45 @@ def test_the_embedded_service_is_changed(as_administrator: Client) -> None:
     assert "The host of the URL isn’t a valid name" in text(refused.text)
 
 
+def test_label_url_and_events_are_saved_by_one_button(
+    editor: Client, service: WebhookService
+) -> None:
+    page = editor.get(PAGE).text
+    buttons = [each.attributes for each in elements(page.split("<main")[1], "button")]
+    visible = [each for each in buttons if "hidden" not in each.get("class", "")]
+    assert [each.get("id") for each in visible if each.get("type") == "submit"].count("save") == 1
+    assert "Save label" not in text(page)
+    shown = review(editor, label="Sales", url=NEW, events=[])
+    assert shown["label"] == "Sales"
+    assert SubscriptionRecord.objects.get().label == "CRM"
+    done = editor.post(PAGE, shown, follow=True)
+    assert "Label, URL and events updated." in text(done.text)
+    assert SubscriptionRecord.objects.get().label == "Sales"
+    assert service.changes == [{"url": NEW, "events": []}]
+
+
+def test_a_label_changed_by_somebody_else_is_not_overwritten(
+    editor: Client, service: WebhookService
+) -> None:
+    data = review(editor, url=NEW)
+    SubscriptionRecord.objects.update(label="Theirs")
+    editor.post(PAGE, data)
+    assert (SubscriptionRecord.objects.get().label, service.changes) == ("Theirs", [{"url": NEW}])
+
+
+def test_a_typed_label_survives_a_conflict_and_a_refusal(
+    editor: Client, service: WebhookService
+) -> None:
+    data = review(editor, label="Sales", url=NEW)
+    service.held = wire.subscription(events=["form.enriched"])
+    conflict = fields(editor.post(PAGE, data).text)
+    service.way = answers(422, detail="No.", errors=[])
+    refused = editor.post(PAGE, conflict)
+    assert refused.status_code == 422
+    assert (fields(refused.text)["label"], fields(refused.text)["seen_label"]) == ("Sales", "CRM")
+    assert SubscriptionRecord.objects.get().label == "CRM"
+
+
 # The address
 
 

@@ -211,7 +211,7 @@ def test_who_may_not_change_is_offered_no_change(
         (ADD, {"subscription_id": "whs_2"}),
         (detail(), {"url": "https://elsewhere.example"}),
         (detail(), {"step": "preview"}),
-        (detail(), {"step": "label", "label": "Mine"}),
+        (detail(), {"label": "Mine"}),
         (f"{detail()}active/", {"active": "off", "confirmed": "1"}),
         (f"{detail()}forget/", {}),
     ],
@@ -478,17 +478,21 @@ def test_a_label_is_given_and_changed_here_alone(
 ) -> None:
     known()
     fake_service.answers(200, json=wire.subscription())
-    for label in ("Sales", ""):
-        as_administrator.post(detail(), {"step": "label", "label": label})
+    url = wire.subscription()["url"]
+    for label, seen in (("Sales", "CRM"), ("", "Sales")):
+        form = {"label": label, "seen_label": seen, "url": url, "events": "form.submitted"}
+        done = as_administrator.post(detail(), form, follow=True)
+        assert "Label updated." in text(done.text)
         assert SubscriptionRecord.objects.get().label == label
-    assert fake_service.sent == []
+    assert {request.content for request in fake_service.sent} == {b"{}"}, "it is only read"
+    assert not Operation.objects.exists()
 
 
 def test_a_label_that_is_too_long_stays_in_its_field(
     as_administrator: Client, fake_service: FakeService
 ) -> None:
     known()
-    answer = as_administrator.post(detail(), {"step": "label", "label": "x" * 121})
+    answer = as_administrator.post(detail(), {"label": "x" * 121, "seen_label": "CRM"})
     assert answer.status_code == 422
     assert "x" * 121 in answer.text
     assert SubscriptionRecord.objects.get().label == "CRM"
