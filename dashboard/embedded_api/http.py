@@ -56,9 +56,14 @@ def service_endpoint(view: View) -> View:
         if request.headers.get("Transfer-Encoding") and not request.headers.get("Content-Length"):
             detail = "Send the body with a Content-Length."
             return ProblemError(HTTPStatus.LENGTH_REQUIRED, detail).to_response()
+        is_head = request.method == "HEAD"
+        if is_head:  # Ninja has no HEAD: it is a GET whose body isn't sent.
+            request.method = "GET"
         response = view(request, *args, **kwargs)
         if response.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-            allowed = ", ".join(sorted(response.headers["Allow"].split(", ")))
+            methods = {*response.headers["Allow"].split(", ")}
+            methods |= {"HEAD"} if "GET" in methods else set()
+            allowed = ", ".join(sorted(methods))
             problem = ProblemError(
                 HTTPStatus.METHOD_NOT_ALLOWED,
                 f"Allowed methods: {allowed}.",
@@ -66,6 +71,10 @@ def service_endpoint(view: View) -> View:
             )
             response = problem.to_response()
         response.headers["Cache-Control"] = "no-store"
+        if is_head:
+            request.method = "HEAD"
+            response.headers["Content-Length"] = str(len(response.content))
+            response.content = b""
         return response
 
     return endpoint

@@ -87,7 +87,26 @@ def test_the_problem_of_a_body_of_one_mebibyte_is_not_its_size(service: Client) 
 def test_a_405_lists_the_methods_that_exist(service: Client) -> None:
     answer = service.delete("/v0/pages")
     problem_of(answer, 405)
-    assert answer["Allow"] == "GET, POST"
+    assert answer["Allow"] == "GET, HEAD, POST"
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/v0/pages", 200),
+        ("/v0/persons", 200),
+        ("/v0/persons/search?query=ada", 200),
+        ("/v0/pages/nothing", 404),
+        ("/v0/pages?cursor=nonsense", 400),
+        ("/v0/webhook_subscriptions/nothing", 405),
+        ("/v0/nothing", 404),
+    ],
+)
+def test_head_returns_the_headers_of_get(service: Client, path: str, status: int) -> None:
+    usual, answer = service.get(path), service.head(path)
+    assert (answer.status_code, answer.content) == (status, b"")
+    assert answer.headers["Content-Type"] == usual.headers["Content-Type"]
+    assert answer.headers["Content-Length"] == str(len(usual.content))
 
 
 def test_a_body_without_its_length_is_refused_rather_than_lost(service: Client) -> None:

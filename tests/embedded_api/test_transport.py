@@ -103,7 +103,7 @@ def test_an_https_redirect_does_not_catch_calls_in_process(
 def test_refusals_come_through_with_their_headers(inside: httpx.Client) -> None:
     refused = inside.delete("/v0/pages")
     assert refused.status_code == 405
-    assert refused.headers["Allow"] == "GET, POST"
+    assert refused.headers["Allow"] == "GET, HEAD, POST"
     assert refused.headers["Content-Type"] == "application/problem+json"
     assert inside.get("/v0/elsewhere").status_code == 404
 
