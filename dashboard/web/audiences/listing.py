@@ -30,7 +30,8 @@ from dashboard.service.reading import read_audiences
 from dashboard.web.audiences.filters import AudienceListQuery
 from dashboard.web.audiences.polling import RowPoll, next_poll, row_poll, shown_marks
 from dashboard.web.audiences.table import AudienceRow
-from dashboard.web.ui.load_more import PAGE_SIZE
+from dashboard.web.ui.load_more import MAX_SHOWN, PAGE_SIZE
+from dashboard.web.ui.query_params import int_param
 
 FAILED = (Outcome.REJECTED, Outcome.UNKNOWN)
 MAX_PAGES_PER_POLL = 3
@@ -151,7 +152,7 @@ def poll_rows(shown: str, polls: int) -> tuple[RowPoll, APIError | None]:
 
     The rows are named by their keys, as in `RowPoll.marks`.
     """
-    keys = [int(key) for key in shown_marks(shown) if key.isdecimal()]
+    keys = [int_param(key) for key in shown_marks(shown)][:MAX_SHOWN]
     error = _read_again(audiences_by_key(keys))
     rows, now = listed_audiences(audiences_by_key(keys)), timezone.now()
     return next_poll(rows, _in_progress(rows, now), shown=shown, polls=polls, now=now), error

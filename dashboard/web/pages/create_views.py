@@ -8,7 +8,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.models import User
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
@@ -48,6 +48,7 @@ from dashboard.web.pages.forms.sections import BasicsForm
 from dashboard.web.pages.forms.submitted import TypedPage, new_page, typed_page, typed_page_like
 from dashboard.web.ui.approvals import redirect_to_request
 from dashboard.web.ui.htmx import Request, render_partial
+from dashboard.web.ui.urls import is_identifier
 
 KEY_IN_USE = (
     "Not sent: another request has this form’s operation key. "
@@ -123,6 +124,8 @@ def _check_field(request: Request, typed: TypedPage) -> HttpResponse:
 def _initial_page(request: Request) -> TypedPage:
     """Return the initial form: filled from the page that `?from=` names, or empty."""
     if page_id := request.GET.get("from"):
+        if not is_identifier(page_id):
+            raise Http404
         reading = read_page(page_id)
         if reading.error:
             messages.warning(request, f"Filled from the page’s last known state. {reading.error}")

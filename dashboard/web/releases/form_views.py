@@ -28,6 +28,7 @@ from dashboard.web.releases.unsent_forms import forget_unsent_form, resumed_form
 from dashboard.web.releases.views import release_url, show_board, show_marked
 from dashboard.web.ui.approvals import redirect_to_request
 from dashboard.web.ui.htmx import Request
+from dashboard.web.ui.query_params import int_param
 from dashboard.web.ui.time_zones import BROWSER_CHOICE, current_zone_name, zone_choices
 
 NEW = "new"
@@ -83,7 +84,7 @@ def _create_or_add(request: Request, fields: QueryDict) -> Release:
             user=request.user,
             is_provisional=is_provisional,
         )
-    release = Release.objects.filter(pk=int(chosen)).first() if chosen.isdecimal() else None
+    release = Release.objects.filter(pk=int_param(chosen)).first()
     if release is None:
         raise ReleaseError("Choose a release.", field="release")
     drafting.add_audiences(release, audiences, request.user)

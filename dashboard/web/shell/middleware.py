@@ -29,6 +29,7 @@ from dashboard.web.saved_views.unsent_forms import url_of_typed_view
 from dashboard.web.shell.errors import incomplete, key_conflict, service_error
 from dashboard.web.ui.htmx import Request
 from dashboard.web.ui.locale_format import override_language, request_language
+from dashboard.web.ui.request_body import content_length
 from dashboard.web.ui.time_zones import request_time_zone
 
 Handler = Callable[[HttpRequest], HttpResponse]
@@ -51,9 +52,9 @@ class IncompleteFormMiddleware(MiddlewareMixin):
         """Read the body of a form."""
         if request.method != "POST" or getattr(view_func, "csrf_exempt", False):
             return None
-        length = request.META.get("CONTENT_LENGTH") or ""
+        length = content_length(request)
         try:
-            is_whole = not length.isdecimal() or len(request.body) >= int(length)
+            is_whole = length is None or len(request.body) >= length
         except UnreadablePostError:
             return incomplete(request)
         except RequestDataTooBig:

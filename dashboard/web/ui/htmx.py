@@ -49,7 +49,8 @@ def block_name(target: str | None) -> str:
 def safe_return_url(request: HttpRequest, field: str, otherwise: str) -> str:
     """Return the URL that a form returns to, if it is on this site."""
     url = request.POST.get(field, "")
-    is_ours = url_has_allowed_host_and_scheme(
+    # `redirect` would take any other text for the name of a view.
+    is_ours = url.startswith(("/", "https://", "http://")) and url_has_allowed_host_and_scheme(
         url, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
     return url if is_ours else otherwise

@@ -26,14 +26,18 @@ class IdentifierConverter:
         Raises ValueError, which is a 404, on ids that can't be stored: with NUL, which PostgreSQL
         rejects even in queries, or too long.
         """
-        identifier = unquote(value)
-        if "\0" in identifier or len(identifier.encode()) > MAX_IDENTIFIER_BYTES:
+        if not is_identifier(identifier := unquote(value)):
             raise ValueError("no identifier")
         return identifier
 
     def to_url(self, value: str) -> str:
         """Encode an identifier, including `.` and `..`, which are path steps."""
         return _SPECIAL.get(value) or quote(value, safe="")
+
+
+def is_identifier(text: str) -> bool:
+    """Return whether a text can be the id of something."""
+    return "\0" not in text and len(text.encode()) <= MAX_IDENTIFIER_BYTES
 
 
 _segment = IdentifierConverter().to_url
