@@ -66,7 +66,7 @@ _OF_CLOUDS = [
         *("100.100.100.0/24", "168.63.129.16/32"),
     )
 ]
-"""A cloud's own services, which give a machine's credentials to whoever asks it."""
+"""A cloud's own services: they give out the credentials of the machine that calls them."""
 
 
 class WebhookError(Exception):

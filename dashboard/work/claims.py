@@ -122,7 +122,7 @@ class Claim(Generic[RowT]):
                     _logger.exception("A claim could not be renewed")
                     close_old_connections()
         except ClaimLostError:
-            pass  # Whoever acts on the row notices it with the next change.
+            pass  # The block notices it with its next change of the row.
         finally:
             connection.close()
 

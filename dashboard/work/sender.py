@@ -15,7 +15,9 @@ from threading import Event, Lock, Thread
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-from django.db import close_old_connections, connection
+from django.db import connection
+
+from dashboard.work.tasks import close_lost_connections
 
 PLACES = 3
 """Receivers of a kind that are sent to at once. Source: our choice, as all limits here."""
@@ -116,7 +118,7 @@ class Sender:
             send(receiver)
         except Exception:
             _logger.exception("Sending to %r failed", receiver)
-            close_old_connections()
+            close_lost_connections()
             is_aside = True
         finally:
             now = time.monotonic()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Any, TypeVar
 
-from django.db import close_old_connections
+from django.db import close_old_connections, transaction
 from django.db.models import QuerySet
 
 T = TypeVar("T")
@@ -64,10 +64,16 @@ def attempt(row: T, act: Callable[[T], object], record_error: Callable[[T], obje
         act(row)
     except Exception:
         _logger.exception("Work on %r failed", row)
-        close_old_connections()
+        close_lost_connections()
         try:
             record_error(row)
         except Exception:
             # A claim ends by itself, and then the row is tried again.
             _logger.exception("A failed attempt of %r could not be recorded", row)
-            close_old_connections()
+            close_lost_connections()
+
+
+def close_lost_connections() -> None:
+    """Have a connection that was lost opened again; not one in a transaction of our caller."""
+    if not transaction.get_connection().in_atomic_block:
+        close_old_connections()
