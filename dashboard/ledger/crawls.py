@@ -38,7 +38,7 @@ def claim_crawl(worker_id: str, now: datetime) -> Claim[Crawl] | None:
 
 
 def take_crawl(process_id: str, now: datetime) -> Claim[Crawl]:
-    """Claim the crawl at once, from whoever has it, and begin a new one."""
+    """Claim the crawl at once, from any process that has it, and begin a new one."""
     crawl, _ = Crawl.objects.get_or_create(pk=1)
     claim = Claim(crawl, process_id, now + CLAIM, is_takeover=False)
     Crawl.objects.filter(pk=1).update(worker_id=process_id, wake_at=claim.until)

@@ -47,7 +47,7 @@ PAGE_SIZE = 100
 MAX_CALLS_IN_PROGRESS = 64
 MAX_FAILURES_IN_A_ROW = 5
 """Failed pages, or pauses, after which the crawl stops: the service is probably down."""
-PAUSE_S, MAX_PAUSE_S = 5.0, 300.0
+PAUSE_S, MIN_PAUSE_S, MAX_PAUSE_S = 5.0, 1.0, 300.0
 """After a 429 without Retry-After, or while the circuit breaker is open; doubled each time."""
 SAVE_S = 5.0
 """Between two times that the progress is saved, and the claim renewed."""
@@ -139,7 +139,7 @@ class Crawler:
         self._in_progress: dict[Future[Response], _Call] = {}
         self._failures_in_a_row = self._pauses_in_a_row = 0
         self._paused_until = 0.0
-        self._calls = self._calls_before = crawl.calls
+        self._calls, self._calls_before = 0, crawl.calls
         self._seconds = defaultdict[str, float](float)
         """Spent waiting for the `limit`, a `pause` or the `service`; in all `calls` together."""
         self._rate_limits = 0
@@ -318,7 +318,8 @@ class Crawler:
         if isinstance(error, RateLimitedError):
             self._rate_limits += 1
             if error.retry_after_s is not None:
-                pause_s = error.retry_after_s
+                # At least as long as it takes the calls in progress to be refused, too.
+                pause_s = max(error.retry_after_s, MIN_PAUSE_S)
         self._paused_until = now + min(pause_s, MAX_PAUSE_S)
         self.crawl.pause_reason = str(error)
         self._save(self.crawl)

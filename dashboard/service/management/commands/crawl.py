@@ -6,6 +6,7 @@ from argparse import ArgumentTypeError
 from threading import Event
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 from rich.console import Console
@@ -32,9 +33,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--rate",
             type=_rate,
-            default=5.0,
-            help="maximum calls per second (default: 5); so many are in progress at a time, up to "
-            "64",
+            default=settings.CRAWL_RATE or 5.0,
+            help="maximum calls per second (default: CRAWL_RATE); so many are in progress at a "
+            "time, up to 64",
         )
 
     def handle(self, *, rate: float, verbosity: int, **options: Any) -> None:
