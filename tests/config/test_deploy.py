@@ -122,9 +122,11 @@ def test_a_copy_that_was_made_can_be_restored(tmp_path: Path) -> None:
     with closing(sqlite3.connect(database)) as opened:
         assert opened.execute("SELECT n FROM it").fetchone() == (1,)
     assert done.split("\n")[:-1] == [
-        "systemctl stop pressroom.socket pressroom",
+        "systemctl stop pressroom.socket pressroom pressroom-worker pressroom-nightly",
         "pressroom-manage migrate",
         "pressroom-manage after_restore",
         "systemctl start pressroom",
+        "systemctl is-enabled --quiet pressroom-worker",
+        "systemctl start pressroom-worker",
         "pressroom-manage crawl",
     ]
