@@ -190,11 +190,11 @@ def choose_version(item: ReleaseItem, version_id: str) -> None:
 def mark_reviewed(
     item: ReleaseItem, user: User, *, reviewed: bool, shown: str | None = None
 ) -> None:
-    """Mark an item that was not sent as reviewed or not: a draft's, or one of a planned release.
+    """Mark an item as reviewed or not, in a draft, a scheduled or a held release.
 
     `shown` is the digest of the item that the user has seen; without it the present one counts.
     """
-    with _edit(item.release, *REVIEWABLE):
+    with _edit(item.release, ReleaseState.SCHEDULED, ReleaseState.HELD):
         _reload_unsent(item)
         if reviewed and not item.digest:
             raise ReleaseError("This version hasn’t been checked yet. Review it after the check.")

@@ -177,7 +177,7 @@ function leaveDraft(isRestored) {
 }
 function isOnTheWay(pathname, { path, from }) {
   const root = path.replace(/releases\/\d+\/$/, "");
-  const isRead = pathname.startsWith(`${root}pages/`) && pathname !== from;
+  const isRead = pathname.startsWith(`${root}pages/`) && ![`${root}pages/`, from].includes(pathname);
   return isRead || pathname.startsWith(path) || pathname.startsWith(`${root}accounts/`);
 }
 

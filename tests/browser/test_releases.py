@@ -56,6 +56,21 @@ def create_release(page: Page, server: Running) -> None:
     expect(page.locator("#check")).to_contain_text("Checked", timeout=PATIENCE_MS)
 
 
+def test_going_back_leaves_no_draft_and_keeps_the_selection(page: Page) -> None:
+    page.goto("/audiences/?live=changed")
+    for number in (0, 1):
+        page.locator("tbody input[name=audience]").nth(number).check()
+    page.locator("[data-selection-bar] button[value=review]").click()
+    expect(page.locator("#release")).to_contain_text("Not saved yet.")
+    board = page.url.partition("?")[0]
+    with page.expect_response(f"{board}discard/"):
+        page.go_back()
+    expect(page.locator("[data-selection-bar] [data-selected-count]").first).to_have_text("2")
+    response = page.goto(board)
+    assert response
+    assert response.status == 404
+
+
 def test_versions_are_reviewed_by_keys_alone(board: Page) -> None:
     heading, marked = board.locator("#item-h"), board.locator(".entries [aria-current]")
     first = heading.text_content()

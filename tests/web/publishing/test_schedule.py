@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 
 import httpx
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
@@ -96,7 +97,7 @@ def test_a_version_is_scheduled_and_nothing_is_sent(
 
 @pytest.mark.parametrize("zone", ["Etc/GMT+3", "Etc/GMT-10", "Etc/GMT+12"])
 def test_the_zone_that_the_form_offers_is_accepted(as_publisher: Client, zone: str) -> None:
-    as_publisher.cookies["timezone"] = zone
+    as_publisher.cookies[settings.TIME_ZONE_COOKIE] = zone
     offered = typed_fields(as_publisher.get(ADDRESS).content.decode())["zone"]
     later = (timezone.localdate() + timedelta(days=3)).isoformat()
     schedule(as_publisher, date=later, zone=offered)
