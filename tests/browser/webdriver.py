@@ -37,7 +37,6 @@ HTTP_COMMANDS = {
     "Navigate": ("POST", "/url"),
     "Back": ("POST", "/back"),
     "Forward": ("POST", "/forward"),
-    "Refresh": ("POST", "/refresh"),
     "ExecuteScript": ("POST", "/execute/sync"),
     "ElementClick": ("POST", "/element/{id}/click"),
     "ElementSendKeys": ("POST", "/element/{id}/value"),
@@ -62,9 +61,6 @@ class Tab:
 
     def forward(self) -> None:
         self._send("Forward", {})
-
-    def reload(self) -> None:
-        self._send("Refresh", {})
 
     def run(self, script: str, *values: Any) -> Any:
         """Return the result of a function's body, whose `arguments` are the values."""
