@@ -17,6 +17,8 @@ class Outage:
     since: datetime
     last_failure_at: datetime
     is_reported: bool = False
+    reason: str = ""
+    """Why the last check failed, as a sentence."""
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self | None:
@@ -27,6 +29,7 @@ class Outage:
             since=datetime.fromisoformat(value["since"]),
             last_failure_at=datetime.fromisoformat(value["last_failure_at"]),
             is_reported=value["is_reported"],
+            reason=value["reason"],
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -35,6 +38,7 @@ class Outage:
             "since": self.since.isoformat(),
             "last_failure_at": self.last_failure_at.isoformat(),
             "is_reported": self.is_reported,
+            "reason": self.reason,
         }
 
     def minutes(self, now: datetime) -> int:
@@ -42,9 +46,11 @@ class Outage:
         return round((now - self.since) / timedelta(minutes=1))
 
 
-def after_failure(outage: Outage | None, now: datetime) -> Outage:
+def after_failure(outage: Outage | None, now: datetime, reason: str = "") -> Outage:
     """Return the outage after another check that failed; it is reported once it is long enough."""
     if outage is None or now - outage.last_failure_at > FORGOTTEN_AFTER:
-        return Outage(since=now, last_failure_at=now)
+        return Outage(since=now, last_failure_at=now, reason=reason)
     is_long = now - outage.since >= UNREACHABLE_AFTER
-    return replace(outage, last_failure_at=now, is_reported=outage.is_reported or is_long)
+    return replace(
+        outage, last_failure_at=now, is_reported=outage.is_reported or is_long, reason=reason
+    )

@@ -27,7 +27,7 @@ from dashboard.ledger.receiver import get_receiver
 from dashboard.notifications.digests import make_digests
 from dashboard.notifications.followed_changes import compare_followed
 from dashboard.notifications.models import Event, WatchState
-from dashboard.notifications.outages import Outage, after_failure
+from dashboard.notifications.outages import FORGOTTEN_AFTER, Outage, after_failure
 from dashboard.notifications.receivers import (
     facts_of,
     record_expired,
@@ -41,9 +41,12 @@ from dashboard.operations.typical_times import TypicalTimes, typical_times
 from dashboard.releases.holding import TOLERANCE
 from dashboard.releases.models import Release, ReleaseState
 from dashboard.service.client import publishing_client
+from dashboard.service.health import MAX_REASON_CHARACTERS
 from dashboard.work.tasks import WorkerTask, attempt_each
 
 WATCH_S = 60.0
+SERVICE = "service"
+"""The name of the row of `WatchState` about the service."""
 FOLLOWED_FOR = timedelta(hours=2)
 """A publish that was sent earlier is not looked at any more."""
 FORGOTTEN = timedelta(days=1)
@@ -179,19 +182,26 @@ def watch_service(now: datetime) -> None:
     """Call the service once; notify when it was unreachable for 5 minutes, and when it is back."""
     try:
         publishing_client().pages.list(limit=1)
-        is_reachable = True
-    except (NoResponseError, ServerError):
-        is_reachable = False
+        problem = ""
+    except (NoResponseError, ServerError) as error:
+        problem = str(error)[:MAX_REASON_CHARACTERS]
     except APIError:
-        is_reachable = True
-    note_service(now, is_reachable=is_reachable)
+        problem = ""
+    note_service(now, is_reachable=not problem, reason=problem)
 
 
-def note_service(now: datetime, *, is_reachable: bool) -> None:
+def ongoing_outage(now: datetime) -> Outage | None:
+    """Return the outage that a worker has noticed in its latest check; one query."""
+    value = WatchState.objects.filter(name=SERVICE).values_list("value", flat=True).first()
+    outage = Outage.from_json(value or {})
+    return outage if outage and now - outage.last_failure_at <= FORGOTTEN_AFTER else None
+
+
+def note_service(now: datetime, *, is_reachable: bool, reason: str = "") -> None:
     """Record whether the service responded. Workers share one row; any response counts."""
-    with _locked_state("service", now) as state:
+    with _locked_state(SERVICE, now) as state:
         before = Outage.from_json(state.value)
-        after = None if is_reachable else after_failure(before, now)
+        after = None if is_reachable else after_failure(before, now, reason)
         state.value = after.to_json() if after else {}
         was_reported = before is not None and before.is_reported
         if before and was_reported and after is None:

@@ -30,6 +30,8 @@ class CallRecord(NamedTuple):
     started_at: datetime
     duration_ms: float
     state: str
+    reason: str = ""
+    """Why it failed, as a sentence; "" if it did not."""
 
 
 @dataclass

@@ -29,8 +29,12 @@ SLOW_MS, FAST_MS = 2_000, 300
 MINUTES = 60
 _MAX_SAMPLES = 5
 _CACHE_S = 2 * 60 * MINUTES
-_ANSWERING, _SILENT, _KEY_REFUSED = "answering", "silent", "key refused"
-_STATES = {_ANSWERING, _SILENT, _KEY_REFUSED}
+_ANSWERING, _SILENT, _FAILING = "answering", "silent", "failing"
+_KEY_REFUSED = "key refused"
+_STATES = {_ANSWERING, _SILENT, _FAILING, _KEY_REFUSED}
+FAILURE_THRESHOLD = 3
+"""Status errors in a row that are an outage: one alone may be of one object. Our choice."""
+MAX_REASON_CHARACTERS = 300
 
 
 class MinuteBucket(NamedTuple):
@@ -43,6 +47,14 @@ class MinuteBucket(NamedTuple):
     """That of the last call."""
     durations_ms: tuple[float, ...] = ()
     """Of the last 5 calls at most: each page loads those of an hour."""
+    responded_at: float = 0.0
+    """When the last call with a response began, in seconds since the epoch."""
+    failed_since: int = 0
+    """Failed calls that began after it."""
+    failed_at: float = 0.0
+    """When the last of them began."""
+    reason: str = ""
+    """Why the last of them failed, as a sentence."""
 
     @property
     def calls(self) -> int:
@@ -51,11 +63,43 @@ class MinuteBucket(NamedTuple):
 
     def with_call(self, call: CallRecord) -> "MinuteBucket":
         """Return the minute with one more call."""
+        began = call.started_at.timestamp()
         if call.state != _ANSWERING:
-            return self._replace(failed=self.failed + 1, state=call.state)
+            failed = self._replace(failed=self.failed + 1)
+            if began < self.responded_at:
+                return failed  # Others got a response while it waited.
+            return failed._replace(
+                state=call.state,
+                failed_since=self.failed_since + 1,
+                failed_at=began,
+                reason=call.reason,
+            )
         durations = (*self.durations_ms[1 - _MAX_SAMPLES :], call.duration_ms)
         slow = self.slow + (call.duration_ms > SLOW_MS)
-        return MinuteBucket(self.answered + 1, slow, self.failed, _ANSWERING, durations)
+        return MinuteBucket(
+            self.answered + 1,
+            slow,
+            self.failed,
+            _ANSWERING,
+            durations,
+            max(began, self.responded_at),
+        )
+
+
+@dataclass(frozen=True)
+class Outage:
+    """The service can't be used: nothing can be changed, and pages show what was last known."""
+
+    reason: str
+    """Why the last call failed, as a sentence."""
+    responded_at: datetime | None
+    """The time of the last response; None if there was none in the hour."""
+    failed_at: datetime | None = None
+    """When the last call that failed began; None if another process made it."""
+
+    def is_older_than(self, age: timedelta) -> bool:
+        """Return whether the last call failed longer ago."""
+        return self.failed_at is not None and timezone.now() - self.failed_at > age
 
 
 @dataclass(frozen=True)
@@ -70,6 +114,9 @@ class Health:
     median_ms: float | None
     slow: int
     failed: int
+    responded_at: datetime | None
+    """The time of the last response in the hour, or None."""
+    outage: Outage | None
 
     @property
     def active_minutes(self) -> int:
@@ -83,11 +130,14 @@ def record_call(report: CallReport) -> None:
     match report.error:
         case InvalidURLError():
             return  # Nothing was sent.
-        case NoResponseError() | ServerError():
+        case NoResponseError():
             state = _SILENT
+        case ServerError():
+            state = _FAILING
         case AuthenticationError():
             state = _KEY_REFUSED
-    call = CallRecord(report.started_at.astimezone(UTC), report.duration_ms, state)
+    reason = "" if state == _ANSWERING else str(report.error)[:MAX_REASON_CHARACTERS]
+    call = CallRecord(report.started_at.astimezone(UTC), report.duration_ms, state, reason)
     if notes := current_notes():
         notes.calls.append(call)
         notes.unwritten.append(call)
@@ -139,6 +189,8 @@ def health_now() -> Health:
     ]
     seen = [minute for minute in minutes if minute]
     durations = [duration for minute in seen for duration in minute.durations_ms]
+    responded = [minute.responded_at for minute in seen if minute.responded_at]
+    responded_at = datetime.fromtimestamp(max(responded), UTC) if responded else None
     return Health(
         minutes=minutes,
         is_responding=seen[-1].state == _ANSWERING if seen else None,
@@ -146,7 +198,23 @@ def health_now() -> Health:
         median_ms=median(durations) if durations else None,
         slow=sum(minute.slow for minute in seen),
         failed=sum(minute.failed for minute in seen),
+        responded_at=responded_at,
+        outage=_outage(seen, responded_at),
     )
+
+
+def _outage(seen: list[MinuteBucket], responded_at: datetime | None) -> Outage | None:
+    """Return whether nothing works: no response at all, or several errors in a row."""
+    if not seen or seen[-1].state == _ANSWERING:
+        return None
+    failed = 0
+    for minute in reversed(seen):
+        failed += minute.failed_since
+        if minute.answered:
+            break
+    if seen[-1].state != _SILENT and failed < FAILURE_THRESHOLD:
+        return None
+    return Outage(seen[-1].reason, responded_at, datetime.fromtimestamp(seen[-1].failed_at, UTC))
 
 
 def health_word(health: Health) -> str:
@@ -178,10 +246,19 @@ def _hours_with(calls: list[CallRecord], keys: set[str]) -> dict[str, dict[int, 
     for key, minutes in cache.get_many(keys).items():
         for packed in minutes if isinstance(minutes, list) else ():
             match packed:
-                case [int(minute), int(), int(), int(), str(state), [*durations]] if (
-                    state in _STATES and all(isinstance(each, float | int) for each in durations)
-                ):
-                    hours[key][minute] = MinuteBucket(*packed[1:5], tuple(durations))
+                case [
+                    int(minute),
+                    int(),
+                    int(),
+                    int(),
+                    str(state),
+                    [*durations],
+                    float() | int(),
+                    int(),
+                    float() | int(),
+                    str(),
+                ] if state in _STATES and all(isinstance(each, float | int) for each in durations):
+                    hours[key][minute] = MinuteBucket(*packed[1:5], tuple(durations), *packed[6:])
     for call in calls:
         minutes, minute = hours[_key(call.started_at)], call.started_at.minute
         minutes[minute] = minutes.get(minute, MinuteBucket()).with_call(call)
@@ -189,4 +266,4 @@ def _hours_with(calls: list[CallRecord], keys: set[str]) -> dict[str, dict[int, 
 
 
 def _key(moment: datetime) -> str:
-    return f"service:calls:3:{int(moment.timestamp()) // 3600}"
+    return f"service:calls:4:{int(moment.timestamp()) // 3600}"

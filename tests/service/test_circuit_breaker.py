@@ -90,7 +90,10 @@ def test_the_last_known_state_is_shown_at_once(
     for _ in range(FAILURE_THRESHOLD + 1):
         answer = as_viewer.get("/pages/")
     assert len(fake_service.sent) == FAILURE_THRESHOLD
-    assert "Showing the last known state. Request not sent" in text(answer.text)
+    assert (
+        "Showing the last known state. The service didn't respond within 30 s. Request not sent"
+        in text(answer.text)
+    )
 
 
 def test_one_operation_that_hangs_leaves_the_others_alone(
@@ -119,14 +122,14 @@ def test_the_overview_names_what_is_left_alone(
     for _ in range(FAILURE_THRESHOLD):
         as_viewer.get("/people/")
     shown = text(as_viewer.get("/").text)
-    assert "Paused after repeated timeouts: List people. Retrying automatically." in shown
+    assert "Paused until the service responds: List people. Retrying automatically." in shown
 
 
 def test_an_answer_after_the_pause_ends_it(as_viewer: Client, fake_service: FakeService) -> None:
     cache.set("service:line:2:List-people", (4, time.time() - 1))
     fake_service.answers(200, json=wire.envelope(wire.person()))
     assert "Ada Lovelace" in as_viewer.get("/people/").text
-    assert "Paused after repeated timeouts" not in as_viewer.get("/").text
+    assert "Paused until" not in as_viewer.get("/").text
 
 
 def test_silence_after_the_pause_begins_a_longer_one(

@@ -106,6 +106,7 @@ NOT_PAGES = {
     ),
     *(
         "operation-send-again",
+        "service-check",
         "hook",
         "hook-without-slash",
         "policy-report",

@@ -6,5 +6,6 @@ from dashboard.web.service_status import views
 
 urlpatterns = [
     path("watch/", views.service_watch, name="service-watch"),
+    path("check/", views.service_check, name="service-check"),
     path("policy-report/", views.policy_report, name="policy-report"),
 ]

@@ -7,15 +7,18 @@ from urllib.parse import urlsplit
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST
 from tzdata import IANA_VERSION
 
 from dashboard.accounts.permissions import UPDATE_SUBSCRIPTION, requires
+from dashboard.client import APIError
 from dashboard.ledger.deviations import BROWSER, ContractDeviation, record_browser_report
 from dashboard.ledger.models import DeviationRecord
 from dashboard.rate_limits import seconds_to_wait
-from dashboard.web.ui.htmx import Request, render_partial
+from dashboard.service.reading import read_pages
+from dashboard.web.ui.htmx import Request, render_partial, safe_return_url
 from dashboard.web.ui.request_body import BodyTooLargeError, IncompleteBodyError, read_body
 
 VIOLATION = "Blocked by the Content Security Policy"
@@ -37,6 +40,16 @@ def service_watch(request: Request) -> HttpResponse:
         return redirect("service-watch")
     context = {"deviations": deviations, "zone_data": IANA_VERSION}
     return render_partial(request, "service/watch.html", context)
+
+
+@require_POST
+def service_check(request: Request) -> HttpResponse:
+    """Call the service once, and return to the page that had no response from it."""
+    try:
+        read_pages(limit=1)
+    except APIError as error:
+        messages.error(request, str(error))
+    return redirect(safe_return_url(request, "next", reverse("overview")))
 
 
 @csrf_exempt

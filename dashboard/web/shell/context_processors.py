@@ -34,6 +34,7 @@ from dashboard.web.search.hits import visit_hits
 from dashboard.web.shell.sidebar_counts import (
     SidebarCounts,
     approvals_to_decide,
+    current_outage,
     side_counts,
     unread_notifications,
 )
@@ -63,6 +64,9 @@ def shell(request: HttpRequest) -> dict[str, Any]:
     preferences = _lazy(lambda: get_preferences(request.user))
     # Cached per request: `get_token` masks it on every call, and a page may contain five forms.
     token = _lazy(get_token, request)
+    health = _lazy(health_now)
+    # Read once a request, if at all: it is a trip to the cache.
+    counts = _lazy(lambda: side_counts() if request.user.is_authenticated else SidebarCounts())
     csrf_input = '<input type="hidden" name="csrfmiddlewaretoken" value="{}">'
     return {
         "preferences": preferences,
@@ -71,10 +75,12 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         "theme": _lazy(_theme, request),
         "time_zone_label": _lazy(time_zone_label, request),
         "is_followed": partial(is_followed, cast("User", request.user)),
-        "service_health": _lazy(health_now),
+        "service_health": health,
+        # Read when the page is rendered, so that the page's own calls count.
+        "outage": _lazy(current_outage, health, counts),
         "unrecorded": _lazy(is_unrecorded),
         "support_report": _lazy(support_report, request),
-        **_sidebar(request, preferences),
+        **_sidebar(request, preferences, counts),
         **_permissions(request),
         "environment_name": settings.ENVIRONMENT_NAME,
         "environment_tone": TONES[settings.ENVIRONMENT_COLOUR],
@@ -82,13 +88,14 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         # Defaults, which most pages override.
         "here": "",
         "reading": None,
+        "data_as_of": None,
         "saved": None,
     }
 
 
-def _sidebar(request: HttpRequest, preferences: Preferences) -> dict[str, Any]:
-    # Read once a request, if at all: it is a trip to the cache.
-    counts = _lazy(lambda: side_counts() if request.user.is_authenticated else SidebarCounts())
+def _sidebar(
+    request: HttpRequest, preferences: Preferences, counts: SidebarCounts
+) -> dict[str, Any]:
     views = _lazy(visible_views, request)
     return {
         "pinned": _lazy(lambda: visit_hits(preferences.pins)),

@@ -140,6 +140,7 @@ GLOBALS: list[Callable[..., Any]] = [
     markup.short_id,
     markup.status_badge,
     markup.status_icon,
+    markup.submits,
     markup.unreadable_mark,
     markup.value_or_none,
     untrusted_markup.given,

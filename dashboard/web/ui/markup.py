@@ -53,6 +53,12 @@ DASH = SafeString(
     '<span class="visually-hidden">empty</span></span>'
 )
 
+_SUBMIT = SafeString('"submit"')
+_SUBMIT_IS_OFF = SafeString(
+    '"button" aria-disabled="true" aria-describedby="outage"'
+    ' title="Unavailable until the service responds"'
+)
+
 
 @lru_cache(maxsize=500, typed=True)
 def icon(name: str, extra: str = "") -> SafeString:
@@ -64,6 +70,14 @@ def icon(name: str, extra: str = "") -> SafeString:
         static("icons.svg"),
         name,
     )
+
+
+def submits(error: object) -> SafeString:
+    """Return the type of a button that changes the service; one that is off if there is an error.
+
+    `error` is the page's outage or the error of its reading. The banner of the page has the reason.
+    """
+    return _SUBMIT_IS_OFF if error else _SUBMIT
 
 
 def naming_invisible(text: str | None, *, is_changed: bool = True) -> SafeString | str:
