@@ -110,6 +110,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "dashboard.web.shell.middleware.locale_middleware",
+    "dashboard.web.shell.middleware.current_counts_middleware",
     "dashboard.web.search.recent_visits.recent_visits_middleware",
     "dashboard.web.shell.middleware.ServiceErrorMiddleware",
     "axes.middleware.AxesMiddleware",

@@ -1,6 +1,7 @@
 """The notifications of one user: the bell, and the history."""
 
 from collections.abc import Sequence
+from urllib.parse import unquote, urlsplit
 
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
@@ -16,14 +17,27 @@ _UNREAD = CompiledQuery(
     lambda user_id: (
         Notification.objects.filter(user=user_id, read_at=None)
         .order_by()
-        .values_list("pk", named=True)[:MAX_COUNT]
+        .values_list("pk", "event__path", named=True)[:MAX_COUNT]
     )
 )
 
 
 def unread_count(user: User) -> int:
     """Return the number of unread notifications, at most MAX_COUNT. One query, of an index."""
-    return len(_UNREAD.rows(user.pk))
+    return len(unread_paths(user))
+
+
+def unread_paths(user: User) -> list[tuple[int, str]]:
+    """Return the primary keys of unread notifications and the paths of what they are about.
+
+    At most MAX_COUNT. One query, of an index.
+    """
+    return _UNREAD.rows(user.pk)
+
+
+def is_about(event_path: str, path: str) -> bool:
+    """Return whether an event is about the page at this decoded path, whatever its query."""
+    return unquote(urlsplit(event_path).path) == path
 
 
 def list_notifications(
@@ -43,6 +57,17 @@ def mark_read(user: User, notification_ids: Sequence[int]) -> int:
     """Mark these notifications of a user as read; return how many were not."""
     unread = Notification.objects.filter(user=user, pk__in=notification_ids, read_at=None)
     return unread.update(read_at=timezone.now())
+
+
+def mark_page_read(user: User, path: str) -> int:
+    """Mark those about the page at this decoded path as read; return how many were not."""
+    return mark_read(user, [pk for pk, about in unread_paths(user) if is_about(about, path)])
+
+
+def mark_event_read(key: str) -> None:
+    """Mark the notifications of an event as read, for everyone who has one."""
+    unread = Notification.objects.filter(event__key=key, read_at=None)
+    unread.update(read_at=timezone.now())
 
 
 def mark_all_read(user: User, *, until: int) -> int:

@@ -25,6 +25,7 @@ from dashboard.ledger.signals import (
     outside_published,
 )
 from dashboard.notifications.email import is_email_on
+from dashboard.notifications.inbox import mark_event_read
 from dashboard.notifications.recording import (
     Concerned,
     Draft,
@@ -179,7 +180,7 @@ def on_approval_requested(request: ApprovalRequest, **_: Any) -> None:
     """Notify all who may approve it."""
     record_event(
         "approval_requested",
-        f"approval:{request.pk}:requested",
+        _requested_key(request),
         _approval_subject(request),
         {"title": request.title, "actor": request.requested_by_name},
         actor=request.requested_by,
@@ -189,7 +190,8 @@ def on_approval_requested(request: ApprovalRequest, **_: Any) -> None:
 
 @transaction.atomic
 def on_approval_decided(request: ApprovalRequest, **_: Any) -> None:
-    """Notify who requested it."""
+    """Notify who requested it. Nobody else needs to decide it."""
+    mark_event_read(_requested_key(request))
     is_given = request.state == RequestState.APPROVED
     record_event(
         "approval_given" if is_given else "approval_declined",
@@ -204,6 +206,7 @@ def on_approval_decided(request: ApprovalRequest, **_: Any) -> None:
 @transaction.atomic
 def on_approval_ended(request: ApprovalRequest, **_: Any) -> None:
     """Notify both who requested it and who approved it; who has withdrawn it knows."""
+    mark_event_read(_requested_key(request))
     if request.state == RequestState.WITHDRAWN:
         return
     became = BECAME[RequestState(request.state)]
@@ -214,7 +217,12 @@ def on_approval_ended(request: ApprovalRequest, **_: Any) -> None:
 
 def record_expired(request: ApprovalRequest) -> None:
     """Notify once that a request has expired undecided."""
+    mark_event_read(_requested_key(request))
     _record_end(request, BECAME[RequestState.EXPIRED])
+
+
+def _requested_key(request: ApprovalRequest) -> str:
+    return f"approval:{request.pk}:requested"
 
 
 def _record_end(request: ApprovalRequest, became: str) -> None:

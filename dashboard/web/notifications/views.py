@@ -13,6 +13,7 @@ from django_htmx.http import replace_url
 from dashboard.notifications.inbox import (
     list_notifications,
     mark_all_read,
+    mark_page_read,
     mark_read,
     unread_count,
 )
@@ -76,6 +77,13 @@ def notifications_read(request: Request) -> HttpResponse:
     if request.htmx.target == "notices-in":
         return _show_panel(request)
     return redirect(safe_return_url(request, "next", reverse("notification-list")))
+
+
+@require_POST
+def page_opened(request: Request) -> HttpResponse:
+    """Mark what is about the page at `path` as read; an open page sends this, as no GET writes."""
+    mark_page_read(request.user, request.POST.get("path", ""))
+    return render(request, "notifications/opened.html", _counts(request))
 
 
 def _poll_bell(request: Request) -> HttpResponse:

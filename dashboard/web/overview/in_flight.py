@@ -41,6 +41,11 @@ class Flights:
     late_count: int
 
     @property
+    def count(self) -> int:
+        """The number of all, late or not."""
+        return self.moving_count + self.late_count
+
+    @property
     def shown(self) -> list[InFlightVersion]:
         """All versions that are shown."""
         return self.moving + self.late

@@ -50,8 +50,10 @@ class ViewCount:
     is_partial: bool
 
 
-def count_views(views: Iterable[ViewOfUser]) -> dict[int, ViewCount]:
+def count_views(views: Iterable[ViewOfUser], *, is_fresh: bool = False) -> dict[int, ViewCount]:
     """Return the counts of the first views by id: from the cache, else by one query for all.
+
+    `is_fresh` counts all of them anew.
 
     None is counted if the database fails, so that the error page can be rendered.
     """
@@ -59,9 +61,8 @@ def count_views(views: Iterable[ViewOfUser]) -> dict[int, ViewCount]:
     keys = {view.pk: _key(view) for view in counted}
     if not keys:
         return {}
-    cached = {
-        key: value for key, value in cache.get_many(keys.values()).items() if _is_count(value)
-    }
+    found_in_cache = {} if is_fresh else cache.get_many(keys.values())
+    cached = {key: value for key, value in found_in_cache.items() if _is_count(value)}
     missing = [view for view in counted if keys[view.pk] not in cached]
     try:
         fresh = {keys[pk]: count for pk, count in _count(missing).items()} if missing else {}

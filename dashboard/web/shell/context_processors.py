@@ -26,6 +26,7 @@ from dashboard.accounts.permissions import (
 from dashboard.ledger.models import Preferences
 from dashboard.ledger.preferences import get_preferences
 from dashboard.notifications.following import is_followed
+from dashboard.notifications.inbox import is_about
 from dashboard.observability.request_context import is_unrecorded
 from dashboard.service.health import health_now
 from dashboard.web.saved_views.counts import count_views
@@ -37,6 +38,7 @@ from dashboard.web.shell.sidebar_counts import (
     current_outage,
     side_counts,
     unread_notifications,
+    was_pressed,
 )
 from dashboard.web.shell.support_report import support_report
 from dashboard.web.ui.saved_views import visible_views
@@ -66,7 +68,13 @@ def shell(request: HttpRequest) -> dict[str, Any]:
     token = _lazy(get_token, request)
     health = _lazy(health_now)
     # Read once a request, if at all: it is a trip to the cache.
-    counts = _lazy(lambda: side_counts() if request.user.is_authenticated else SidebarCounts())
+    counts = _lazy(
+        lambda: (
+            side_counts(is_fresh=was_pressed(request))
+            if request.user.is_authenticated
+            else SidebarCounts()
+        )
+    )
     csrf_input = '<input type="hidden" name="csrfmiddlewaretoken" value="{}">'
     return {
         "preferences": preferences,
@@ -97,15 +105,19 @@ def _sidebar(
     request: HttpRequest, preferences: Preferences, counts: SidebarCounts
 ) -> dict[str, Any]:
     views = _lazy(visible_views, request)
+    unread = _lazy(unread_notifications, request.user)
     return {
         "pinned": _lazy(lambda: visit_hits(preferences.pins)),
         "sidebar_counts": counts,
         "sidebar_views": views,
         "max_sidebar_views": MAX_SIDEBAR_VIEWS,
-        "view_counts": _lazy(lambda: count_views(views)),
+        "view_counts": _lazy(lambda: count_views(views, is_fresh=was_pressed(request))),
         "view_ticket": _lazy(view_ticket, request),
         "approvals_to_decide": partial(approvals_to_decide, request.user, counts),
-        "unread_notifications": _lazy(unread_notifications, request.user),
+        "unread_notifications": _lazy(lambda: len(unread)),
+        "has_unread_about_page": _lazy(
+            lambda: any(is_about(path, request.path) for _, path in unread)
+        ),
     }
 
 

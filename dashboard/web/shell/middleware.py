@@ -1,7 +1,8 @@
 """Middleware: incomplete forms, login, time zone, locale and service errors."""
 
 from collections.abc import Callable
-from typing import Any
+from http import HTTPStatus
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -13,6 +14,7 @@ from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.http.response import HttpResponseBase
 from django.shortcuts import resolve_url
+from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
@@ -27,6 +29,12 @@ from dashboard.web.pages.drafts import is_background_request, save_posted_form
 from dashboard.web.releases.unsent_forms import save_unsent_form
 from dashboard.web.saved_views.unsent_forms import url_of_typed_view
 from dashboard.web.shell.errors import incomplete, key_conflict, service_error
+from dashboard.web.shell.sidebar_counts import (
+    CACHE_SECONDS,
+    PRESSED_COOKIE,
+    approvals_to_decide,
+    side_counts,
+)
 from dashboard.web.ui.htmx import Request
 from dashboard.web.ui.locale_format import override_language, request_language
 from dashboard.web.ui.request_body import content_length
@@ -129,6 +137,40 @@ def locale_middleware(get_response: Handler) -> Handler:
             response = get_response(request)
         if response.headers.get("Content-Type", "").startswith("text/html"):
             patch_vary_headers(response, ["Accept-Language"])
+        return response
+
+    return middleware
+
+
+def current_counts_middleware(get_response: Handler) -> Handler:
+    """Let the counts of the sidebar follow a press: at once if htmx sent it, else on the next page.
+
+    They are cached, per process if there is no shared cache, so a cookie says what to count anew.
+    """
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        if request.method != "POST" or not request.user.is_authenticated:
+            return get_response(request)
+        before = side_counts()
+        response = get_response(request)
+        if not request.user.is_authenticated or BACKGROUND in request.headers:
+            return response
+        response.set_cookie(
+            PRESSED_COOKIE,
+            "1",
+            max_age=CACHE_SECONDS,
+            samesite="Lax",
+            secure=request.is_secure(),
+            httponly=True,
+        )
+        htmx = cast("Request", request).htmx
+        is_part = htmx and not htmx.boosted and response.status_code == HTTPStatus.OK
+        if is_part and response.headers.get("Content-Type", "").startswith("text/html"):
+            counts = side_counts(is_fresh=True)
+            if counts != before:
+                to_decide = approvals_to_decide(request.user, counts)
+                context = {"counts": counts, "to_decide": to_decide}
+                response.content += render_to_string("components/side_swaps.html", context).encode()
         return response
 
     return middleware

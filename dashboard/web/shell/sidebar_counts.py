@@ -10,12 +10,14 @@ from typing import Any
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.cache import cache
 from django.db import Error
+from django.http import HttpRequest
 from django.utils import timezone
 
 from dashboard.ledger.models import AudienceRecord, SubscriptionRecord
+from dashboard.ledger.queries.audience_list import audience_coverage
 from dashboard.ledger.queries.overview import operations_needing_attention
 from dashboard.ledger.queries.pages import pages_coverage
-from dashboard.notifications.inbox import unread_count
+from dashboard.notifications.inbox import unread_paths
 from dashboard.notifications.watches import ongoing_outage
 from dashboard.releases.models import Release, ReleaseState
 from dashboard.service.health import Health, Outage
@@ -26,7 +28,9 @@ CACHE_SECONDS = 10
 """Counts may lag by this much. Cached because every page shows them."""
 OWN_OUTAGE_LASTS = timedelta(seconds=90)
 """A failed call of this process is an outage for so long, unless a worker's check confirms it."""
-_KEY = "side-counts-6"
+PRESSED_COOKIE = "counts-now"
+"""Set for CACHE_SECONDS by whatever a user sends, so that the counts follow it at once."""
+_KEY = "side-counts-7"
 """Its number changes with the format of the cached value."""
 
 
@@ -38,6 +42,8 @@ class SidebarCounts:
     """The service's total, or else the number in the ledger."""
     audiences: int = 0
     """Those in the ledger, as the list of all audiences shows them."""
+    are_all_audiences: bool = True
+    """Whether the ledger has all of the service's."""
     subscriptions: int = 0
     needing_attention: int = 0
     """Operations that need attention, as on the overview."""
@@ -51,17 +57,41 @@ class SidebarCounts:
     """Whether a worker checks the service."""
 
 
-def side_counts() -> SidebarCounts:
+def side_counts(*, is_fresh: bool = False) -> SidebarCounts:
     """Return the counts; zeros if the database fails, so that the error page can be rendered."""
     try:
-        match cache.get_or_set(_KEY, _count, timeout=CACHE_SECONDS):
-            case [int(), int(), int(), int(), int(), [*requests], watched, bool()] as counts:
-                pairs = tuple((kind, requester) for kind, requester in requests)
-                outage = (str(watched[0]), float(watched[1])) if watched else None
-                return SidebarCounts(*counts[:5], pairs, outage, counts[7])
-    except (Error, TypeError, ValueError):
-        pass  # The database fails, or another release has cached something else.
-    return SidebarCounts()
+        if is_fresh:
+            cache.set(_KEY, cached := _count(), timeout=CACHE_SECONDS)
+        else:
+            cached = cache.get_or_set(_KEY, _count, timeout=CACHE_SECONDS)
+    except Error:
+        return SidebarCounts()
+    return _read_cached(cached) or SidebarCounts()
+
+
+def cached_counts() -> SidebarCounts | None:
+    """Return the counts that pages show now; None if they have to be counted."""
+    return _read_cached(cache.get(_KEY))
+
+
+def _read_cached(cached: Any) -> SidebarCounts | None:
+    """Return the counts that are cached; None if another release has cached something else."""
+    match cached:
+        case [
+            int(),
+            int(),
+            bool(),
+            int(),
+            int(),
+            int(),
+            [*requests],
+            ([str(), float() | int()] | None) as watched,
+            bool(is_watched),
+        ]:
+            pairs = tuple((kind, requester) for kind, requester in requests)
+            outage = (watched[0], float(watched[1])) if watched else None
+            return SidebarCounts(*cached[:6], pairs, outage, is_watched)
+    return None
 
 
 def current_outage(health: Health, counts: SidebarCounts) -> Outage | None:
@@ -83,15 +113,20 @@ def approvals_to_decide(user: User | AnonymousUser, counts: SidebarCounts) -> in
     return count_for(user, counts.open_requests) if user.is_authenticated else 0
 
 
-def unread_notifications(user: User | AnonymousUser) -> int:
-    """Return the count of the bell, at most 100; 0 if the database fails. One query.
+def unread_notifications(user: User | AnonymousUser) -> list[tuple[int, str]]:
+    """Return what the bell counts, at most 100; nothing if the database fails. One query.
 
     Not cached: it is right at once after the user has read one.
     """
     try:
-        return unread_count(user) if user.is_authenticated else 0
+        return unread_paths(user) if user.is_authenticated else []
     except Error:
-        return 0
+        return []
+
+
+def was_pressed(request: HttpRequest) -> bool:
+    """Return whether this browser has just sent a form, in whichever process."""
+    return PRESSED_COOKIE in request.COOKIES
 
 
 def _count() -> tuple[Any, ...]:
@@ -100,6 +135,7 @@ def _count() -> tuple[Any, ...]:
     return (
         pages.known if pages.total is None else pages.total,
         AudienceRecord.objects.count(),
+        audience_coverage().is_full,
         SubscriptionRecord.objects.count(),
         operations_needing_attention(now).count,
         Release.listed.exclude(state__in=(ReleaseState.FINISHED, ReleaseState.CANCELED)).count(),

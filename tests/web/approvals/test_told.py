@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from dashboard.ledger.models import ApprovalRequest, Operation
@@ -18,6 +19,7 @@ from dashboard.releases.models import Release
 from dashboard.releases.reviewing import board_digest
 from tests.conftest import logged_in, person
 from tests.support.clock import Clock
+from tests.support.html import text
 from tests.support.release_service import work
 from tests.web.approvals.conftest import Ask, decide, shown, url
 
@@ -135,3 +137,24 @@ def test_a_person_without_the_right_any_more_is_asked_no_more(ask: Ask) -> None:
     former.groups.clear()
     former.groups.add(*person("other", "Viewers").groups.all())
     assert "Needs your approval" not in shown(client, "/")
+
+
+def test_a_decided_request_is_read_for_everyone_who_could_decide_it(
+    ask: Ask, as_peter: Client, as_viewer: Client
+) -> None:
+    other = logged_in(person("olga", "Publishers"))
+    approval = ask()
+    assert "1 unread" in shown(other, "/people/")
+    decide(as_peter, approval, "decline", "Wrong price")
+    for client in (other, as_peter):
+        assert "0 unread" in shown(client, "/people/")
+
+
+def test_opening_what_a_notification_is_about_marks_it_as_read(ask: Ask, as_peter: Client) -> None:
+    address = f"/approvals/{ask().pk}/"
+    html = as_peter.get(address).content.decode()
+    assert f'action="{reverse("page-opened")}"' in html
+    assert "1 unread" in shown(as_peter, "/people/")
+    response = as_peter.post(reverse("page-opened"), {"path": address})
+    assert text(response.content.decode()) == "0 unread 0 unread"
+    assert reverse("page-opened") not in as_peter.get(address).content.decode()

@@ -224,20 +224,22 @@ def test_a_version_queued_unusually_long_needs_attention(as_viewer: Client) -> N
         {"status": "queued", "queuedAt": "2026-03-01T09:00:00Z"},
     ],
 )
-def test_a_late_version_needs_attention_and_is_not_listed_as_in_progress(
+def test_a_late_version_counts_as_in_progress_and_needs_attention(
     late: dict[str, Any], as_viewer: Client
 ) -> None:
     seed_pages(wire.page())
     seed_audiences(queued(**late), queued() | {"audienceId": "aud_2"})
     html = get(as_viewer)
     assert "Needs attention <small>1</small>" in html
-    assert "Versions in progress <small>1</small>" in html
-    assert '<span id="in-flight">1</span>' in html
+    assert "Versions in progress <small>2</small>" in html
+    assert '<span id="in-flight">2</span>' in html
     word = str(late["status"]).capitalize()
     assert f"{word} Version 2, Brightwater Foods In progress for" in section(
         html, "Needs attention"
     )
-    assert word not in section(html, "Versions in progress").removeprefix("1").split("Queued")[0]
+    listed = section(html, "Versions in progress")
+    assert word not in listed.removeprefix("2").split("Queued")[0]
+    assert listed.endswith("1 takes longer than usual: see Needs attention.")
 
 
 def test_a_late_version_is_found_behind_many_newer_ones(as_viewer: Client) -> None:
@@ -551,8 +553,8 @@ def test_counts_show_how_much_of_the_total_is_loaded(as_viewer: Client) -> None:
     seed_pages(wire.page(audiencesCount=7), total=1204)
     seed_audiences(wire.audience())
     shown = text(get(as_viewer))
-    assert "“Load the rest” does it at once. 1 of 1,204. Load the rest" in shown
-    assert "Audiences 1 of 7, 1 live" in shown
+    assert "“Load the rest” does it at once. 1,204 1 loaded. Load the rest" in shown
+    assert "Audiences 1+ of 7, 1 live" in shown
 
 
 def test_charts_use_no_inline_style_and_have_a_title_and_a_table(

@@ -11,7 +11,7 @@ from dashboard.ledger.models.operations import Outcome
 from tests.support import wire
 from tests.support.fake_service import FakeService
 from tests.support.html import text
-from tests.support.seeding import seed_audiences
+from tests.support.seeding import seed_audiences, seed_pages
 from tests.web.pages.test_page_list import get, numbered, publish, record
 
 pytestmark = pytest.mark.django_db
@@ -74,3 +74,37 @@ def test_anonymous_visitors_see_no_counts(client: Client, fake_service: FakeServ
     record(numbered(1), total=1204)
     for address in ("/accounts/login/", "/no/such/page/"):
         assert "1,204" not in client.get(address, follow=True).content.decode()
+
+
+def test_a_count_is_at_least_that_many_until_all_audiences_are_loaded(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
+    record(numbered(2, audiencesCount=2))
+    seed_audiences(wire.audience(), wire.audience(audienceId="aud_2"), page_id="page_0")
+    assert " Audiences 2+ " in side_of(as_viewer)
+    for address in ("/", "/audiences/"):
+        page = text(get(as_viewer, address))
+        assert page.count("2+") >= 2, address
+
+
+def test_the_counts_follow_a_press_at_once(
+    as_administrator: Client, ada: User, fake_service: FakeService
+) -> None:
+    seed_pages(wire.page())
+    get(as_administrator, "/activity/")
+    publish(ada, "ver_1", Outcome.UNKNOWN)
+    assert "1 needs attention" not in text(get(as_administrator, "/activity/"))
+    what = {"page_id": "page_1", "audience_id": "", "followed": "1"}
+    headers = {"HX-Request": "true", "HX-Target": "follow"}
+    response = as_administrator.post("/notifications/follow/", what, headers=headers)
+    assert 'id="count-activity" hx-swap-oob="true"' in response.text
+    assert text(response.text).endswith("1 needs attention")
+
+
+def test_another_process_counts_anew_after_a_press(
+    as_viewer: Client, vera: User, fake_service: FakeService
+) -> None:
+    as_viewer.post("/accounts/theme/", {"theme": "dark"})
+    get(as_viewer, "/activity/")
+    publish(vera, "ver_1", Outcome.UNKNOWN)
+    assert "1 needs attention" in text(get(as_viewer, "/activity/"))
