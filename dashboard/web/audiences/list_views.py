@@ -107,7 +107,9 @@ def _context(request: Request, query: AudienceListQuery, saved: ListViews) -> di
         "query": query,
         "saved": saved,
         "list_url": saved.url,
-        "data_as_of": min((row.last_seen_at for row in context["rows"].items), default=None),
+        "data_as_of": min(
+            (row.last_seen_at for row in context["rows"].items), default=context["coverage"].as_of
+        ),
         "filters": list_filters(query, context["tally"]),
         "page_options": options,
         "page_names": {option.page_id: option.name for option in options},

@@ -109,6 +109,7 @@ def _sidebar(
     return {
         "pinned": _lazy(lambda: visit_hits(preferences.pins)),
         "sidebar_counts": counts,
+        "needs_approval_of": partial(SidebarCounts.covers, counts),
         "sidebar_views": views,
         "max_sidebar_views": MAX_SIDEBAR_VIEWS,
         "view_counts": _lazy(lambda: count_views(views, is_fresh=was_pressed(request))),

@@ -33,6 +33,7 @@ from dashboard.web.shell.sidebar_counts import (
     CACHE_SECONDS,
     PRESSED_COOKIE,
     approvals_to_decide,
+    cached_counts,
     side_counts,
 )
 from dashboard.web.ui.htmx import Request
@@ -45,6 +46,10 @@ Handler = Callable[[HttpRequest], HttpResponse]
 SIGNED_OUT = "You were signed out, so nothing was sent. Make the change again."
 SIGNED_OUT_AND_SAVED = "You were signed out, so nothing was sent. What you entered was saved."
 SIGNED_OUT_MEANWHILE = "You were signed out. Requests already sent continue."
+
+
+COUNTS_NOTHING = ("page-draft", "page-opened")
+"""Views that a page requests by itself, and that change no count of the sidebar."""
 
 
 class IncompleteFormMiddleware(MiddlewareMixin):
@@ -151,9 +156,11 @@ def current_counts_middleware(get_response: Handler) -> Handler:
     def middleware(request: HttpRequest) -> HttpResponse:
         if request.method != "POST" or not request.user.is_authenticated:
             return get_response(request)
-        before = side_counts()
+        before = cached_counts()
         response = get_response(request)
-        if not request.user.is_authenticated or BACKGROUND in request.headers:
+        match = request.resolver_match
+        is_typing = match is not None and match.url_name in COUNTS_NOTHING
+        if not request.user.is_authenticated or is_typing or BACKGROUND in request.headers:
             return response
         response.set_cookie(
             PRESSED_COOKIE,

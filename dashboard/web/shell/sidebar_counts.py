@@ -14,11 +14,13 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from dashboard.ledger.models import AudienceRecord, SubscriptionRecord
+from dashboard.ledger.models.approvals import ApprovalKind
 from dashboard.ledger.queries.audience_list import audience_coverage
 from dashboard.ledger.queries.overview import operations_needing_attention
 from dashboard.ledger.queries.pages import pages_coverage
 from dashboard.notifications.inbox import unread_paths
 from dashboard.notifications.watches import ongoing_outage
+from dashboard.operations.approvals import current_rule
 from dashboard.releases.models import Release, ReleaseState
 from dashboard.service.health import Health, Outage
 from dashboard.web.approvals.listing import count_for, open_requests
@@ -30,7 +32,7 @@ OWN_OUTAGE_LASTS = timedelta(seconds=90)
 """A failed call of this process is an outage for so long, unless a worker's check confirms it."""
 PRESSED_COOKIE = "counts-now"
 """Set for CACHE_SECONDS by whatever a user sends, so that the counts follow it at once."""
-_KEY = "side-counts-7"
+_KEY = "side-counts-8"
 """Its number changes with the format of the cached value."""
 
 
@@ -55,6 +57,12 @@ class SidebarCounts:
     """Why a worker's latest check of the service failed, and when, in seconds since the epoch."""
     is_watched: bool = False
     """Whether a worker checks the service."""
+    approval_kinds: tuple[str, ...] = ()
+    """The kinds of changes that need an approval, for the words of buttons."""
+
+    def covers(self, kind: str) -> bool:
+        """Return whether changes of this kind need an approval."""
+        return kind in self.approval_kinds
 
 
 def side_counts(*, is_fresh: bool = False) -> SidebarCounts:
@@ -87,10 +95,11 @@ def _read_cached(cached: Any) -> SidebarCounts | None:
             [*requests],
             ([str(), float() | int()] | None) as watched,
             bool(is_watched),
+            [*kinds],
         ]:
             pairs = tuple((kind, requester) for kind, requester in requests)
             outage = (watched[0], float(watched[1])) if watched else None
-            return SidebarCounts(*cached[:6], pairs, outage, is_watched)
+            return SidebarCounts(*cached[:6], pairs, outage, is_watched, tuple(kinds))
     return None
 
 
@@ -131,7 +140,7 @@ def was_pressed(request: HttpRequest) -> bool:
 
 def _count() -> tuple[Any, ...]:
     now = timezone.now()
-    pages, watched = pages_coverage(), ongoing_outage(now)
+    pages, watched, rule = pages_coverage(), ongoing_outage(now), current_rule()
     return (
         pages.known if pages.total is None else pages.total,
         AudienceRecord.objects.count(),
@@ -142,4 +151,5 @@ def _count() -> tuple[Any, ...]:
         tuple(open_requests(now).values_list("kind", "requested_by")),
         (watched.reason, watched.last_failure_at.timestamp()) if watched else None,
         worker_status().is_running,
+        tuple(kind.value for kind in ApprovalKind if rule.covers(kind)),
     )

@@ -9,7 +9,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from dashboard.ledger.models import ApprovalRequest
 from dashboard.web.ui.htmx import Request
 
-REQUESTED = "Approval requested. Share this page’s address with the person who is to approve it."
+REQUESTED = "Approval requested. Everyone who can approve it was notified."
 
 
 def redirect_to_request(request: Request, approval: ApprovalRequest) -> HttpResponse:

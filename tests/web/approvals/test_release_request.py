@@ -46,7 +46,7 @@ def test_a_request_has_an_address_of_its_own(release: Release, as_publisher: Cli
     approval = ApprovalRequest.objects.get()
     assert answer.url == url(approval)
     page = shown(as_publisher, answer.url)
-    assert "Share this page’s address" in page
+    assert "Everyone who can approve it was notified" in page
     assert "Note from paula For Monday" in page
     assert state_of(release) == ReleaseState.WAITING_FOR_APPROVAL
 

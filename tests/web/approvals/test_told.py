@@ -158,3 +158,22 @@ def test_opening_what_a_notification_is_about_marks_it_as_read(ask: Ask, as_pete
     response = as_peter.post(reverse("page-opened"), {"path": address})
     assert text(response.content.decode()) == "0 unread 0 unread"
     assert reverse("page-opened") not in as_peter.get(address).content.decode()
+
+
+def test_under_the_rule_a_row_offers_a_request_and_no_publish(
+    release: Release, as_publisher: Client
+) -> None:
+    item = release.items.all()[0]
+    page, audience = (
+        f"/pages/{item.page_id}/",
+        f"/pages/{item.page_id}/audiences/{item.audience_id}/",
+    )
+    for address, offered in (
+        (page, f"Request approval of version {item.version_number}"),
+        (audience, f"Request approval of version {item.version_number}"),
+        ("/audiences/", "Request approval of …"),
+    ):
+        shown_page = shown(as_publisher, address)
+        assert offered in shown_page, address
+        assert f"Publish {item.version_number}" not in shown_page, address
+        assert "Publish …" not in shown_page, address

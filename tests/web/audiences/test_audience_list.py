@@ -295,7 +295,7 @@ def loaded(client: Client, address: str, *, presses: int) -> str:
 def test_the_list_says_how_much_it_covers(as_viewer: Client, fake_service: FakeService) -> None:
     seed_pages(*(wire.page(pageId=f"page_{n}", audiencesCount=1) for n in range(3)), total=9)
     seed_audiences(named(1), page_id="page_1")
-    assert "1 audience. Searching 1 of 9 pages" in text(shown(as_viewer))
+    assert "1+ audiences. Searching 1 of 9 pages" in text(shown(as_viewer))
 
 
 def test_load_the_rest_reads_all_pages_and_their_audiences_press_by_press(
@@ -304,7 +304,7 @@ def test_load_the_rest_reads_all_pages_and_their_audiences_press_by_press(
     fake_service.answer = serving(35)
     html = loaded(as_viewer, f"{LIST}?sort=name", presses=10)
     assert AudienceRecord.objects.count() == 35
-    assert "35 audiences, updated" in text(html)
+    assert "35 audiences" in text(html)
     assert "Load the rest" not in html
     assert len(fake_service.sent) == 4 + 35, "nothing is read twice"
 
@@ -320,7 +320,7 @@ def test_with_htmx_loading_continues_by_itself_and_ends_with_all_results(
     assert "load delay" in form.attributes["hx-trigger"]
     response = as_viewer.post(form.attributes["hx-post"], headers=headers)
     assert response["HX-Retarget"] == "#results"
-    assert "12 matches, updated" in text(response.text)
+    assert "12 matches" in text(response.text)
 
 
 def test_a_page_that_fails_stops_loading_and_is_skipped_on_continuing(
@@ -452,7 +452,7 @@ def test_the_sidebar_and_the_palette_lead_here(as_viewer: Client) -> None:
     seed_audiences(named(1), named(2))
     html = shown(as_viewer)
     entry = html.split('href="/audiences/" aria-current="page">')[1].split("</a>")[0]
-    assert text(entry).split() == ["Audiences", "2"]
+    assert text(entry).split() == ["Audiences", "2+"]
     palette = shown(as_viewer, "/find/?q=audiences", "palette-list")
     assert 'href="/audiences/"' in palette
 

@@ -127,7 +127,7 @@ def test_typing_gets_the_results_and_the_toolbar_updates_only(
         "people-count",
         "people-clear",
         "people-export",
-        "people-fresh",
+        "fresh",
         "saved-views",
     }
     assert "/people/export.csv?q=ada" in html

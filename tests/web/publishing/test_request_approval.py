@@ -69,7 +69,7 @@ def test_a_request_makes_a_release_of_one_and_is_shown(
     page = text(submit(as_publisher, when="approval", note="Prices"))
     release = Release.objects.get()
     assert (release.state, release.due_at) == (ReleaseState.WAITING_FOR_APPROVAL, None)
-    assert "Share this page’s address" in page
+    assert "Everyone who can approve it was notified" in page
     assert "Note from paula Prices" in page
     assert service.keys == []
     assert not Operation.objects.exists()

@@ -1,0 +1,53 @@
+"""What every list keeps to: nothing is said or offered twice, or where it can't be used."""
+
+import re
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from tests.support.fake_service import FakeService
+from tests.support.html import text
+from tests.support.seeding import seed_view
+from tests.web.every_page import answer
+from tests.web.pages.test_page_list import get
+
+pytestmark = pytest.mark.django_db
+
+
+def test_one_screen_has_one_time_of_update(as_viewer: Client, fake_service: FakeService) -> None:
+    fake_service.answer = answer
+    for address in ("/audiences/", "/pages/", "/pages/?q=fleet&sort=name", "/pages/page_1/"):
+        page = text(get(as_viewer, address))
+        body = page[page.index("Updated ") :]
+        assert not re.search(r"[Uu]pdated \d", body.replace("Updated ", "", 1)), address
+
+
+def test_viewers_have_no_column_of_what_they_may_not_do(
+    as_viewer: Client, as_publisher: Client, fake_service: FakeService
+) -> None:
+    fake_service.answer = answer
+    columns = [
+        get(client, "/pages/page_1/").count('class="actions"')
+        for client in (as_viewer, as_publisher)
+    ]
+    assert columns[0] == 0
+    assert columns[1] > 1
+
+
+def test_filters_that_apply_at_once_have_no_button_with_scripts(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
+    fake_service.answer = answer
+    for address in ("/audiences/", "/pages/"):
+        html = re.sub(r"<noscript>.*?</noscript>", "", get(as_viewer, address), flags=re.DOTALL)
+        assert html.count(">Apply</button>") == 1, address  # That of the display.
+
+
+def test_a_view_that_is_saved_is_not_offered_to_be_saved(
+    as_viewer: Client, vera: User, fake_service: FakeService
+) -> None:
+    seed_view(vera, query="live=changed")
+    form_opens = 'popovertarget="save-view">'
+    assert get(as_viewer, "/audiences/?live=changed").count(form_opens) == 2  # New view, Cancel.
+    assert get(as_viewer, "/audiences/?live=live").count(form_opens) == 3
