@@ -1,5 +1,7 @@
 """A user's preferences: loaded with the user, saved one field at a time."""
 
+from datetime import datetime
+
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
 from django.db.models import Q
@@ -17,7 +19,7 @@ def get_preferences(user: User | AnonymousUser) -> Preferences:
     return found if isinstance(found, Preferences) else Preferences()
 
 
-def save_preferences(user: User, **choices: str | bool) -> Preferences:
+def save_preferences(user: User, **choices: str | bool | datetime | None) -> Preferences:
     """Save some preferences; the others stay unchanged."""
     preferences, _ = Preferences.objects.update_or_create(user=user, defaults=choices)
     return preferences

@@ -126,7 +126,7 @@ OWN |= {"mfa_view_recovery_codes", "mfa_generate_recovery_codes"}
 OWN |= {"organisation-connect", "organisation-disconnect"}
 OWN |= {"notification-settings", "notification-read", "notifications-read"}
 OWN |= {"follow", "target-add", "email-change", "email-confirm", "email-reset"}
-OWN |= {"service-check", "page-opened"}
+OWN |= {"service-check", "page-opened", "overview-visited"}
 """A user's own account, appearance and notifications."""
 RELEASE_DECISIONS = {
     *("release-item", "release-check", "release-publish", "release-continue", "release-stop"),

@@ -123,7 +123,7 @@ NOT_PAGES = {
     *("release-cancel", "release-roll-back", "release-retry", "release-request-approval"),
     "release-discard",
     *("subscription-add", "saved-view-save", "saved-view-move", "saved-view-default"),
-    *("notification-read", "notifications-read", "page-opened", "follow"),
+    *("notification-read", "notifications-read", "page-opened", "follow", "overview-visited"),
     *("email-confirm", "email-reset", "target-secret", "target-test", "delivery-send"),
     *("approval-approve", "approval-decline", "approval-withdraw", "approval-send"),
 }

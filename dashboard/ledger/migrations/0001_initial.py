@@ -356,6 +356,8 @@ class Migration(migrations.Migration):
                 ('keys_off', models.BooleanField(default=False)),
                 ('pinned', models.JSONField(default=list)),
                 ('email', models.EmailField(blank=True, db_default='', default='', max_length=254)),
+                ('overview_since', models.DateTimeField(null=True)),
+                ('overview_seen_at', models.DateTimeField(null=True)),
                 ('user', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='preferences', to=settings.AUTH_USER_MODEL)),
             ],
             options={

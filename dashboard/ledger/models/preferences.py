@@ -40,6 +40,10 @@ class Preferences(models.Model):
     """Pairs of ids, the latest first."""
     email = models.EmailField(blank=True, default="", db_default="")
     """Where e-mail goes in place of the account's own address; confirmed by the link sent there."""
+    overview_since = models.DateTimeField(null=True)
+    """The end of the visit of the overview before the last one; null if there was none."""
+    overview_seen_at = models.DateTimeField(null=True)
+    """When the overview was last opened."""
 
     class Meta:
         verbose_name_plural = "preferences"

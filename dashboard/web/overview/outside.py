@@ -10,5 +10,5 @@ MAX_SHOWN = 5
 
 
 def recent_outside_publishes(now: datetime) -> list[OutsidePublish]:
-    """Return the newest that were noticed in the last 7 days; one query."""
-    return list(find_outside_publishes(since=now - PERIOD)[:MAX_SHOWN])
+    """Return the newest that were noticed in the last 7 days, at most MAX_SHOWN + 1; one query."""
+    return list(find_outside_publishes(since=now - PERIOD)[: MAX_SHOWN + 1])

@@ -71,6 +71,11 @@ class Chart:
         return self.rows[0].day, self.rows[len(self.rows) // 2].day, self.rows[-1].day
 
     @property
+    def used(self) -> list[DayRow]:
+        """The days with any value: of one alone a sentence says as much as a chart."""
+        return [row for row in self.rows if any(row.values)]
+
+    @property
     def highest(self) -> DayRow | None:
         """The day with the highest first value; None if no day has one."""
         used = [row for row in self.rows if row.values[0]]

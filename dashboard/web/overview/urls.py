@@ -6,4 +6,5 @@ from dashboard.web.overview import views
 
 urlpatterns = [
     path("", views.overview, name="overview"),
+    path("visited/", views.overview_visited, name="overview-visited"),
 ]

@@ -5,8 +5,9 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpResponse
+from django.shortcuts import redirect
 from django.utils import timezone
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HTMX_STOP_POLLING
 
 from dashboard.accounts.permissions import may
@@ -28,7 +29,7 @@ from dashboard.web.approvals.listing import badge_of, read_news
 from dashboard.web.overview import summaries as sums
 from dashboard.web.overview.in_flight import load_flights, poll_service
 from dashboard.web.overview.last_visit import read_last_visit, save_last_visit
-from dashboard.web.overview.outside import recent_outside_publishes
+from dashboard.web.overview.outside import MAX_SHOWN, recent_outside_publishes
 from dashboard.web.overview.releases import read_open_releases
 from dashboard.web.ui.htmx import Request, render_partial
 from dashboard.web.ui.polling import wait_s
@@ -44,7 +45,7 @@ def overview(request: Request) -> HttpResponse:
     if request.htmx.target == "flight":
         return _poll_flights(request)
     now = timezone.now()
-    visit = read_last_visit(request, now)
+    visit = read_last_visit(request.user, now)
     since = visit.since or now
     context = {
         "here": "overview",
@@ -60,9 +61,14 @@ def overview(request: Request) -> HttpResponse:
         "has_embedded_service": settings.EMBEDDED_API,
     }
     context |= _live_context(request, now) | _charts(now)
-    response = render_partial(request, TEMPLATE, context)
-    save_last_visit(response, request, visit)
-    return response
+    return render_partial(request, TEMPLATE, context)
+
+
+@require_POST
+def overview_visited(request: Request) -> HttpResponse:
+    """Record the visit: the page sends this when it is opened, as no GET writes."""
+    save_last_visit(request.user, timezone.now())
+    return HttpResponse(status=204) if request.htmx else redirect("overview")
 
 
 def _poll_flights(request: Request) -> HttpResponse:
@@ -88,6 +94,7 @@ def _live_context(request: Request, now: datetime) -> dict[str, Any]:
     usual = typical_times(timezone.localdate(now))
     flights = load_flights(now, sums.late_after(usual))
     releases = read_open_releases()
+    outside_publishes = recent_outside_publishes(now)
     page_ids = [operation.page_id for operation in recent]
     return {
         "usual": usual,
@@ -102,7 +109,8 @@ def _live_context(request: Request, now: datetime) -> dict[str, Any]:
         "badge_of": badge_of,
         "page_names": page_names([*page_ids, *(one.record.page_id for one in flights.shown)]),
         "records": [record_of(operation) for operation in recent],
-        "outside_publishes": recent_outside_publishes(now),
+        "outside_publishes": outside_publishes[:MAX_SHOWN],
+        "outside_is_more": len(outside_publishes) > MAX_SHOWN,
         "attention_count": attention.count + flights.late_count + releases.held_count,
         "attention": attention,
         "attention_items": [

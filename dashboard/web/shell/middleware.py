@@ -48,7 +48,7 @@ SIGNED_OUT_AND_SAVED = "You were signed out, so nothing was sent. What you enter
 SIGNED_OUT_MEANWHILE = "You were signed out. Requests already sent continue."
 
 
-COUNTS_NOTHING = ("page-draft", "page-opened")
+COUNTS_NOTHING = ("page-draft", "page-opened", "overview-visited")
 """Views that a page requests by itself, and that change no count of the sidebar."""
 
 

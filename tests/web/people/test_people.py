@@ -574,3 +574,12 @@ def test_people_require_a_sign_in(client: Client, db: None, fake_service: FakeSe
     for address in ("/people/?q=ada", "/people/export.csv"):
         assert client.get(address).status_code == 302
     assert fake_service.sent == []
+
+
+def test_a_person_without_a_name_is_listed_by_email(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
+    fake_service.answers(200, json=wire.envelope(wire.person(name="")))
+    html = as_viewer.get("/people/").content.decode()
+    row = text(html[html.index('<th scope="row"') :].split("</th>")[0])
+    assert row == f"{wire.person()['email']} No name"
