@@ -10,6 +10,7 @@ import re
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
@@ -25,10 +26,12 @@ ROW_COUNT = Func(function="COUNT", template="%(function)s(*)", output_field=Inte
 """COUNT(*) as an expression. Unlike `Count("pk")` it adds no GROUP BY and lets SQLite count an
 index."""
 
-Argument = str | int | Sequence[str]
+Argument = str | int | datetime | Sequence[str]
 
 _FIRST_NUMBER = -2_147_483_000
 """Placeholders of numbers begin here: no key is as low, and every column of numbers takes them."""
+_FIRST_MOMENT = datetime(1900, 1, 1, tzinfo=UTC)
+"""Placeholders of moments begin here, a day apart: nothing of ours is as old."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +54,9 @@ class _Compiled:
 class CompiledQuery:
     """A query that is executed many times with different arguments.
 
-    `build` returns its queryset: a named `values_list`. The positional arguments are texts or
-    numbers to be compared, texts for `__contains` or `__icontains`, or lists of texts; all else
-    that the query depends on are keyword arguments.
+    `build` returns its queryset: a named `values_list`. The positional arguments are texts,
+    numbers or moments to be compared, texts for `__contains` or `__icontains`, or lists of texts;
+    all else that the query depends on are keyword arguments.
     """
 
     def __init__(self, build: Callable[..., "QuerySet[Any, Any]"]) -> None:
@@ -62,7 +65,9 @@ class CompiledQuery:
 
     def rows(self, *arguments: Argument, **constants: Any) -> list[Any]:
         """Return the rows, as named tuples; one query."""
-        shape = tuple(type(one) if isinstance(one, str | int) else len(one) for one in arguments)
+        shape = tuple(
+            type(one) if isinstance(one, str | int | datetime) else len(one) for one in arguments
+        )
         try:
             compiled = self._compiled(shape, **constants)
         except EmptyResultSet:
@@ -86,6 +91,8 @@ class CompiledQuery:
 
         def placeholder(kind: type) -> Any:
             # No two are equal: of equal ones in a list Django keeps one.
+            if kind is datetime:
+                return _FIRST_MOMENT + timedelta(days=next(count))
             return _FIRST_NUMBER + next(count) if kind is int else f"placeholder {next(count)}"
 
         placeholders = [
@@ -103,7 +110,7 @@ class CompiledQuery:
         arguments = {
             name: places[value]
             for name, value in named.items()
-            if isinstance(value, str | int) and value in places
+            if isinstance(value, str | int | datetime) and value in places
         }
         others = {name: value for name, value in named.items() if name not in arguments}
         sql = _with_names(sql, named)
@@ -111,10 +118,13 @@ class CompiledQuery:
 
 
 def _values_of(arguments: Iterable[Argument]) -> list[Any]:
-    """Return all texts and numbers, then the LIKE pattern of texts that contain each."""
+    """Return all values as the database takes them, then the LIKE pattern of texts with each."""
     values: list[Any] = []
     for one in arguments:
-        values += [one] if isinstance(one, str | int) else one
+        if isinstance(one, datetime):
+            values.append(connection.ops.adapt_datetimefield_value(one))
+        else:
+            values += [one] if isinstance(one, str | int) else one
     # As Django writes the pattern.
     return values + [f"%{connection.ops.prep_for_like_query(value)}%" for value in values]
 

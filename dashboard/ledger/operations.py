@@ -235,13 +235,19 @@ def attempt_time_limit() -> timedelta:
     return timedelta(seconds=settings.SERVICE_TIMEOUT_S) + MARGIN
 
 
-def interrupted() -> Q:
+def in_flight_since(now: datetime) -> datetime:
+    """Return when a call that may still be in flight began at the earliest."""
+    return now - attempt_time_limit()
+
+
+def interrupted(since: datetime | None = None) -> Q:
     """Match operations in flight for longer than a call can take: their outcome is unknown.
 
     `mark_interrupted_unknown` records that with the next change. Until then they are only shown so.
+    `since` is when a call that may still be in flight began, `in_flight_since` of now.
     """
     sending = Attempt.objects.filter(operation=OuterRef("pk"), outcome=Outcome.SENDING)
-    since = timezone.now() - attempt_time_limit()
+    since = since or in_flight_since(timezone.now())
     return Q(
         Exists(sending.filter(sent_at__lt=since)),
         ~Exists(sending.filter(sent_at__gte=since)),

@@ -41,7 +41,7 @@ class QueueTime:
 
 def summarize_times(times: Iterable[QueueTime]) -> TypicalTimes | None:
     """Return the typical times; None if there are too few."""
-    durations = [time.duration for time in times]
+    durations = sorted(time.duration for time in times)
     median, p95 = percentile(durations, 0.5), percentile(durations, 0.95)
     if median is None or p95 is None or len(durations) < MIN_VERSIONS:
         return None

@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, timedelta, tzinfo
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db.models import (
@@ -23,7 +24,7 @@ from django.db.models.functions import Coalesce, TruncDate
 from django.db.models.lookups import Exact
 from django.utils import timezone
 
-from dashboard.compiled_query import ROW_COUNT
+from dashboard.compiled_query import ROW_COUNT, CompiledQuery
 from dashboard.contract.webhooks import SubscriptionPatch
 from dashboard.ledger.changes import pages_total
 from dashboard.ledger.models import (
@@ -34,7 +35,7 @@ from dashboard.ledger.models import (
     SubscriptionRecord,
 )
 from dashboard.ledger.models.operations import OperationKind, Outcome
-from dashboard.ledger.operations import interrupted
+from dashboard.ledger.operations import in_flight_since, interrupted
 from dashboard.ledger.queries.operations import count_by_outcome
 
 MAX_ATTENTION = 20
@@ -97,20 +98,28 @@ class Attention:
 
 def count_pages(since: datetime) -> PageCounts:
     """Count the known pages, and those new or changed since then."""
-    is_new = Q(first_seen_at__gt=since)
-    rows = (
-        PageRecord.objects.order_by()
-        .values("status")
-        .annotate(
-            known=Count("pk"),
-            audiences=Sum("audiences_count"),
-            first_seen=Count("pk", filter=is_new),
-            changed=Count("pk", filter=Q(changed_at__gt=since) & ~is_new),
-        )
-    )
-    sums = {name: sum(row[name] for row in rows) for name in ("audiences", "first_seen", "changed")}
-    by_status = {row["status"]: row["known"] for row in rows}
+    rows = _PAGES.rows(since)
+    sums = {
+        name: sum(getattr(row, name) for row in rows)
+        for name in ("audiences", "first_seen", "changed")
+    }
+    by_status = {row.status: row.known for row in rows}
     return PageCounts(by_status, pages_total().first(), **sums)
+
+
+def _pages_query(since: datetime) -> "QuerySet[PageRecord, Any]":
+    is_new = Q(first_seen_at__gt=since)
+    counted = {
+        "known": Count("pk"),
+        "audiences": Sum("audiences_count"),
+        "first_seen": Count("pk", filter=is_new),
+        "changed": Count("pk", filter=Q(changed_at__gt=since) & ~is_new),
+    }
+    by_status = PageRecord.objects.order_by().values("status").annotate(**counted)
+    return by_status.values_list("status", *counted, named=True)
+
+
+_PAGES = CompiledQuery(_pages_query)
 
 
 def count_audiences(since: datetime, viewer: User) -> AudienceCounts:
@@ -119,21 +128,28 @@ def count_audiences(since: datetime, viewer: User) -> AudienceCounts:
     Versions that the viewer published are left out. Each count uses an index of its own: the
     recent ones are few among many.
     """
+    row = _AUDIENCES.first(since, viewer.pk)
+    return AudienceCounts(*row) if row else AudienceCounts(0, 0, 0, 0, 0)
+
+
+def _audiences_query(since: datetime, viewer_id: int) -> "QuerySet[AudienceRecord, Any]":
     is_new = Q(first_seen_at__gt=since)
-    not_own = ~Q(_published_by(viewer, "latest_version_id", since=since))
+    not_own = ~Q(_published_by(viewer_id, "latest_version_id", since=since))
     counted = {
         "known": Q(),
         "live": Q(live_version_number__isnull=False),
         "first_seen": is_new,
         "changed": Q(changed_at__gt=since) & ~is_new & not_own,
-        "went_live": Q(live_since__gt=since) & ~Q(_published_by(viewer, "live_version_id")),
+        "went_live": Q(live_since__gt=since) & ~Q(_published_by(viewer_id, "live_version_id")),
     }
     every = AudienceRecord.objects.order_by()
     counts = {
         name: Subquery(every.filter(so).values(count=ROW_COUNT)) for name, so in counted.items()
     }
-    row = every.order_by("pk").annotate(**counts).values(*counts).first()
-    return AudienceCounts(**(row or dict.fromkeys(counted, 0)))
+    return every.order_by("pk").annotate(**counts).values_list(*counts, named=True)[:1]
+
+
+_AUDIENCES = CompiledQuery(_audiences_query)
 
 
 def went_live(since: datetime, viewer: User) -> QuerySet[AudienceRecord]:
@@ -142,7 +158,7 @@ def went_live(since: datetime, viewer: User) -> QuerySet[AudienceRecord]:
     Those that the viewer published are left out.
     """
     found = AudienceRecord.objects.filter(live_since__gt=since)
-    of_others = found.exclude(_published_by(viewer, "live_version_id")).order_by("-live_since")
+    of_others = found.exclude(_published_by(viewer.pk, "live_version_id")).order_by("-live_since")
     return of_others.defer("body")[:MAX_WENT_LIVE]
 
 
@@ -154,19 +170,30 @@ def count_outcomes(since: datetime, viewer: User) -> Counter[str]:
 
 def count_operations_by_day(since: datetime) -> list[DayCount]:
     """Count operations by day in the viewer's zone, kind and outcome; unknown ones of any age."""
-    of_day = TruncDate("requested_at", tzinfo=timezone.get_current_timezone())
-    lost = Operation.objects.filter(interrupted()).annotate(day=of_day)
-    rows = (
-        Operation.objects.filter(Q(requested_at__gte=since) | Q(outcome=Outcome.UNKNOWN))
-        .exclude(pk__in=[operation.pk for operation in lost])
-        .order_by()
-        .annotate(day=of_day)
-        .values_list("day", "kind", "outcome")
-        .annotate(count=Count("pk"))
-    )
+    zone = timezone.get_current_timezone()
+    rows = _OPERATIONS.rows(since, zone=zone)
     counts = Counter({(day, kind, outcome): count for day, kind, outcome, count in rows})
-    counts.update((one.day, one.kind, Outcome.UNKNOWN.value) for one in lost)
+    if any(row.outcome == Outcome.SENDING for row in rows):
+        for operation in Operation.objects.filter(interrupted()):
+            day = timezone.localdate(operation.requested_at)
+            counts[day, operation.kind, Outcome.SENDING.value] -= 1
+            counts[day, operation.kind, Outcome.UNKNOWN.value] += 1
     return [DayCount(*key, count) for key, count in counts.items()]
+
+
+def _operations_query(since: datetime, *, zone: tzinfo) -> "QuerySet[Operation, Any]":
+    is_open = Q(outcome__in=(Outcome.UNKNOWN, Outcome.SENDING))
+    return (
+        Operation.objects.filter(Q(requested_at__gte=since) | is_open)
+        .order_by()
+        .annotate(day=TruncDate("requested_at", tzinfo=zone))
+        .values("day", "kind", "outcome")
+        .annotate(count=Count("pk"))
+        .values_list("day", "kind", "outcome", "count", named=True)
+    )
+
+
+_OPERATIONS = CompiledQuery(_operations_query)
 
 
 def operations_needing_attention(now: datetime) -> Attention:
@@ -176,12 +203,21 @@ def operations_needing_attention(now: datetime) -> Attention:
     was accepted later: for a page one of the same name, for a subscription changes of all its
     fields.
     """
-    failed = Q(outcome=Outcome.REJECTED, requested_at__gte=now - timedelta(days=1))
-    # On most days there are none, and building the query below takes longer than this one.
-    may_be_unknown = Q(outcome__in=(Outcome.UNKNOWN, Outcome.SENDING))
-    if not Operation.objects.filter(may_be_unknown | failed).exists():
-        return Attention([], 0)
-    unknown = Q(outcome=Outcome.UNKNOWN) | interrupted()
+    rows = _ATTENTION.rows(now - timedelta(days=1), in_flight_since(now))
+    operations = Operation.objects.in_bulk([row.pk for row in rows]) if rows else {}
+    shown = []
+    for row in rows:
+        operation: Any = operations[row.pk]
+        operation.message = row.message
+        if operation.outcome == Outcome.SENDING:  # only interrupted ones match
+            operation.outcome = Outcome.UNKNOWN
+        shown.append(operation)
+    return Attention(shown, rows[0].of if rows else 0)
+
+
+def _attention_query(failed_since: datetime, sending_since: datetime) -> "QuerySet[Operation, Any]":
+    failed = Q(outcome=Outcome.REJECTED, requested_at__gte=failed_since)
+    unknown = Q(outcome=Outcome.UNKNOWN) | interrupted(sending_since)
     last_attempt = Attempt.objects.filter(operation=OuterRef("pk")).order_by("-number")
     ids = {name: OuterRef(name) for name in ("page_id", "audience_id", "subscription_id")}
     is_create = Q(kind=OperationKind.CREATE_PAGE)
@@ -204,11 +240,11 @@ def operations_needing_attention(now: datetime) -> Attention:
         of=Window(Count("pk")),
     )
     unknown_first = Case(When(outcome=Outcome.REJECTED, then=1), default=0)
-    shown = list(counted.order_by(unknown_first, "-requested_at", "-pk")[:MAX_ATTENTION])
-    for operation in shown:
-        if operation.outcome == Outcome.SENDING:  # only interrupted ones match
-            operation.outcome = Outcome.UNKNOWN
-    return Attention(shown, shown[0].of if shown else 0)
+    ordered = counted.order_by(unknown_first, "-requested_at", "-pk")
+    return ordered.values_list("pk", "message", "of", named=True)[:MAX_ATTENTION]
+
+
+_ATTENTION = CompiledQuery(_attention_query)
 
 
 def has_subscriptions() -> bool:
@@ -216,7 +252,7 @@ def has_subscriptions() -> bool:
     return SubscriptionRecord.objects.exists()
 
 
-def _published_by(viewer: User, version: str, *, since: datetime | None = None) -> Exact:
+def _published_by(viewer_id: int, version: str, *, since: datetime | None = None) -> Exact:
     """Match audiences whose last accepted publish of this version was the viewer's."""
     accepted = Operation.objects.filter(
         kind=OperationKind.PUBLISH_VERSION,
@@ -231,4 +267,4 @@ def _published_by(viewer: User, version: str, *, since: datetime | None = None) 
         accepted.order_by("-requested_at").values("actor")[:1], output_field=BigIntegerField()
     )
     # Without a publish the actor is null, which equals nothing.
-    return Exact(Coalesce(last, 0), viewer.pk)
+    return Exact(Coalesce(last, 0), viewer_id)

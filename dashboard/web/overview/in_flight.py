@@ -4,10 +4,11 @@ import random
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Count, Q
+from django.db.models import Case, Count, When
 from django.utils import timezone
 
 from dashboard.client import APIError
+from dashboard.compiled_query import CompiledQuery
 from dashboard.ledger.models import AudienceRecord
 from dashboard.ledger.queries.audiences import audiences_in_flight
 from dashboard.service.reading import read_audiences
@@ -63,18 +64,44 @@ class PollResult:
 def load_flights(now: datetime, late_after: timedelta) -> Flights:
     """Return the versions in progress; those that take longer than `late_after` are late.
 
-    Three queries.
+    At most four queries.
     """
-    is_late, records = Q(since__lt=now - late_after), audiences_in_flight()
-    counts = records.order_by().aggregate(
-        moving=Count("pk", filter=~is_late), late=Count("pk", filter=is_late)
-    )
+    late_before = now - late_after
+    counts = dict(_COUNTS.rows(late_before))
+    moving_count, late_count = counts.get(0, 0), counts.get(1, 0)
+    moving = [row.pk for row in _MOVING.rows(late_before)] if moving_count else []
+    late = [row.pk for row in _LATE.rows(late_before)] if late_count else []
+    records = AudienceRecord.objects.in_bulk([*moving, *late]) if moving or late else {}
     return Flights(
-        moving=[_in_flight(record, now) for record in records.exclude(is_late)[:MAX_MOVING]],
-        late=[_in_flight(record, now) for record in records.filter(is_late)[:MAX_LATE]],
-        moving_count=counts["moving"],
-        late_count=counts["late"],
+        moving=[_in_flight(records[pk], now) for pk in moving],
+        late=[_in_flight(records[pk], now) for pk in late],
+        moving_count=moving_count,
+        late_count=late_count,
     )
+
+
+_COUNTS = CompiledQuery(
+    lambda late_before: (
+        audiences_in_flight()
+        .order_by()
+        .annotate(is_late=Case(When(since__lt=late_before, then=1), default=0))
+        .values("is_late")
+        .annotate(count=Count("pk"))
+        .values_list("is_late", "count", named=True)
+    )
+)
+_MOVING = CompiledQuery(
+    lambda late_before: (
+        audiences_in_flight()
+        .filter(since__gte=late_before)
+        .values_list("pk", named=True)[:MAX_MOVING]
+    )
+)
+_LATE = CompiledQuery(
+    lambda late_before: (
+        audiences_in_flight().filter(since__lt=late_before).values_list("pk", named=True)[:MAX_LATE]
+    )
+)
 
 
 def _in_flight(record: AudienceRecord, now: datetime) -> InFlightVersion:

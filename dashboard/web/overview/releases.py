@@ -14,6 +14,9 @@ from dashboard.web.releases.summary import (
 MAX_HELD = 10
 MAX_RUNNING = 5
 MAX_SCHEDULED = 5
+MAX_AT_ONCE = 50
+"""So many open releases are read by one query; of more, only those that are shown."""
+STATES = (ReleaseState.HELD, ReleaseState.RUNNING, ReleaseState.SCHEDULED)
 
 
 @dataclass(frozen=True)
@@ -34,10 +37,13 @@ class OpenReleases:
 
 
 def read_open_releases() -> OpenReleases:
-    """Return the releases that are held, running or scheduled. At most six queries."""
-    held, held_count = _some(ReleaseState.HELD, "-held_at", MAX_HELD)
-    running, _ = _some(ReleaseState.RUNNING, "-started_at", MAX_RUNNING)
-    scheduled, scheduled_count = _some(ReleaseState.SCHEDULED, "due_at", MAX_SCHEDULED)
+    """Return the releases that are held, running or scheduled. Two queries, eight with many."""
+    open_releases = list(Release.objects.filter(state__in=STATES)[: MAX_AT_ONCE + 1])
+    held, held_count = _some(open_releases, ReleaseState.HELD, "-held_at", MAX_HELD)
+    running, _ = _some(open_releases, ReleaseState.RUNNING, "-started_at", MAX_RUNNING)
+    scheduled, scheduled_count = _some(
+        open_releases, ReleaseState.SCHEDULED, "due_at", MAX_SCHEDULED
+    )
     summaries = {each.release.pk: each for each in summarize_all([*held, *running, *scheduled])}
     return OpenReleases(
         held=[summaries[each.pk] for each in held],
@@ -48,8 +54,18 @@ def read_open_releases() -> OpenReleases:
     )
 
 
-def _some(state: str, order: str, limit: int) -> tuple[list[Release], int]:
+def _some(
+    open_releases: list[Release], state: str, order: str, limit: int
+) -> tuple[list[Release], int]:
     """Return the first releases of a state, and the number of all."""
-    found = Release.objects.filter(state=state)
-    first = list(found.order_by(order, "pk")[: limit + 1])
-    return first[:limit], found.count() if len(first) > limit else len(first)
+    if len(open_releases) > MAX_AT_ONCE:
+        found = Release.objects.filter(state=state)
+        return list(found.order_by(order, "pk")[:limit]), found.count()
+    name = order.removeprefix("-")
+    of_state = [release for release in open_releases if release.state == state]
+    of_state.sort(key=lambda release: release.pk)
+    of_state.sort(
+        key=lambda release: getattr(release, name) or release.created_at,
+        reverse=order.startswith("-"),
+    )
+    return of_state[:limit], len(of_state)

@@ -124,8 +124,9 @@ def queue_chart(times: Sequence[QueueTime], today: date) -> Chart:
     The totals are the typical times, if there is enough data.
     """
     by_day: dict[date, list[float]] = {}
+    zone = timezone.get_current_timezone()
     for time in times:
-        day = timezone.localdate(time.published_at)
+        day = time.published_at.astimezone(zone).date()
         by_day.setdefault(day, []).append(time.duration.total_seconds())
     days = _days(today)
     medians = [percentile(by_day.get(day, []), 0.5) for day in days]

@@ -1,5 +1,6 @@
 """The overview: what needs attention, versions in progress, recent changes, charts."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -16,10 +17,11 @@ from dashboard.ledger.queries import overview as queries
 from dashboard.ledger.queries.operations import find_operations
 from dashboard.ledger.queries.pages import page_names
 from dashboard.operations.typical_times import (
+    QueueTime,
     first_day,
     recent_queue_times,
     start_of_day,
-    typical_times,
+    summarize_times,
 )
 from dashboard.service.circuit_breaker import open_circuits
 from dashboard.service.health import health_now
@@ -47,6 +49,7 @@ def overview(request: Request) -> HttpResponse:
     now = timezone.now()
     visit = read_last_visit(request.user, now)
     since = visit.since or now
+    audiences = queries.count_audiences(since, request.user)
     context = {
         "here": "overview",
         "visit": visit,
@@ -54,13 +57,14 @@ def overview(request: Request) -> HttpResponse:
         "wait_s": wait_s(0),
         "poll_result": None,
         "pages": queries.count_pages(since),
-        "audiences": queries.count_audiences(since, request.user),
-        "went_live": list(queries.went_live(since, request.user)),
-        "outcomes": queries.count_outcomes(since, request.user),
+        "audiences": audiences,
+        "went_live": list(queries.went_live(since, request.user)) if audiences.went_live else [],
+        "outcomes": queries.count_outcomes(since, request.user) if visit.since else {},
         "has_subscriptions": queries.has_subscriptions(),
         "has_embedded_service": settings.EMBEDDED_API,
     }
-    context |= _live_context(request, now) | _charts(now)
+    times = recent_queue_times(timezone.localdate(now))
+    context |= _live_context(request, now, times) | _charts(now, times)
     return render_partial(request, TEMPLATE, context)
 
 
@@ -74,10 +78,11 @@ def overview_visited(request: Request) -> HttpResponse:
 def _poll_flights(request: Request) -> HttpResponse:
     """Poll the service for the versions in progress, and schedule the next poll."""
     now = timezone.now()
-    before = load_flights(now, sums.late_after(typical_times(timezone.localdate(now))))
+    times = recent_queue_times(timezone.localdate(now))
+    before = load_flights(now, sums.late_after(summarize_times(times)))
     result = poll_service(before)
     polls = 0 if result.changes else int_param(request.GET.get("polls", "")) + 1
-    context = _live_context(request, timezone.now())
+    context = _live_context(request, timezone.now(), times)
     context |= {
         "poll_result": result,
         "polls": polls,
@@ -87,11 +92,11 @@ def _poll_flights(request: Request) -> HttpResponse:
     return render_partial(request, TEMPLATE, context, parts=("flight",), status=status)
 
 
-def _live_context(request: Request, now: datetime) -> dict[str, Any]:
+def _live_context(request: Request, now: datetime, times: Sequence[QueueTime]) -> dict[str, Any]:
     """Return the context that is polled while a version or an operation is in progress."""
     recent = list(find_operations().prefetch_related(*RELATED)[:MAX_RECENT])
     attention = queries.operations_needing_attention(now)
-    usual = typical_times(timezone.localdate(now))
+    usual = summarize_times(times)
     flights = load_flights(now, sums.late_after(usual))
     releases = read_open_releases()
     outside_publishes = recent_outside_publishes(now)
@@ -119,14 +124,14 @@ def _live_context(request: Request, now: datetime) -> dict[str, Any]:
     }
 
 
-def _charts(now: datetime) -> dict[str, Any]:
+def _charts(now: datetime, times: Sequence[QueueTime]) -> dict[str, Any]:
     today = timezone.localdate(now)
     since = start_of_day(first_day(today))
     counts, health = queries.count_operations_by_day(since), health_now()
     return {
         "today": sums.sum_today(counts, today),
         "publishes": sums.publishes_chart(counts, today),
-        "queue": sums.queue_chart(recent_queue_times(today), today),
+        "queue": sums.queue_chart(times, today),
         "health": health,
         "paused_reads": open_circuits(),
         "health_bars": sums.health_bars(health),
