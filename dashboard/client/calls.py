@@ -72,6 +72,8 @@ class CallReport:
     status_code: int | None = None
     error: APIError | None = None
     attempts: int = 0
+    clock_ahead_s: float | None = None
+    """How far the service's clock is ahead of ours; None if the response has no readable date."""
     response: WireModel | None = None
     """The response, if it could be parsed. Never store it: it may contain personal data."""
 

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from contextvars import ContextVar
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import cast
@@ -136,7 +138,7 @@ class Session:
         while True:
             report.attempts += 1
             try:
-                return self._send_once(call, deadline)
+                return self._send_once(call, deadline, report)
             except APIError as error:
                 if _is_single_attempt.get():
                     raise
@@ -151,7 +153,7 @@ class Session:
                     raise
             time.sleep(wait_s)
 
-    def _send_once(self, call: Call, deadline: float) -> tuple[int, bytes]:
+    def _send_once(self, call: Call, deadline: float, report: CallReport) -> tuple[int, bytes]:
         error: APIError
         try:
             request = self._build_request(call, deadline)
@@ -159,6 +161,7 @@ class Session:
                 within_deadline(deadline),
                 closing(self._http.send(request, stream=True)) as response,
             ):
+                report.clock_ahead_s = _clock_ahead_s(response)
                 if response.is_success:
                     return response.status_code, self._redact(read_body(response))
                 error = status_error(response, self._redact(read_error_body(response)))
@@ -190,6 +193,19 @@ class Session:
         for spelling in self._redacted:
             body = body.replace(spelling, b"[API key]")
         return body
+
+
+def _clock_ahead_s(response: httpx.Response) -> float | None:
+    """Return how far the service's clock is ahead of ours, in seconds; None if it doesn't say."""
+    try:
+        sent_at = parsedate_to_datetime(response.headers["date"])
+        # A cache on the way repeats an old date.
+        age_s = float(response.headers.get("age", 0))
+    except (KeyError, ValueError, OverflowError):
+        return None
+    if sent_at.tzinfo is None:
+        sent_at = sent_at.replace(tzinfo=UTC)
+    return (sent_at - datetime.now(UTC)).total_seconds() + age_s
 
 
 def _drop_location(response: httpx.Response) -> None:

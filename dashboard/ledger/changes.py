@@ -52,7 +52,10 @@ def _known_audiences(page_id: str) -> "QuerySet[AudienceRecord, Any]":
     known = AudienceRecord.objects.filter(page_id=page_id)
     page = PageRecord.objects.filter(audiences_unread(), page_id=page_id)
     known = known.annotate(is_unread=Exists(page))
-    columns = ("audience_id", "latest_version_id", "live_version_id", "latest_status", "is_unread")
+    columns = (
+        *("audience_id", "latest_version_id", "live_version_id", "latest_status"),
+        *("in_progress_since", "is_unread"),
+    )
     return known.values_list(*columns, *_COMPARED_COLUMNS, named=True)
 
 

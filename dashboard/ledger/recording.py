@@ -104,7 +104,10 @@ def _save_audiences(
     """Write the changed audiences; return how they differed from the stored ones."""
     _lock_page(page_id)
     changes = compare_audiences(page_id, audiences, now)
-    records = [_audience_record(page_id, audience, now) for audience in changes.changed.values()]
+    records = [
+        _audience_record(page_id, audience, changes.before.get(key), now)
+        for key, audience in changes.changed.items()
+    ]
     if not records:
         return changes
     written = _upsert(records, unique=["page_id", "audience_id"])
@@ -157,7 +160,7 @@ def record_version(
         body=body,
         digest=digest,
         latest_status=version.status[:MAX_WORD_CHARACTERS],
-        in_progress_since=in_progress_since(version),
+        in_progress_since=_in_progress_since(version, record, now),
         live_status=live_status(audience),
         updated_at=audience_updated_at(audience),
         last_seen_at=now,
@@ -258,7 +261,28 @@ def _page_record(page: PageItem, now: datetime) -> PageRecord:
     )
 
 
-def _audience_record(page_id: str, audience: Audience, now: datetime) -> AudienceRecord:
+def _in_progress_since(
+    version: AudienceVersion | None, before: Known | None, now: datetime
+) -> datetime | None:
+    """Return since when a version is in progress: when it was first seen, if its date is later.
+
+    The service's clock may be ahead of ours. `before` is the audience's row as it was.
+    """
+    since = in_progress_since(version)
+    if version is None or since is None:
+        return None
+    is_same = before and before.latest_version_id == version.version_id
+    if before and is_same and before.in_progress_since:
+        # A pending one is counted from another date, so there is nothing to keep.
+        was_pending, is_pending = before.latest_status == "pending", version.status == "pending"
+        if was_pending == is_pending:
+            since = min(since, before.in_progress_since)
+    return min(since, now)
+
+
+def _audience_record(
+    page_id: str, audience: Audience, before: Known | None, now: datetime
+) -> AudienceRecord:
     latest, live = audience.latest_version, audience.published_version
     return AudienceRecord(
         **_observed(audience, now),
@@ -269,7 +293,7 @@ def _audience_record(page_id: str, audience: Audience, now: datetime) -> Audienc
         latest_version_id=latest.version_id if latest else "",
         latest_version_number=latest.version_number if latest else None,
         latest_status=latest.status[:MAX_WORD_CHARACTERS] if latest else "",
-        in_progress_since=in_progress_since(latest),
+        in_progress_since=_in_progress_since(latest, before, now),
         live_version_id=live.version_id if live else "",
         live_version_number=live.version_number if live else None,
         live_since=read_date(live.published_at) if live else None,

@@ -14,6 +14,7 @@ from dashboard.observability.metrics import count_call
 from dashboard.observability.tracing import call_span, correlation_headers, describe_call_span
 from dashboard.service import concurrency
 from dashboard.service.circuit_breaker import guard_call
+from dashboard.service.clock import record_clock
 from dashboard.service.conformance import collect_deviations
 from dashboard.service.health import record_call
 
@@ -67,6 +68,7 @@ def _on_call(report: CallReport) -> None:
     describe_call_span(report)
     collect_deviations(report)
     record_call(report)
+    record_clock(report)
 
 
 @lru_cache(maxsize=1)

@@ -51,6 +51,12 @@ def in_progress_since(version: AudienceVersion | None) -> datetime | None:
     return read_date(version.queued_at) or read_date(created_at)
 
 
+def first_seen_in_progress(page_id: str, audience_id: str) -> datetime | None:
+    """Return since when an audience's latest version is in progress, by the ledger."""
+    record = audience_last_known(page_id, audience_id)
+    return record.in_progress_since if record else None
+
+
 def audiences_in_flight() -> QuerySet[AudienceRecord]:
     """Return the audiences whose latest version is in flight, latest start first.
 

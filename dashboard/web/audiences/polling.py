@@ -8,8 +8,13 @@ from django.utils.http import urlencode
 
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.ledger.models.audiences import IN_FLIGHT
-from dashboard.ledger.queries.audiences import in_progress_since, versions_seen
+from dashboard.ledger.queries.audiences import (
+    first_seen_in_progress,
+    in_progress_since,
+    versions_seen,
+)
 from dashboard.operations.publish_progress import POLLING_PERIOD, version_poll_interval_s
+from dashboard.service.clock import TOLERANCE_S, service_time
 from dashboard.web.audiences.state import AudienceHead
 from dashboard.web.audiences.table import AudienceRow, short_hash
 
@@ -37,8 +42,13 @@ class VersionPoll:
 def version_poll(head: AudienceHead, *, now: datetime, polls: int = 0) -> VersionPoll:
     """Return the poll of an audience after `polls` polls. One query at most."""
     version = head.in_flight or _older_in_flight(head, now)
-    since = in_progress_since(version)
-    lasted = max(now - since, timedelta()) if since else None
+    lasted = _lasted(in_progress_since(version), now)
+    if (
+        version
+        and lasted is None
+        and (since := first_seen_in_progress(head.page_id, head.audience_id))
+    ):
+        lasted = max(now - since, timedelta())
     return VersionPoll(
         version,
         lasted,
@@ -46,6 +56,14 @@ def version_poll(head: AudienceHead, *, now: datetime, polls: int = 0) -> Versio
         state=_version_state(head, version),
         polls=polls + 1 if version and (lasted is None or lasted > POLLING_PERIOD) else 0,
     )
+
+
+def _lasted(since: datetime | None, now: datetime) -> timedelta | None:
+    """Return the time since a date of the service; None if there is none, or it lies ahead."""
+    lasted = service_time(now) - since if since else None
+    if lasted is None or lasted < -timedelta(seconds=TOLERANCE_S):
+        return None
+    return max(lasted, timedelta())
 
 
 def _older_in_flight(head: AudienceHead, now: datetime) -> AudienceVersion | None:
@@ -118,7 +136,7 @@ def row_poll(
         for row in rows
         if row.is_in_progress or row.key in in_progress
     ]
-    elapsed = [max(now - since, timedelta()) if since else None for since in starts]
+    elapsed = [_lasted(since, now) for since in starts]
     waits = [wait for each in elapsed if (wait := version_poll_interval_s(each, polls))]
     with_id = [row for row in rows if row.audience_id]
     first = sorted(with_id, key=lambda row: not row.is_in_progress)[:MAX_ROWS]

@@ -11,6 +11,7 @@ from dashboard.client import APIError
 from dashboard.compiled_query import CompiledQuery
 from dashboard.ledger.models import AudienceRecord
 from dashboard.ledger.queries.audiences import audiences_in_flight
+from dashboard.service.clock import clock_ahead
 from dashboard.service.reading import read_audiences
 
 MAX_PAGES_PER_POLL = 3
@@ -66,6 +67,9 @@ def load_flights(now: datetime, late_after: timedelta) -> Flights:
 
     At most four queries.
     """
+    # If the service's clock is behind, its dates are older than they seem. If it is ahead, the
+    # ledger counts from when the version was first seen.
+    now += min(clock_ahead(), timedelta())
     late_before = now - late_after
     counts = dict(_COUNTS.rows(late_before))
     moving_count, late_count = counts.get(0, 0), counts.get(1, 0)

@@ -1,11 +1,13 @@
 """The Jinja2 environment: the globals and filters of all pages, and those of the features."""
 
+from datetime import timedelta
 from typing import Any
 
 import jinja2
 from django.conf import settings
 
 from dashboard.ledger.crawls import get_crawl
+from dashboard.service.clock import clock_ahead
 from dashboard.text_diff import compare_texts
 from dashboard.web.audiences import markup as audiences
 from dashboard.web.conversations.search import result_around
@@ -17,12 +19,24 @@ from dashboard.web.publishing import markup as publishing
 from dashboard.web.releases import markup as releases
 from dashboard.web.saved_views import markup as saved_views
 from dashboard.web.ui.jinja import make_environment
+from dashboard.web.ui.markup import duration
 from dashboard.web.ui.match_highlighting import marked
 from dashboard.web.versions.history import last_attempt
+
+
+def clock_note() -> str:
+    """Return a sentence on a service whose clock differs from ours; empty if it doesn't."""
+    ahead = clock_ahead()
+    if not ahead:
+        return ""
+    direction = "ahead" if ahead > timedelta() else "behind"
+    return f"The service’s clock is {duration(abs(ahead))} {direction}."
+
 
 GLOBALS = (
     audiences.selection_value,
     compare_texts,
+    clock_note,
     get_crawl,
     person_field,
     readable_pairs,

@@ -226,12 +226,21 @@ def short_id(identifier: str | None, what: str = "ID") -> SafeString:
 
 
 def duration(value: timedelta | float | None) -> str:
-    """Format a duration, a timedelta or seconds: `0.4 s`, `18 min 04 s`, `3 days 4 h`."""
+    """Format a duration, a timedelta or seconds: `0.4 s`, `18 min 04 s`, `3 days 4 h`.
+
+    A negative one, of dates out of order, is named: `negative, 4 min`.
+    """
     if value is None:
         return "—"
     seconds = value.total_seconds() if isinstance(value, timedelta) else float(value)
+    if seconds <= -0.05:
+        return f"negative, {_duration(-seconds)}"
+    return _duration(max(seconds, 0))
+
+
+def _duration(seconds: float) -> str:
     if seconds < 10:
-        return f"{active_language().number(max(seconds, 0), places=1)} s"
+        return f"{active_language().number(seconds, places=1)} s"
     minutes, rest = divmod(round(seconds), 60)
     hours, days = minutes // 60, minutes // (24 * 60)
     if minutes == 0:

@@ -15,6 +15,7 @@ from dashboard.ledger.queries.audiences import version_last_known, versions_seen
 from dashboard.ledger.queries.operations import publishes_of_versions
 from dashboard.ledger.queries.outside_publishes import outside_publishes_of_versions
 from dashboard.operations.verdicts import find_publish_of
+from dashboard.service.clock import service_time
 from dashboard.text_diff import compare_texts
 from dashboard.web.audiences.state import AudienceHead
 from dashboard.web.ui.load_more import PAGE_SIZE
@@ -140,7 +141,7 @@ def version_history(
             is_shown_now=head.is_live(version) or head.is_latest(version),
             is_live=head.is_live(version),
             status=head.status_of(version),
-            life=lifecycle_of(version, is_live=head.is_live(version), now=now),
+            life=lifecycle_of(version, is_live=head.is_live(version), now=service_time(now)),
             change=change,
             publishes=publishes.get(record.version_id, []),
             outside=[each for each in outside if each.version_id == record.version_id],

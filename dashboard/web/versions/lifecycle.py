@@ -12,6 +12,8 @@ from datetime import datetime, timedelta
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.contract.dates import is_mark, read_date
 from dashboard.ledger.models import VersionRecord
+from dashboard.service.clock import TOLERANCE_S
+from dashboard.web.ui.markup import duration
 
 # The dates of a version in the order their names suggest: field, wire name, label.
 DATES = (
@@ -102,7 +104,7 @@ class Gap:
 
 
 def lifecycle_of(version: AudienceVersion, *, is_live: bool, now: datetime) -> Lifecycle:
-    """Return the lifecycle of a version, from its dates."""
+    """Return the lifecycle of a version, from its dates; `now` is by the service's clock."""
     steps = _steps(version)
     moments = [step.moment for step in steps if step.moment]
     state = "Live" if is_live else _OPEN_STATES.get(version.status, "")
@@ -111,7 +113,7 @@ def lifecycle_of(version: AudienceVersion, *, is_live: bool, now: datetime) -> L
         steps=steps,
         state=state,
         lasted=now - since if state and since and since <= now else None,
-        doubts=tuple(_doubts(version)),
+        doubts=tuple(_doubts(version, now)),
     )
 
 
@@ -146,7 +148,7 @@ def _dates_in_order(
     return [entry for _, entry in dated]
 
 
-def _doubts(version: AudienceVersion) -> Iterator[str]:
+def _doubts(version: AudienceVersion, now: datetime) -> Iterator[str]:
     expected = _DATE_OF_STATUS.get(version.status)
     if expected and not getattr(version, expected):
         yield f"The status is {version.status}, but {_WIRE_NAMES[expected]} is empty."
@@ -154,7 +156,13 @@ def _doubts(version: AudienceVersion) -> Iterator[str]:
         first, second = read_date(getattr(version, earlier)), read_date(getattr(version, later))
         if first and second and second < first:
             yield f"{_WIRE_NAMES[later]} is before {_WIRE_NAMES[earlier]}."
+    duration_ms = version.queue_duration_ms
+    if duration_ms is not None and duration_ms < 0:
+        yield f"queueDurationMs is negative: {duration_ms:g}."
     for field, name, _ in DATES:
         text = getattr(version, field)
+        date = read_date(text)
+        if date and date > now + timedelta(seconds=TOLERANCE_S):
+            yield f"{name} is in the future, by {duration(date - now)}."
         if text and read_date(text) is None and not is_mark(text):
             yield f"{name} isn’t a readable date: “{text[:40]}”."

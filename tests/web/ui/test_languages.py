@@ -147,6 +147,11 @@ def test_decimals_of_durations_follow_the_language(name: str, expected: str) -> 
         assert duration(0.44) == expected
 
 
+def test_a_negative_duration_is_named() -> None:
+    assert duration(-240) == "negative, 4 min"
+    assert duration(-0.001) == "0.0 s"
+
+
 @given(HEADERS)
 @example("*")
 @example("de-")
