@@ -33,8 +33,8 @@ def development_variables_are_off(**kwargs: Any) -> list[checks.CheckMessage]:
     if not settings.WEBHOOKS_TO_LOOPBACK:
         return []
     message = (
-        "WEBHOOKS_TO_LOOPBACK is on, which is for development: a webhook can reach services of "
-        "this machine"
+        "WEBHOOKS_TO_LOOPBACK is on, which is for development: anyone who adds a webhook can reach "
+        "services of this machine"
     )
     return [checks.Warning(message, id="pressroom.W002")]
 

@@ -52,7 +52,7 @@ def _no_count(key: Any, *args: Any, **options: Any) -> int:
 
 
 class JSONSerializer:
-    """JSON instead of Django's pickles, which would run the code of whoever can write to Redis.
+    """JSON instead of Django's pickles, which run code: that of any writer of Redis.
 
     So tuples come back as lists, and the keys of dicts as texts.
     """

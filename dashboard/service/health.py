@@ -258,7 +258,8 @@ def _hours_with(calls: list[CallRecord], keys: set[str]) -> dict[str, dict[int, 
                     float() | int(),
                     str(),
                 ] if state in _STATES and all(isinstance(each, float | int) for each in durations):
-                    hours[key][minute] = MinuteBucket(*packed[1:5], tuple(durations), *packed[6:])
+                    bucket = [*packed[1:5], tuple(durations), *packed[6:]]
+                    hours[key][minute] = MinuteBucket._make(bucket)
     for call in calls:
         minutes, minute = hours[_key(call.started_at)], call.started_at.minute
         minutes[minute] = minutes.get(minute, MinuteBucket()).with_call(call)

@@ -8,7 +8,6 @@ from datetime import datetime
 from functools import partial
 
 from django.utils import timezone
-from pydantic import ValidationError
 
 from dashboard.client import (
     APIError,
@@ -79,7 +78,7 @@ def parse_subscription(record: SubscriptionRecord) -> WebhookSubscription | None
     """Return the stored subscription; None if its body can't be read any more."""
     try:
         return record.subscription
-    except ValidationError:
+    except ValueError:
         return None
 
 

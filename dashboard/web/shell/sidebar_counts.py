@@ -99,7 +99,8 @@ def _read_cached(cached: Any) -> SidebarCounts | None:
         ]:
             pairs = tuple((kind, requester) for kind, requester in requests)
             outage = (watched[0], float(watched[1])) if watched else None
-            return SidebarCounts(*cached[:6], pairs, outage, is_watched, tuple(kinds))
+            rest = (pairs, outage, is_watched, tuple(kinds))
+            return SidebarCounts._make([*cached[:6], *rest])
     return None
 
 
