@@ -16,6 +16,7 @@ from dashboard.operations.checking import PublishTarget
 from dashboard.operations.publish import begin_publish
 from dashboard.releases import decisions
 from dashboard.releases.drafting import create_release
+from dashboard.releases.holding import hold_restored
 from dashboard.releases.models import HoldKind, ItemState, Release, ReleaseState
 from dashboard.releases.reviewing import risks
 from dashboard.releases.worker import run_pending
@@ -282,24 +283,19 @@ def test_workers_that_are_killed_hold_no_release(
     assert states(release) == [LIVE, UNKNOWN, UNKNOWN, UNKNOWN, LIVE, LIVE]
 
 
-def test_a_decision_during_a_call_makes_it_no_interrupted_one(
-    publish: Publish, service: PublishingAudiences, clock: Clock, ada: User
+def test_a_claim_that_was_taken_away_interrupts_no_call(
+    publish: Publish, service: PublishingAudiences, clock: Clock
 ) -> None:
-    def stop_and_let_another_look(
+    def hold_and_let_another_continue(
         service: PublishingAudiences, key: tuple[str, str], version_id: str
     ) -> httpx.Response:
-        clock.advance(CLAIM.total_seconds() - 1)
-        decisions.stop(release, ada)
+        hold_restored()
         run_pending("another")
         assert Operation.objects.latest("pk").outcome == Outcome.SENDING
         return httpx.Response(200, json=service.carry_out(key, version_id))
 
     release = publish(2)
-    service.ways["aud_1"] = responds(429, "Slow down", Retry_After="5")
-    run_pending("worker-1")
-    release.refresh_from_db()
-    assert release.pause_reason
-    service.ways["aud_1"] = stop_and_let_another_look
+    service.ways["aud_1"] = hold_and_let_another_continue
     work(release, clock)
     assert (release.state, states(release)) == (ReleaseState.HELD, [LIVE, WAITING])
 
