@@ -262,8 +262,14 @@ def test_who_may_approve_is_asked_and_who_requested_is_reported_the_decision(
     assert notices_of(vera) == []
     service.edit(("page_1", "aud_1"))
     work(release, clock)
-    assert "A request for approval is void: Publish Spring, 2 versions." in notices_of(paula)
-    assert "A request for approval is void: Publish Spring, 2 versions." in notices_of(peter)
+    assert (
+        "A request for approval is void, changed: Warnings: Publish Spring, 2 versions."
+        in notices_of(paula)
+    )
+    assert (
+        "A request for approval is void, changed: Warnings: Publish Spring, 2 versions."
+        in notices_of(peter)
+    )
 
 
 def test_a_declined_request_is_reported_to_who_requested_it(

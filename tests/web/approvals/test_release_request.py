@@ -1,5 +1,6 @@
 """A request for the approval of a release: asked on its page, decided on the request's."""
 
+import re
 from datetime import timedelta
 
 import httpx
@@ -12,9 +13,11 @@ from dashboard.ledger.models import ApprovalRequest
 from dashboard.ledger.models.approvals import RequestState
 from dashboard.releases.models import Release, ReleaseState
 from tests.conftest import logged_in, person
+from tests.support.html import text
 from tests.support.release_service import PublishingAudiences
 from tests.web.approvals.conftest import Ask, decide, new_rule, said, shown, url
 from tests.web.releases.conftest import decide as decide_on_release
+from tests.web.releases.conftest import hidden
 from tests.web.releases.conftest import url as release_url
 
 pytestmark = pytest.mark.django_db
@@ -106,6 +109,28 @@ def test_a_schedule_can_be_requested(release: Release, as_publisher: Client) -> 
     assert "Scheduled for" in shown(as_publisher, answer.url)
     release.refresh_from_db()
     assert release.due_at
+
+
+def test_an_approved_schedule_is_moved_by_a_new_request(
+    release: Release, as_publisher: Client, as_peter: Client
+) -> None:
+    day = (timezone.now() + timedelta(days=3)).date().isoformat()
+    fields = {"date": day, "time": "14:00", "zone": "UTC", "approval": "on"}
+    decide_on_release(as_publisher, release, "schedule", **fields)
+    approval = ApprovalRequest.objects.get()
+    decide(as_peter, approval, "approve")
+    assert "It was approved for this time." in shown(as_publisher, release_url(release))
+    address = release_url(release, "schedule")
+    html = as_publisher.get(address).content.decode()
+    assert "Reschedule and request approval" in text(html)
+    due = hidden(html, "due")
+    answer = as_publisher.post(address, fields | {"time": "15:00", "due": due})
+    approval.refresh_from_db()
+    assert answer.url == url(ApprovalRequest.objects.exclude(pk=approval.pk).get())
+    for client in (as_publisher, as_peter):
+        page = shown(client, url(approval))
+        assert "paula moved it to another time." in page
+        assert re.search(r"Time .*14:00 UTC .*15:00 UTC Changed", page)
 
 
 # An emergency
