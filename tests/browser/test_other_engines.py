@@ -90,6 +90,21 @@ def test_a_version_is_published(service_tab: Tab, at: Places, service: Publishin
     assert len(service.keys) == 1
 
 
+def test_a_page_is_created_and_people_are_found(tab: Tab) -> None:
+    name = tab.run("return `Created by ${navigator.userAgent.split(' ').at(-1)}`")
+    tab.click("#nav a", "Pages")
+    tab.click("main a", "Create page")
+    tab.type("[name=name]", name)
+    tab.type("[name=pageContext]", "For those who use another engine.")
+    tab.click("main form button", "Create page")
+    tab.find("main h1", name)
+    tab.click("#nav a", "People")
+    tab.type("#people-q", "kow")
+    tab.find("main mark", "Kow")
+    tab.click("#nav a", "Activity")
+    tab.find(".log li", name)
+
+
 def test_escape_closes_each_dialog(tab: Tab) -> None:
     for dialog, (path, opener) in OPENERS.items():
         tab.go(path)
