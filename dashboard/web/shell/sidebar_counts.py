@@ -67,9 +67,11 @@ class SidebarCounts:
 
 def side_counts(*, is_fresh: bool = False) -> SidebarCounts:
     """Return the counts; zeros if the database fails, so that the error page can be rendered."""
+    cached: Any
     try:
         if is_fresh:
-            cache.set(_KEY, cached := _count(), timeout=CACHE_SECONDS)
+            cached = _count()
+            cache.set(_KEY, cached, timeout=CACHE_SECONDS)
         else:
             cached = cache.get_or_set(_KEY, _count, timeout=CACHE_SECONDS)
     except Error:
@@ -86,21 +88,29 @@ def _read_cached(cached: Any) -> SidebarCounts | None:
     """Return the counts that are cached; None if another release has cached something else."""
     match cached:
         case [
-            int(),
-            int(),
-            bool(),
-            int(),
-            int(),
-            int(),
+            int(pages),
+            int(audiences),
+            bool(are_all),
+            int(subscriptions),
+            int(needing_attention),
+            int(releases),
             [*requests],
             ([str(), float() | int()] | None) as watched,
             bool(is_watched),
             [*kinds],
         ]:
-            pairs = tuple((kind, requester) for kind, requester in requests)
-            outage = (watched[0], float(watched[1])) if watched else None
-            rest = (pairs, outage, is_watched, tuple(kinds))
-            return SidebarCounts._make([*cached[:6], *rest])
+            return SidebarCounts(
+                pages=pages,
+                audiences=audiences,
+                are_all_audiences=are_all,
+                subscriptions=subscriptions,
+                needing_attention=needing_attention,
+                releases=releases,
+                open_requests=tuple((kind, requester) for kind, requester in requests),
+                watched_outage=(watched[0], float(watched[1])) if watched else None,
+                is_watched=is_watched,
+                approval_kinds=tuple(kinds),
+            )
     return None
 
 
