@@ -4,7 +4,8 @@ import random
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Case, Count, When
+from django.db.models import Case, Count, F, When
+from django.db.models.lookups import GreaterThanOrEqual, LessThan
 from django.utils import timezone
 
 from dashboard.client import APIError
@@ -97,13 +98,15 @@ _COUNTS = CompiledQuery(
 _MOVING = CompiledQuery(
     lambda late_before: (
         audiences_in_flight()
-        .filter(since__gte=late_before)
+        .filter(GreaterThanOrEqual(F("since"), late_before))
         .values_list("pk", named=True)[:MAX_MOVING]
     )
 )
 _LATE = CompiledQuery(
     lambda late_before: (
-        audiences_in_flight().filter(since__lt=late_before).values_list("pk", named=True)[:MAX_LATE]
+        audiences_in_flight()
+        .filter(LessThan(F("since"), late_before))
+        .values_list("pk", named=True)[:MAX_LATE]
     )
 )
 
