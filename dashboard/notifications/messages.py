@@ -51,7 +51,11 @@ def message_of(delivery: Delivery) -> Message:
 def words_of(event: Event) -> str:
     """Return what happened in one line: a name may have any characters."""
     words = sentence(event.kind, event.facts)
-    return " ".join("".join(each if each.isprintable() else " " for each in words).split())
+    # Joiners belong to the spelling of Persian and Hindi names, and to emoji.
+    line = "".join(
+        letter if letter.isprintable() or letter in "\u200c\u200d" else " " for letter in words
+    )
+    return " ".join(line.split())
 
 
 def link_to(path: str) -> str:

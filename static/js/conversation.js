@@ -204,7 +204,7 @@ function step(by) {
 // Enter goes to the next match if the typed words were searched; otherwise it searches at once.
 document.addEventListener("keydown", (event) => {
   const field = event.target;
-  if (!theThread() || field.id !== "q" || event.isComposing) return;
+  if (!theThread() || field.id !== "q") return;
   // The current match is selected. Further typing goes to the end of the field.
   const isMatchSelected = theThread()?.contains(getSelection().anchorNode);
   if (isMatchSelected) field.setSelectionRange(field.value.length, field.value.length);

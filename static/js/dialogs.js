@@ -70,7 +70,7 @@ document.addEventListener("click", (event) => {
   dialog.close();
 });
 document.addEventListener("keydown", (event) => {
-  if (event.key !== "Escape" || event.defaultPrevented || event.isComposing) return;
+  if (event.key !== "Escape" || event.defaultPrevented) return;
   if (document.querySelector(":modal, :popover-open")) return;
   document.querySelector(".app[inert] ~ #dialogs > dialog[open] a[data-closes]")?.click();
 });

@@ -24,9 +24,18 @@ const KEYS = {
   r: () => document.querySelector("[data-refresh]")?.click(),
 };
 
+// Enter and Escape that end an input method belong to it. Safari says so by key code 229 alone.
+addEventListener(
+  "keydown",
+  (event) => {
+    if (event.isComposing || event.keyCode === 229) event.stopImmediatePropagation();
+  },
+  true,
+);
+
 document.addEventListener("keydown", (event) => {
   if (document.body.dataset.keys === "off" || !document.getElementById("nav")) return;
-  if (event.defaultPrevented || event.isComposing) return;
+  if (event.defaultPrevented) return;
   if (event.ctrlKey || event.metaKey || event.altKey || isTaken(event.target)) return;
   const key = event.key.toLowerCase();
   const place = Date.now() < goesUntil ? placeOf(key) : undefined;

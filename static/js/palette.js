@@ -72,7 +72,7 @@ document.addEventListener("input", ({ target }) => {
 });
 
 document.addEventListener("keydown", (event) => {
-  if (event.target.id !== "palette-q" || event.isComposing) return;
+  if (event.target.id !== "palette-q") return;
   if (event.key === "ArrowDown" || event.key === "ArrowUp") {
     event.preventDefault();
     move(event.key === "ArrowDown" ? 1 : -1);

@@ -9,10 +9,12 @@ from standardwebhooks import Webhook
 
 from dashboard.notifications import targets
 from dashboard.notifications.delivery_log import send_again
+from dashboard.notifications.messages import words_of
 from dashboard.notifications.models import (
     Channel,
     Delivery,
     DeliveryState,
+    Event,
     WebhookFormat,
     WebhookTarget,
 )
@@ -249,3 +251,9 @@ def test_a_user_who_was_turned_off_gets_no_email(
     paula.save()
     work()
     assert not mail_server.received
+
+
+@pytest.mark.parametrize("name", ["می\u200cخواهم", "क\u200d्ष", "👩\u200d👩\u200d👧 family"])
+def test_joiners_stay_in_names(name: str) -> None:
+    event = Event(kind="publish_failed", facts={"doing": f"Publishing {name}\u202e\n of Oslo"})
+    assert words_of(event) == f"Publishing {name} of Oslo failed."

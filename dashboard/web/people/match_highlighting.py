@@ -60,5 +60,7 @@ def person_field(found: PersonMatch, name: str, empty: str = "—") -> SafeStrin
     if not text:
         return SafeString(value_or_none(None, empty))
     if not found.words:
-        return format_html("<bdi>{}</bdi>", text)
-    return format_html("<bdi>{}</bdi>", render_segments(found.texts[name].segments(found.words)))
+        return format_html('<bdi translate="no">{}</bdi>', text)
+    return format_html(
+        '<bdi translate="no">{}</bdi>', render_segments(found.texts[name].segments(found.words))
+    )

@@ -215,8 +215,8 @@ def short_id(identifier: str | None, what: str = "ID") -> SafeString:
     if len(identifier) > ID_HEAD + ID_TAIL + 1:
         short = f"{identifier[:ID_HEAD]}…{identifier[-ID_TAIL:]}"
     return format_html(
-        '<span class="id"><span title="{0}">{1}</span><button type="button" data-copy="{0}" '
-        'aria-label="Copy {2} {3}">{4}</button></span>',
+        '<span class="id" translate="no"><span title="{0}">{1}</span>'
+        '<button type="button" data-copy="{0}" aria-label="Copy {2} {3}">{4}</button></span>',
         identifier,
         short,
         what,

@@ -101,7 +101,7 @@ def test_the_service_searches_and_matches_are_marked(
 def test_a_match_in_a_hidden_field_is_shown(as_viewer: Client, fake_service: FakeService) -> None:
     fake_service.answers(200, json=wire.envelope(wire.person(slug="countess-7")))
     html = get(as_viewer, "/people/?q=count")
-    assert "Slug: <bdi><mark>count</mark>ess-7</bdi>" in html
+    assert 'Slug: <bdi translate="no"><mark>count</mark>ess-7</bdi>' in html
     html = get(as_viewer, "/people/?q=ada+babbage")
     assert "Matched by the service: “babbage” isn’t in any field shown" in text(html)
 
@@ -583,3 +583,17 @@ def test_a_person_without_a_name_is_listed_by_email(
     html = as_viewer.get("/people/").content.decode()
     row = text(html[html.index('<th scope="row"') :].split("</th>")[0])
     assert row == f"{wire.person()['email']} No name"
+
+
+def test_names_and_ids_are_not_translated_and_no_address_is_offered(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
+    fake_service.answers(200, json=wire.envelope(wire.person()))
+    html = get(as_viewer, "/people/?person=prospect_1")
+    assert '<bdi translate="no">Ada Lovelace</bdi>' in html
+    assert '<span class="id" translate="no"><span title="prospect_1">' in html
+    (search,) = (
+        field for field in elements(html, "input") if field.attributes.get("id") == "people-q"
+    )
+    assert {"data-1p-ignore", "data-lpignore"} <= search.attributes.keys()
+    assert "email" not in search.attributes["placeholder"].lower()

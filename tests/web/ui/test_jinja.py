@@ -70,7 +70,7 @@ def attributes_not_called(template: nodes.Template) -> set[str]:
 
 def test_a_method_that_a_template_names_is_called() -> None:
     known = methods()
-    assert {"get_full_path", "non_field_errors", "to_wire", "get_outcome_display"} <= known
+    assert {"get_full_path", "non_field_errors", "as_received", "get_outcome_display"} <= known
     not_called = {
         path.name: names
         for path in TEMPLATES
