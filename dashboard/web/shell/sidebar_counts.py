@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.cache import cache
 from django.db import Error
@@ -30,7 +31,7 @@ CACHE_SECONDS = 10
 """Counts may lag by this much. Cached because every page shows them."""
 OWN_OUTAGE_LASTS = timedelta(seconds=90)
 """A failed call of this process is an outage for so long, unless a worker's check confirms it."""
-PRESSED_COOKIE = "counts-now"
+PRESSED_COOKIE = f"{settings.COOKIE_PREFIX}counts"
 """Set for CACHE_SECONDS by whatever a user sends, so that the counts follow it at once."""
 _KEY = "side-counts-8"
 """Its number changes with the format of the cached value."""

@@ -353,7 +353,7 @@ def test_an_unreadable_field_is_marked_in_its_row(
     odd = wire.person(name=["no", "text"], email="odd@example.org")
     fake_service.answers(200, json=wire.envelope(wire.person(), odd))
     seen = text(get(as_viewer, "/people/"))
-    assert "No name odd@example.org Unreadable: name" in seen
+    assert "odd@example.org No name Unreadable: name" in seen
     assert "could not be read" not in seen
 
 
