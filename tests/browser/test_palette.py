@@ -165,6 +165,20 @@ def test_enter_before_the_results_opens_the_first_of_them(page: Page) -> None:
     page.wait_for_url("**/activity/")
 
 
+def test_enter_that_ends_an_input_method_opens_nothing(page: Page) -> None:
+    log_in(page)
+    open_palette(page)
+    # As Safari sends it: after the composition, and marked by the key code alone.
+    was_prevented = page.locator(FIELD).evaluate(
+        """field => !field.dispatchEvent(new KeyboardEvent("keydown",
+            {key: "Enter", keyCode: 229, bubbles: true, cancelable: true}))"""
+    )
+    assert not was_prevented
+    expect(page.locator(FIELD)).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page.locator(FIELD)).to_be_hidden()
+
+
 def test_enter_goes_to_the_page_where_the_search_failed(page: Page, troubles: list[str]) -> None:
     log_in(page, to=LIGHT)
     open_palette(page)
