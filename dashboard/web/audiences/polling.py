@@ -42,13 +42,11 @@ class VersionPoll:
 def version_poll(head: AudienceHead, *, now: datetime, polls: int = 0) -> VersionPoll:
     """Return the poll of an audience after `polls` polls. One query at most."""
     version = head.in_flight or _older_in_flight(head, now)
-    lasted = _lasted(in_progress_since(version), now)
-    if (
-        version
-        and lasted is None
-        and (since := first_seen_in_progress(head.page_id, head.audience_id))
-    ):
-        lasted = max(now - since, timedelta())
+    date = in_progress_since(version)
+    lasted = _lasted(date, now)
+    if date and lasted is None:  # The date lies ahead.
+        since = first_seen_in_progress(head.page_id, head.audience_id)
+        lasted = max(now - since, timedelta()) if since else None
     return VersionPoll(
         version,
         lasted,
