@@ -20,7 +20,7 @@ from tests.support.named_urls import URLS
 from tests.support.seeding import seed_pages
 
 LOGIN = "/accounts/login/"
-MACHINES = {"hook", "policy-report"}
+MACHINES = {"hook", "hook-without-slash", "policy-report"}
 """No browser's form posts there: a machine that has a secret, and the browser itself."""
 HOUR = 60 * 60
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from itertools import count
 from threading import Event as Signal
 from threading import Thread
 from typing import Any, TypeAlias
@@ -83,11 +84,15 @@ def receiver(as_administrator: Client) -> Receiver:
 @pytest.fixture
 def send(receiver: Receiver) -> Send:
     """Delivers a body to the receiver, signed if a secret is given."""
-    factory = RequestFactory()
+    factory, numbers = RequestFactory(), count()
 
     def deliver(body: Any = PAYLOAD, *, secret: str = "", **headers: str) -> HttpResponse:
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        signed = signed_headers(secret, "msg_1", datetime.now(UTC), content) if secret else {}
+        signed = (
+            signed_headers(secret, f"msg_{next(numbers)}", datetime.now(UTC), content)
+            if secret
+            else {}
+        )
         request = factory.post(
             "/", content, content_type="application/json", headers=signed | headers
         )

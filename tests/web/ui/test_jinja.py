@@ -21,7 +21,9 @@ from jinja2 import nodes
 from config.settings import BASE_DIR
 from dashboard.web.ui.jinja import JinjaTemplates
 
-TEMPLATES = sorted((BASE_DIR / "templates").rglob("*.html"))
+FOLDER = BASE_DIR / "templates"
+TEMPLATES = sorted({*FOLDER.rglob("*.html")} - {*(FOLDER / "django").rglob("*.html")})
+"""Those of our own pages: in django/ are templates of Django's admin."""
 DJANGO = (AnonymousUser, BaseForm, BoundField, HttpRequest, QueryDict)
 
 
