@@ -161,7 +161,7 @@ def test_the_list_is_newest_first_with_whole_pages(service: Client) -> None:
     pages = ListEnvelope[Page].model_validate(service.get("/v0/pages").json())
     assert [page.page_id for page in pages.items] == [new.id, old.id]
     assert [page.audiences_count for page in pages.items] == [0, 2]
-    assert (pages.total_count, pages.has_more, pages.unreadable) == (2, False, [])
+    assert (pages.total_count, pages.has_more, pages.unreadable) == (2, False, ())
 
 
 def test_a_list_of_fifty_pages_takes_three_queries(

@@ -179,7 +179,7 @@ FAULTS = [
     ),
     content("an empty object", b"{}", Kind.UNREADABLE, "Field required"),
     content("deep", b"[" * 200_000, Kind.UNREADABLE, "can't be read"),
-    content("1e999", b'{"items": 1e999}', Kind.UNREADABLE, "an unreadable number"),
+    content("1e999", b"1e999", Kind.UNREADABLE, "can't be read"),
     Fault("truncated JSON", half, Kind.UNREADABLE, "not JSON"),
     Fault("40 MiB", forty_mib, Kind.UNREADABLE, "larger than 32 MiB"),
     changed(
