@@ -55,7 +55,7 @@ FLAGS = [
 # A machine on which many tests run at once takes its time.
 PATIENCE_S = 30
 expect.set_options(timeout=PATIENCE_S * 1000)
-LOADING = ".htmx-request, [hx-trigger^=load]:not([data-polls])"
+LOADING = ".htmx-request, [hx-trigger^=load]:not([data-polls], [hx-swap=none])"
 NEXT_FRAME = "new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
 """By then what a fold's opening asks for was asked, and what moved was noted."""
 GIVEN_UP = ("htmx:afterRequest", "htmx:sendAbort")

@@ -29,7 +29,10 @@ class LabelForm(forms.Form):
     """The label of a subscription in Pressroom."""
 
     label = SingleLineField(
-        label="Label", max_length=MAX_LABEL, help_text="Only visible in Pressroom."
+        label="Label",
+        max_length=MAX_LABEL,
+        widget=forms.TextInput(attrs={"class": "input", "autocomplete": "off"}),
+        help_text="Only visible in Pressroom.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
