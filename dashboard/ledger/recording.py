@@ -198,9 +198,13 @@ def _record_pages(pages: Sequence[PageItem], now: datetime) -> Mapping[str, Know
     changes = compare_pages(pages, now)
     if changes.changed:
         with transaction.atomic(savepoint=False):  # as in `_save_audiences`
-            records = [_page_record(page, now) for page in changes.changed.values()]
+            new = [page_id for page_id in changes.changed if page_id not in changes.before]
+            # Known ones in one order, so that two transactions never wait for each other; new ones
+            # as the service lists them, which is their order in lists.
+            page_ids = [*sorted(changes.changed.keys() - new), *new]
+            records = [_page_record(changes.changed[page_id], now) for page_id in page_ids]
             _upsert(records, unique=["page_id"])
-            if new := changes.changed.keys() - changes.before.keys():
+            if new:
                 update_page_flags(new)
     known = PageRecord.objects.filter(page_id__in=changes.stale)
     if not _update_last_seen(known, changes, now):

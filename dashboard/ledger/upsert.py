@@ -23,19 +23,18 @@ def upsert_newer(
     """Insert rows or update them, and return the unique columns of those that were written.
 
     A row whose `moment` is later than that of the new one stays as it is. `preserved` are the
-    columns that an update leaves alone. All rows are of one model, at least one.
+    columns that an update leaves alone. All rows are of one model, at least one; they are locked in
+    their order.
     """
     model = type(rows[0])
     fields = [field for field in model._meta.concrete_fields if field is not model._meta.auto_field]
-    # In one order, so that two transactions never wait for each other.
-    ordered = sorted(rows, key=lambda row: [getattr(row, name) for name in unique])
     size = max((connection.features.max_query_params or 30_000) // len(fields), 1)
     sql = _sql(model, fields, unique, preserved, moment)
     row_sql = f"({', '.join(['%s'] * len(fields))})"
     written = set()
     with connection.cursor() as cursor:
-        for start in range(0, len(ordered), size):
-            batch = ordered[start : start + size]
+        for start in range(0, len(rows), size):
+            batch = rows[start : start + size]
             values = [_db_value(row, field) for row in batch for field in fields]
             cursor.execute(sql.format(values=", ".join([row_sql] * len(batch))), values)
             written.update(cursor.fetchall())

@@ -199,7 +199,9 @@ def see_the_result(page: Page, service: FailingAudiences) -> None:
 
 def roll_back(page: Page, service: FailingAudiences) -> None:
     """Take back what went live, see what is left out, and see it on the release itself."""
-    name, live = page.locator("h1").inner_text(), service.live_count
+    title, live = page.locator("h1").inner_text(), service.live_count
+    # Without a name of its own it is called by its versions and when it was created.
+    name = title.partition(",")[0]
     possible = f"{live} of {live} live versions can be rolled back."
     expect(page.get_by_text(possible)).to_be_visible()
     page.get_by_role("button", name=f"Review rollback of {live}…").click()
@@ -212,5 +214,5 @@ def roll_back(page: Page, service: FailingAudiences) -> None:
     publish(page, live)
     heading = page.get_by_role("heading", name=f"{live} of {live} went live")
     expect(heading).to_be_visible(timeout=RUN_MS)
-    page.get_by_role("link", name=name, exact=True).click()
+    page.get_by_role("link", name=title, exact=True).click()
     expect(page.locator("header.head")).to_contain_text(f"Rolled back by Roll back: {name}")
