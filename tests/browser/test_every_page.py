@@ -30,7 +30,7 @@ LOOKS: list[Look] = [
 MAX_SHIFT = 0.02
 NOT_THERE = {"page never seen", "no such page"}
 ASKS_LATER = {"find": 1, "audience": 1, "versions": 1}
-ASKS_LATER |= {"audiences": 1, "audiences filtered": 1, "changed view": 1, "operation unknown": 1}
+ASKS_LATER |= {"audiences": 1, "audiences filtered": 1, "changed view": 1}
 OWN_FILES = {
     "notification settings": 1,
     "create page": 1,
@@ -41,9 +41,8 @@ OWN_FILES = {
 OWN_FILES |= {f"release {state}": 2 for state in RELEASES}
 ASKS_LATER |= OWN_FILES
 """Requests of a page that is there: people are searched once all else was found, the changes that
-wait in the conversation are counted beside its tab, rows in progress are polled, and a notification
-of what is opened is marked as read. Some have a script or styles of their own, which other pages
-need not load."""
+wait in the conversation are counted beside its tab, and rows in progress are polled. Some have a
+script or styles of their own, which other pages need not load."""
 NOTE_SHIFTS = """window.shift = 0;
 window.noteShifts = (entries) => {
   for (const entry of entries) if (!entry.hadRecentInput) window.shift += entry.value;

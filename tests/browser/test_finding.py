@@ -6,7 +6,7 @@ from contextlib import closing
 
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import log_in
+from tests.browser.conftest import log_in, settle
 from tests.support.processes import Running
 
 WITH_TWO_VERSIONS = """SELECT audience_id, name FROM ledger_audiencerecord
@@ -50,6 +50,8 @@ def test_what_was_filtered_is_there_on_the_way_back_and_in_another_browser(
     expect(page.locator("#n-flag-changed")).not_to_be_empty()
     changed.focus()
     page.keyboard.press("Space")
+    expect(page.get_by_role("link", name="Remove filter: Audiences")).to_be_visible()
+    settle(page)
     expect(page.locator("#coverage")).to_contain_text(re.compile(r"\d of\s+\d+ pages"))
     page.keyboard.press("Escape")
     found = page.locator("#rows tr th a").all_text_contents()

@@ -37,11 +37,15 @@ class Load:
         )
 
     def asked(self, event: Any) -> None:
-        """Note a request; what the page before it still asks for is not counted."""
+        """Note a request; what the page before it still asks for is not counted.
+
+        Nor is what is recorded of a visit once the page is there: no one waits for it.
+        """
         if event["type"] == "Document":
             self._documents.append(event["requestId"])
         # The loader of a page is named as the request for its document is.
-        if event["loaderId"] not in self._documents[:1]:
+        is_of_visit = event["request"]["url"].endswith(("/notifications/opened/", "/visited/"))
+        if is_of_visit or event["loaderId"] not in self._documents[:1]:
             self._not_counted.add(event["requestId"])
 
     def answered(self, event: Any) -> None:
