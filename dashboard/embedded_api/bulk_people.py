@@ -44,7 +44,8 @@ def bulk_insert(rows: Sequence[Person]) -> None:
     values = [[field.pre_save(row, add=True) for field in fields] for row in rows]
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            with cursor.copy(f"COPY {target} FROM STDIN") as copy:
+            copying = cursor.copy(f"COPY {target} FROM STDIN")
+            with connection.wrap_database_errors, copying as copy:
                 for row in values:
                     copy.write_row(row)
             return
