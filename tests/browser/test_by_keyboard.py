@@ -25,7 +25,7 @@ STOPS = """() => {
 WHERE = """() => {
   const at = document.activeElement;
   if (at === document.body) return null;
-  const box = at.getBoundingClientRect();
+  const box = at.getClientRects()[0]; // of a link in two lines, the first
   const x = Math.min(Math.max(box.left + box.width / 2, 1), innerWidth - 1);
   const on = document.elementFromPoint(x, box.top + Math.min(box.height / 2, 12));
   return {
