@@ -6,12 +6,14 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeAlias
 
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from dashboard.client import APIError, NotFoundError
 from dashboard.contract.audiences import Audience, AudienceVersion
 from dashboard.contract.envelope import ListEnvelope
-from dashboard.ledger.models import Operation
+from dashboard.ledger.models import AudienceRecord, Operation
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.queries.operations import publishes_of
 from dashboard.ledger.queries.pages import page_last_known
@@ -26,7 +28,7 @@ from dashboard.operations.publish_progress import POLLING_PERIOD, Stage, publish
 from dashboard.operations.verdicts import find_publish_of
 from dashboard.releases.checking import MAX_PARALLEL_CALLS
 from dashboard.releases.holding import minutes
-from dashboard.releases.models import ItemState, ReleaseItem
+from dashboard.releases.models import ItemState, Release, ReleaseItem
 from dashboard.releases.reviewing import changes_since, review_item
 from dashboard.service.client import publishing_client
 from dashboard.service.concurrency import run_concurrently
@@ -46,11 +48,11 @@ Listing: TypeAlias = ReadResult[ListEnvelope[Audience]]
 
 
 def is_followed(item: ReleaseItem, now: datetime) -> bool:
-    """Return whether an item is in progress, or unknown and not read since then."""
+    """Return whether an item is in progress, or unknown and not read since then or a change."""
     if item.state != ItemState.UNKNOWN:
         return item.state == ItemState.IN_PROGRESS
     is_read = item.checked_at and item.settled_at and item.checked_at > item.settled_at
-    return not is_read and not is_given_up(item, now)
+    return _is_changed(item) or not (is_read or is_given_up(item, now))
 
 
 def is_given_up(item: ReleaseItem, now: datetime) -> bool:
@@ -97,8 +99,51 @@ def _was_read_before_unknown(first: ReleaseItem, items: Iterable[ReleaseItem]) -
 def _is_stale(item: ReleaseItem, now: datetime, max_age: timedelta = MAX_READ_AGE) -> bool:
     if item.checked_at is None or now - item.checked_at >= max_age:
         return True
-    # Another read found that it changed: that is no verdict, but a reason to read now.
-    return item.changed_at is not None and item.changed_at >= item.checked_at
+    return _is_changed(item)
+
+
+def _is_changed(item: ReleaseItem) -> bool:
+    """Return whether the ledger has changed since an item was read.
+
+    That is no verdict, but a reason to read it now.
+    """
+    return bool(item.changed_at and item.checked_at and item.changed_at >= item.checked_at)
+
+
+def audience_changed() -> Q:
+    """Match items whose audience, as recorded, has changed since they were read."""
+    audience = AudienceRecord.objects.filter(
+        page_id=OuterRef("page_id"),
+        audience_id=OuterRef("audience_id"),
+        changed_at__gt=OuterRef("checked_at"),
+    )
+    return Q(Exists(audience))
+
+
+def unknown_and_changed() -> QuerySet[ReleaseItem]:
+    """Return the unknown items whose operation was settled, or whose audience changed, since then.
+
+    Also of releases that have ended. While a worker acts on a release, its items wait.
+    """
+    is_new = Q(changed_at=None) | Q(changed_at__lt=F("checked_at"))
+    is_settled = Q(operation__settled_at__gt=F("checked_at"))
+    unknown = ReleaseItem.objects.filter(state=ItemState.UNKNOWN, release__worker_id="")
+    return unknown.filter(is_new, is_settled | audience_changed()).order_by()
+
+
+def wake_releases(items: QuerySet[ReleaseItem], now: datetime) -> None:
+    """Let releases follow these items now, as they have changed.
+
+    A release that a worker is acting on, or that is paused, keeps its time.
+    """
+    for release_id in sorted(set(items.order_by().values_list("release_id", flat=True))):
+        with transaction.atomic():
+            # The release first, as a worker locks them.
+            release = Release.objects.select_for_update().filter(pk=release_id).first()
+            items.filter(release=release_id).update(changed_at=now)
+            is_asleep = release and not (release.worker_id or release.pause_reason)
+            if release and is_asleep and (release.wake_at is None or release.wake_at > now):
+                Release.objects.filter(pk=release_id).update(wake_at=now)
 
 
 def read_lists(page_ids: Sequence[str]) -> dict[str, Listing | None]:
@@ -127,20 +172,22 @@ def state_of_sent(
 
     Settles its operation, if the list proves its outcome.
     """
-    if item.operation is None:
+    operation, snapshot, problem = item.operation, None, "This page no longer exists."
+    if operation is None:
         return ItemState.UNKNOWN, message_of(None)
-    if listing is None:
-        return ItemState.UNKNOWN, "This page no longer exists."
-    target = PublishTarget(item.page_id, item.audience_id, item.version_id)
-    try:
-        snapshot = snapshot_version(target, find_audience(listing, *target[:2]))
-    except APIError as error:
-        return ItemState.UNKNOWN, f"This audience can’t be read. {error}"
-    operation = settle_from_snapshot(item.operation, snapshot)
-    if operation.outcome == Outcome.ACCEPTED:
-        return _state_of_accepted(item, operation, snapshot, now)
+    if listing:
+        target = PublishTarget(item.page_id, item.audience_id, item.version_id)
+        try:
+            snapshot = snapshot_version(target, find_audience(listing, *target[:2]))
+            operation = settle_from_snapshot(operation, snapshot)
+        except APIError as error:
+            problem = f"This audience can’t be read. {error}"
     if operation.outcome == Outcome.REJECTED:
         return ItemState.FAILED, message_of(operation)
+    if snapshot is None:
+        return ItemState.UNKNOWN, problem
+    if operation.outcome == Outcome.ACCEPTED:
+        return _state_of_accepted(item, operation, snapshot, now)
     return ItemState(item.state), item.reason
 
 

@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from functools import partial
 from threading import Event
 
-from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from dashboard.client import APIError, NotFoundError, RateLimitedError
@@ -23,9 +22,9 @@ from dashboard.ledger.hints import (
     put_off,
     record_read,
 )
-from dashboard.ledger.models import AudienceRecord
 from dashboard.releases.checking import MAX_PARALLEL_CALLS
-from dashboard.releases.models import ItemState, Release, ReleaseItem
+from dashboard.releases.following import audience_changed, wake_releases
+from dashboard.releases.models import ItemState, ReleaseItem
 from dashboard.service.client import publishing_client
 from dashboard.service.concurrency import run_concurrently
 from dashboard.service.reading import read_audiences
@@ -84,7 +83,8 @@ def _read(
         return _pause_s(error)
     is_complete = not (reading.value.has_more or reading.value.unreadable_items)
     record_read(hint, read_at=read_at, is_complete=is_complete)
-    wake_releases(hint.page_id, timezone.now())
+    in_progress = ReleaseItem.objects.filter(page_id=hint.page_id, state=ItemState.IN_PROGRESS)
+    wake_releases(in_progress.filter(audience_changed()), timezone.now())
     return 0.0
 
 
@@ -93,31 +93,6 @@ def _pause_s(error: APIError) -> float:
     if not isinstance(error, RateLimitedError):
         return 0.0
     return min(error.retry_after_s or RETRY_AFTER.total_seconds(), MAX_PAUSE_S)
-
-
-def wake_releases(page_id: str, now: datetime) -> None:
-    """Let releases follow their items of a page now, if these have changed since they last did.
-
-    A release that a worker is acting on, or that is paused, keeps its time: it reads its items when
-    that comes.
-    """
-    audience = AudienceRecord.objects.filter(
-        page_id=OuterRef("page_id"),
-        audience_id=OuterRef("audience_id"),
-        changed_at__gt=OuterRef("checked_at"),
-    )
-    items = ReleaseItem.objects.filter(
-        Exists(audience), page_id=page_id, state__in=(ItemState.IN_PROGRESS, ItemState.UNKNOWN)
-    )
-    changed = dict(items.order_by("pk").values_list("pk", "release_id"))
-    # One row at a time: a worker that has locked some of them never waits for another one.
-    for pk in changed:
-        ReleaseItem.objects.filter(pk=pk).update(changed_at=now)
-    for release_id in sorted({*changed.values()}):
-        asleep = Release.objects.filter(
-            pk=release_id, wake_at__gt=now, worker_id="", pause_reason=""
-        )
-        asleep.update(wake_at=now)
 
 
 FOLLOW_HINTS = WorkerTask(follow_hints, due=(earliest_hint,))

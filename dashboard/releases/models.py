@@ -144,7 +144,7 @@ class Release(ClaimedRow):
         ordering = ["-created_at", "-pk"]
         default_permissions = ()
         indexes = [
-            models.Index(fields=["wake_at"]),
+            models.Index(fields=["wake_at", "state"]),
             models.Index(fields=["state", "due_at"]),
             models.Index(fields=["-created_at", "-id"]),
         ]
@@ -226,6 +226,10 @@ class ReleaseItem(models.Model):
         indexes = [
             # Marks of planned publishes in lists and on the audience.
             models.Index(fields=["page_id", "audience_id", "state"]),
+            # What a worker looks for all the time.
+            models.Index(
+                fields=["release"], condition=models.Q(state="unknown"), name="unknown_items"
+            ),
         ]
 
     def __str__(self) -> str:

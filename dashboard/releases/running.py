@@ -136,7 +136,11 @@ def _wait_for_approval(
     with claim.locked() as waiting:
         if waiting.state != ReleaseState.WAITING_FOR_APPROVAL:
             return timezone.now()
-        return hold_unapproved(waiting) or waiting_until(waiting)
+        if held_at := hold_unapproved(waiting):
+            return held_at
+        due_at = waiting_until(waiting)
+    # What was sent before it was held is followed meanwhile.
+    return min(due_at, _follow(claim, items) or due_at)
 
 
 def _start(claim: Claim) -> datetime:
@@ -402,7 +406,7 @@ def _follow(claim: Claim, items: Sequence[ReleaseItem]) -> datetime | None:
     except APIError:
         with claim.locked():
             for item in followed:
-                if is_given_up(item, now):
+                if item.state == ItemState.IN_PROGRESS and is_given_up(item, now):
                     _set_state(item, *given_up())
         return timezone.now() + MAX_PAUSE
     # With so many pages there may be more to read; with nothing left it is finished at once.
@@ -413,7 +417,7 @@ def _follow(claim: Claim, items: Sequence[ReleaseItem]) -> datetime | None:
 def _is_followed_further(claim: Claim, now: datetime) -> bool:
     """Return whether any item of a release is still followed, as recorded by the last read."""
     sent = ReleaseItem.objects.filter(release=claim.row, state__in=FOLLOWED)
-    columns = ("state", "checked_at", "settled_at", "sent_at")
+    columns = ("state", "checked_at", "changed_at", "settled_at", "sent_at")
     return any(is_followed(item, now) for item in sent.only(*columns))
 
 

@@ -1,6 +1,7 @@
 """The worker: it starts a thread for each kind of work that is due, first of all for releases.
 
-Any number may run, on any number of machines: each claims one release at a time in the database
+What is sent has threads of its own, as the check of a large draft takes minutes. Any number of
+workers may run, on any number of machines: a thread claims one release at a time in the database
 (`work/claims.py`), and each step resumes from what the database says (`running.py`).
 """
 
@@ -19,8 +20,9 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from dashboard.observability.tracing import flush_spans
-from dashboard.releases.holding import fail
-from dashboard.releases.models import Release, ReleaseState, WorkerHeartbeat
+from dashboard.releases.following import unknown_and_changed, wake_releases
+from dashboard.releases.holding import PLANNED, fail
+from dashboard.releases.models import Release, ReleaseItem, ReleaseState, WorkerHeartbeat
 from dashboard.releases.running import advance
 from dashboard.releases.worker_schedule import Schedule
 from dashboard.service.client import close_publishing_client
@@ -50,9 +52,11 @@ def run_worker(
     What is in progress is finished first: a step of a release, and the `tasks` of other rooms. An
     error is logged, and the task is run again at the next check.
     """
-    schedule = Schedule(worker_id, (RUN_RELEASES, *tasks))
+    schedule = Schedule(worker_id, (*RELEASE_TASKS, *tasks))
     threads = {
-        task: Thread(target=_repeat, args=(task, worker_id, stop)) for task in tasks if task.every_s
+        (task, 0): Thread(target=_repeat, args=(task, worker_id, stop))
+        for task in tasks
+        if task.every_s
     }
     for thread in threads.values():
         thread.start()
@@ -60,9 +64,12 @@ def run_worker(
         while not stop.is_set() and not is_orphaned():
             due, pause_s = schedule.check()
             for task in due:
-                if task not in threads or not threads[task].is_alive():
-                    threads[task] = Thread(target=_run, args=(task, worker_id, stop))
-                    threads[task].start()
+                for place in ((task, number) for number in range(task.threads)):
+                    if place not in threads or not threads[place].is_alive():
+                        threads[place] = Thread(target=_run, args=(task, worker_id, stop))
+                        threads[place].start()
+                        # What another thread is at is due no more.
+                        break
             stop.wait(pause_s)
     finally:
         stop.set()
@@ -100,13 +107,18 @@ def _try(task: WorkerTask, worker_id: str, stop: Event) -> None:
         close_old_connections()
 
 
-def run_pending(worker_id: str, stop: Event | None = None) -> int:
-    """Do all that is due now, of every release, until stopped; return the number of steps."""
-    return work_through(partial(_claim, worker_id), _step, _record_error, stop=stop)
+def run_pending(
+    worker_id: str, stop: Event | None = None, *, states: Sequence[str] = ReleaseState.values
+) -> int:
+    """Do all that is due now, of releases in these states; return the number of steps."""
+    wake_releases(unknown_and_changed(), timezone.now())
+    take = partial(_claim, worker_id, states)
+    return work_through(take, _step, _record_error, stop=stop)
 
 
-def _claim(worker_id: str) -> Claim[Release] | None:
-    return claim_next(Release.objects.all(), worker_id, timezone.now())
+def _claim(worker_id: str, states: Sequence[str]) -> Claim[Release] | None:
+    releases = Release.objects.filter(state__in=states)
+    return claim_next(releases, worker_id, timezone.now())
 
 
 def _step(claim: Claim[Release]) -> None:
@@ -124,13 +136,29 @@ def _record_error(claim: Claim[Release]) -> None:
     claim.let_go(wake_at)
 
 
-def earliest_wake() -> "QuerySet[Release, Any]":
+def earliest_wake(states: Sequence[str]) -> "QuerySet[Release, Any]":
     """Return the time when a release first needs a worker, or when a claim ends."""
-    due = Release.objects.filter(wake_at__isnull=False).order_by("wake_at")
+    due = Release.objects.filter(wake_at__isnull=False, state__in=states).order_by("wake_at")
     return due.values_list("wake_at", named=True)[:1]
 
 
-RUN_RELEASES = WorkerTask(run_pending, due=(earliest_wake,))
+def earliest_change() -> "QuerySet[ReleaseItem, Any]":
+    """Return a time in the past if something has become known of an unknown item."""
+    return unknown_and_changed().values_list("checked_at", named=True)[:1]
+
+
+_OTHERS = tuple(state for state in ReleaseState if state not in PLANNED)
+
+RUN_RELEASES = WorkerTask(
+    partial(run_pending, states=PLANNED),
+    due=(partial(earliest_wake, PLANNED), earliest_change),
+    threads=3,
+)
+CHECK_RELEASES = WorkerTask(
+    partial(run_pending, states=_OTHERS), due=(partial(earliest_wake, _OTHERS),), threads=2
+)
+"""Drafts and held releases are read for a person, and what others have sent is followed."""
+RELEASE_TASKS = (RUN_RELEASES, CHECK_RELEASES)
 
 
 def is_running(now: datetime) -> bool:

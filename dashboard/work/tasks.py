@@ -20,12 +20,14 @@ _logger = logging.getLogger("dashboard.worker")
 
 @dataclass(frozen=True)
 class WorkerTask:
-    """A kind of work. It runs in a thread of its own, and delays no other."""
+    """A kind of work. It runs in threads of its own, and delays no other."""
 
     run: Callable[[str, Event], object]
     """Do what is due, with the id of the worker, until stopped. Errors are logged."""
     due: tuple[Callable[[], "QuerySet[Any, Any]"], ...] = ()
     """Return a query of one row and column: the time, or date of the API, of the earliest work."""
+    threads: int = 1
+    """How many may do what is due at once. Source: our choice."""
     every_s: float | None = None
     """Instead of queries: how often it runs, beginning when the worker starts."""
 

@@ -21,7 +21,7 @@ from dashboard.ledger.crawls import schedule_first_crawl
 from dashboard.notifications.following import follow
 from dashboard.notifications.models import Followed
 from dashboard.releases.models import Release, ReleaseState
-from dashboard.releases.worker import RUN_RELEASES
+from dashboard.releases.worker import CHECK_RELEASES, RELEASE_TASKS
 from dashboard.releases.worker_schedule import CHECK_S, IDLE_AFTER_S, IDLE_CHECK_S, Schedule
 from dashboard.server.management.commands.worker import tasks_beside_releases
 from tests.support import wire
@@ -39,7 +39,7 @@ class Worker:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.clocks: list[Clock] = [stopped(monkeypatch), advanced_by_hand(monkeypatch)]
-        tasks = (RUN_RELEASES, *tasks_beside_releases())
+        tasks = (*RELEASE_TASKS, *tasks_beside_releases())
         self.schedule = Schedule("idle", tasks)
         self.every_minute = [task for task in tasks if task.every_s and task.every_s <= 60]
 
@@ -124,4 +124,4 @@ def test_what_has_a_time_is_started_at_that_time(worker: Worker) -> None:
     )
     assert worker.check() == 2.5
     tasks, _ = worker.schedule.check()
-    assert tasks == [RUN_RELEASES]
+    assert tasks == [CHECK_RELEASES]

@@ -24,7 +24,7 @@ from dashboard.releases.checking import check_release
 from dashboard.releases.drafting import create_release
 from dashboard.releases.hinted_reads import FOLLOW_HINTS, RETRY_AFTER, read_hinted
 from dashboard.releases.models import HoldKind, Release, ReleaseState
-from dashboard.releases.worker import RUN_RELEASES
+from dashboard.releases.worker import RELEASE_TASKS
 from dashboard.server.management.commands.worker import tasks_beside_releases
 from dashboard.service.crawl_task import CRAWL
 from dashboard.work.tasks import WorkerTask
@@ -238,9 +238,9 @@ def test_each_task_of_a_worker_is_tested_here(settings: Any) -> None:
             sending.DELIVER_WEBHOOKS,
             WATCH,
             FOLLOW_HINTS,
-            RUN_RELEASES,
+            *RELEASE_TASKS,
             CRAWL,
         ),
         *(event_worker.DELIVER_EVENTS, event_worker.DELETE_OLD_EVENTS),
     }
-    assert tested == {RUN_RELEASES, *tasks_beside_releases()}
+    assert tested == {*RELEASE_TASKS, *tasks_beside_releases()}

@@ -109,7 +109,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='release',
-            index=models.Index(fields=['wake_at'], name='releases_re_wake_at_2322da_idx'),
+            index=models.Index(fields=['wake_at', 'state'], name='releases_re_wake_at_dc5d22_idx'),
         ),
         migrations.AddIndex(
             model_name='release',
@@ -122,6 +122,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='releaseitem',
             index=models.Index(fields=['page_id', 'audience_id', 'state'], name='releases_re_page_id_e8c20c_idx'),
+        ),
+        migrations.AddIndex(
+            model_name='releaseitem',
+            index=models.Index(condition=models.Q(('state', 'unknown')), fields=['release'], name='unknown_items'),
         ),
         migrations.AddConstraint(
             model_name='releaseitem',
