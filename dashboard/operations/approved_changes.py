@@ -10,10 +10,11 @@ from typing import Any
 from uuid import uuid4
 
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.utils import timezone
 
 from dashboard.contract.webhooks import SubscriptionPatch, WebhookSubscription
-from dashboard.ledger.models import ApprovalRequest, Operation, SubscriptionRecord
+from dashboard.ledger.models import ApprovalRequest, Attempt, Operation, SubscriptionRecord
 from dashboard.ledger.models.approvals import ApprovalKind, RequestState
 from dashboard.ledger.models.operations import OperationKind
 from dashboard.ledger.operations import Clearance, Target, begin
@@ -105,17 +106,29 @@ def send_approved(request: ApprovalRequest) -> Operation | None:
     A webhook is read first, and compared with what was approved. Raises APIError, and ApprovalError
     if it is not approved.
     """
-    if request.state != RequestState.APPROVED:
-        raise ApprovalError(f"Not sent. {approval_problem(request)}")
-    if operation := operation_by_key(request.subject["operation_key"]):
-        return operation
-    if request.requested_by is None:
-        reason = f"The account of {request.requested_by_name} no longer exists."
-        end_request(request, RequestState.VOID, reason)
-        return None
-    if request.kind == ApprovalKind.PAGE:
-        return _send_page(request, request.requested_by)
-    return _send_update(request, request.requested_by)
+    _require_approved(request)
+    key, now = request.subject["operation_key"], None
+    if request.kind == ApprovalKind.WEBHOOK and operation_by_key(key) is None:
+        now = _patchable(fetch_subscription(request.subject["subscription_id"]))
+    with transaction.atomic():
+        # Another press of the button may have sent it since, and the webhook differs by that.
+        request.refresh_from_db(from_queryset=ApprovalRequest.objects.select_for_update())
+        _require_approved(request)
+        if operation := operation_by_key(key):
+            return operation
+        if request.requested_by is None:
+            reason = f"The account of {request.requested_by_name} no longer exists."
+            end_request(request, RequestState.VOID, reason)
+            return None
+        if now is None:
+            operation, attempt = _begin_page(request, request.requested_by)
+        elif record := _unchanged(request, now):
+            operation, attempt = _begin_update(request, record, now, request.requested_by)
+        else:
+            reason = "The webhook changed after the request. Nothing was sent."
+            end_request(request, RequestState.VOID, reason, _differences(request, now))
+            return None
+    return send(operation, attempt).operation if attempt else operation
 
 
 def void_restored() -> int:
@@ -144,9 +157,14 @@ def digest_now(operation: Operation, now: WebhookSubscription | None = None) -> 
     return subject_digest(subject | {"before": _patchable(now)} if now else subject)
 
 
-def _send_page(request: ApprovalRequest, requester: User) -> Operation:
+def _require_approved(request: ApprovalRequest) -> None:
+    if request.state != RequestState.APPROVED:
+        raise ApprovalError(f"Not sent. {approval_problem(request)}")
+
+
+def _begin_page(request: ApprovalRequest, requester: User) -> tuple[Operation, Attempt | None]:
     body = request.subject["body"]
-    operation, attempt = begin(
+    return begin(
         operation_key=request.subject["operation_key"],
         kind=OperationKind.CREATE_PAGE,
         actor=requester,
@@ -154,25 +172,24 @@ def _send_page(request: ApprovalRequest, requester: User) -> Operation:
         body=body,
         clearance=Clearance(request, request.digest),
     )
-    return send(operation, attempt).operation if attempt else operation
 
 
-def _send_update(request: ApprovalRequest, requester: User) -> Operation | None:
-    subscription_id = request.subject["subscription_id"]
-    now = _patchable(fetch_subscription(subscription_id))
-    record = subscription_last_known(subscription_id)
-    if record is None or now != request.subject["before"]:
-        reason = "The webhook changed after the request. Nothing was sent."
-        end_request(request, RequestState.VOID, reason, _differences(request, now))
-        return None
-    operation, attempt = begin_update(
+def _unchanged(request: ApprovalRequest, now: Mapping[str, Any]) -> SubscriptionRecord | None:
+    """Return the webhook of a request, if it is as it was then."""
+    is_same = now == request.subject["before"]
+    return subscription_last_known(request.subject["subscription_id"]) if is_same else None
+
+
+def _begin_update(
+    request: ApprovalRequest, record: SubscriptionRecord, now: Mapping[str, Any], requester: User
+) -> tuple[Operation, Attempt | None]:
+    return begin_update(
         record,
         request.subject["operation_key"],
         request.subject["body"],
         actor=requester,
         clearance=Clearance(request, subject_digest(request.subject | {"before": now})),
     )
-    return send(operation, attempt).operation if attempt else operation
 
 
 def _patchable(subscription: WebhookSubscription) -> dict[str, Any]:

@@ -50,6 +50,7 @@ from dashboard.service.client import publishing_client
 from dashboard.service.concurrency import Result, run_concurrently
 from dashboard.service.reading import ReadResult, find_audience, read_audiences
 from dashboard.text_diff import compare_texts
+from dashboard.work.claims import Claim
 
 T = TypeVar("T")
 
@@ -66,13 +67,15 @@ _SILENT_FOR_ALL = (ConnectError, RateLimitedError, AuthenticationError)
 """Errors of a conversation's reading that other calls would meet, too."""
 
 
-def check_release(release: Release, on_progress: Callable[[], None] = lambda: None) -> None:
+def check_release(release: Release, claim: Claim[Release] | None = None) -> None:
     """Read a draft or a held release, and record what was found for a person to review.
 
     An item that differs from what was reviewed loses its mark. Held items wait again, with their
     reason still on record. Does nothing if the release was decided on meanwhile. Raises APIError
-    if the service is silent.
+    if the service is silent; and ClaimLostError if a worker's claim was lost, also because a
+    person requested another check: this one may have read the versions before that.
     """
+    on_progress = claim.renew if claim else lambda: None
     progress = _Progress(on_progress)
     items = list(release.items.filter(state__in=(ItemState.WAITING, ItemState.HELD)))
     read_at = timezone.now()
@@ -81,7 +84,7 @@ def check_release(release: Release, on_progress: Callable[[], None] = lambda: No
     for item in items:
         columns[item.pk] = {"checked_at": read_at} | _recorded(item, reviews[item.pk])
         progress.report()
-    with transaction.atomic():
+    with claim.locked() if claim else transaction.atomic():
         release.refresh_from_db(from_queryset=Release.objects.select_for_update())
         if release.state not in CHECKED_STATES:
             return

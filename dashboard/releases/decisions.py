@@ -29,6 +29,7 @@ from dashboard.releases.approvals import (
     void_for_plan,
 )
 from dashboard.releases.drafting import (
+    reload_locked,
     request_check,
     state_sentence,
 )
@@ -224,7 +225,7 @@ def skip_item(item: ReleaseItem, user: User) -> None:
 def decide(release: Release, *states: ReleaseState) -> Iterator[None]:
     """Lock a release for a decision. Raises ReleaseError unless it is in one of these states."""
     with transaction.atomic():
-        release.refresh_from_db(from_queryset=Release.objects.select_for_update())
+        reload_locked(release)
         if release.state not in states:
             raise ReleaseError(state_sentence(release))
         yield

@@ -144,14 +144,15 @@ def remove_item(item: ReleaseItem) -> None:
         _follow_items(item.release)
 
 
-def move_item(item: ReleaseItem, position: int) -> None:
-    """Move an item of a draft to a position; it counts from 1, and is limited to the list."""
+def move_item(item: ReleaseItem, by: int) -> None:
+    """Move an item of a draft by so many places, from where it is by now; up if negative."""
     with _edit(item.release):
         ids = _item_ids(item.release)
         if item.pk not in ids:
             raise _removed()
+        place = max(ids.index(item.pk) + by, 0)
         ids.remove(item.pk)
-        ids.insert(max(position, 1) - 1, item.pk)
+        ids.insert(place, item.pk)
         _renumber(item.release, ids)
     item.refresh_from_db(fields=["position"])
 
@@ -168,8 +169,10 @@ def set_name_and_note(release: Release, name: str, note: str) -> None:
 def discard(release: Release, user: User) -> bool:
     """Remove a draft that its user leaves without a decision; return whether it was removed."""
     with transaction.atomic():
+        # Locked by itself: a deletion doesn't read again whether somebody has kept it since.
         drafts = Release.objects.select_for_update().filter(pk=release.pk, is_provisional=True)
-        return bool(drafts.filter(owner=user).delete()[0])
+        draft = drafts.filter(owner=user).first()
+        return bool(draft and draft.delete())
 
 
 def choose_version(item: ReleaseItem, version_id: str) -> None:
@@ -187,18 +190,16 @@ def choose_version(item: ReleaseItem, version_id: str) -> None:
         request_check(item.release)
 
 
-def mark_reviewed(
-    item: ReleaseItem, user: User, *, reviewed: bool, shown: str | None = None
-) -> None:
+def mark_reviewed(item: ReleaseItem, user: User, *, reviewed: bool, shown: str = "") -> None:
     """Mark an item as reviewed or not, in a draft, a scheduled or a held release.
 
-    `shown` is the digest of the item that the user has seen; without it the present one counts.
+    `shown` is the digest of the item that the user has seen; none is needed to remove the mark.
     """
     with _edit(item.release, ReleaseState.SCHEDULED, ReleaseState.HELD):
         _reload_unsent(item)
         if reviewed and not item.digest:
             raise ReleaseError("This version hasn’t been checked yet. Review it after the check.")
-        if reviewed and shown not in (None, item.digest):
+        if reviewed and shown != item.digest:
             raise ReleaseError("This version changed since you opened the page. Review it again.")
         item.reviewed_at = timezone.now() if reviewed else None
         item.reviewed_by_name = actor_name(user) if reviewed else ""
@@ -260,14 +261,19 @@ def state_sentence(release: Release) -> str:
 def _edit(release: Release, *also: ReleaseState) -> Iterator[None]:
     """Lock a release for a change. Raises ReleaseError unless it is a draft, or in such a state."""
     with transaction.atomic():
-        locked = Release.objects.select_for_update().filter(pk=release.pk).first()
-        if locked is None:
-            raise ReleaseError("This release no longer exists. Nothing was changed.")
-        release.refresh_from_db(fields=["state", "is_provisional", "has_own_name"])
+        reload_locked(release)
         if release.state not in (ReleaseState.DRAFT, *also):
             raise ReleaseError(state_sentence(release))
         yield
         keep(release)
+
+
+def reload_locked(release: Release) -> None:
+    """Lock a release in a transaction, and read it again. Raises ReleaseError if it is gone."""
+    try:
+        release.refresh_from_db(from_queryset=Release.objects.select_for_update())
+    except Release.DoesNotExist as error:
+        raise ReleaseError("This release no longer exists. Nothing was changed.") from error
 
 
 def _reload_unsent(item: ReleaseItem) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from django.contrib.auth.models import User
+from django.db.models import QuerySet
 
 from dashboard.ledger.models import AudienceRecord
 from dashboard.releases.decisions import decide
@@ -42,8 +43,7 @@ def roll_back(release: Release, user: User) -> tuple[Release, LeftOut]:
             raise ReleaseError("Nothing of this release was sent, so nothing can be rolled back.")
         items = list(release.items.all())
         reasons = rollback_problems(items)
-        if draft := open_rollback(release):
-            _keep_of_another(draft, user)
+        if draft := _opened(open_rollbacks(release), user):
             return draft, _left_out(items, reasons)
         earlier = [
             PlannedVersion(item.page_id, item.audience_id, item.audience_name, live, item.version)
@@ -64,20 +64,26 @@ def roll_back(release: Release, user: User) -> tuple[Release, LeftOut]:
     return draft, _left_out(items, reasons)
 
 
-def open_rollback(release: Release) -> Release | None:
-    """Return the release that takes back this one, if there is one that has not ended."""
-    return release.rollbacks.filter(retries=None).exclude(state__in=_ENDED).first()
+def open_rollbacks(release: Release) -> QuerySet[Release]:
+    """Return the releases that take back this one and have not ended."""
+    return release.rollbacks.filter(retries=None).exclude(state__in=_ENDED)
 
 
-def open_retry(release: Release) -> Release | None:
-    """Return the release with the failed versions of this one, if one has not ended."""
-    return release.retried_by.exclude(state__in=_ENDED).first()
+def open_retries(release: Release) -> QuerySet[Release]:
+    """Return the releases with the failed versions of this one that have not ended."""
+    return release.retried_by.exclude(state__in=_ENDED)
 
 
-def _keep_of_another(draft: Release, user: User) -> None:
-    """Keep a draft that a second person opens: it isn't removed when the first one leaves it."""
-    if draft.owner != user:
+def _opened(drafts: QuerySet[Release], user: User) -> Release | None:
+    """Return the first of these, which is opened once more, or None.
+
+    A draft that a second person opens is kept: it isn't removed when the first one leaves it.
+    """
+    # Locked, so that it isn't being removed.
+    draft = drafts.select_for_update().first()
+    if draft and draft.owner != user:
         keep(draft)
+    return draft
 
 
 _ENDED = (ReleaseState.FINISHED, ReleaseState.CANCELED)
@@ -124,8 +130,7 @@ def retry_failed(release: Release, user: User) -> tuple[Release, LeftOut]:
     with decide(release, ReleaseState.FINISHED):
         items = list(release.items.filter(state__in=NOT_KNOWN_LIVE))
         reasons = retry_problems(items)
-        if draft := open_retry(release):
-            _keep_of_another(draft, user)
+        if draft := _opened(open_retries(release), user):
             return draft, _left_out(items, reasons)
         failed = [
             PlannedVersion(

@@ -114,7 +114,7 @@ def _check(claim: Claim, release: Release) -> datetime | None:
         return removed_at
     problem = ""
     try:
-        check_release(release, claim.renew)
+        check_release(release, claim)
     except APIError as error:
         problem = f"The versions couldn’t be checked. {error}"
     with claim.locked() as locked:
@@ -331,11 +331,11 @@ def _take_outcome(
                 operation__operation_key=item.operation_key, sent_at=item.sent_at
             )
         )
-    operation = operation_by_key(item.operation_key)
-    if operation and operation.outcome == Outcome.SENDING:
-        # Another worker, or a person, still waits for the response; at last it is interrupted.
-        return timezone.now() + SENDING_POLL
     with claim.locked() as release:
+        operation = operation_by_key(item.operation_key)
+        if operation and operation.outcome == Outcome.SENDING:
+            # Another worker, or a person, still waits for the response; at last it is interrupted.
+            return timezone.now() + SENDING_POLL
         if not release.items.filter(pk=item.pk, state=ItemState.SENDING).exists():
             return timezone.now()
         note_activity(release)

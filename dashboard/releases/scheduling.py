@@ -37,8 +37,8 @@ def schedule_version(
     release remains.
     """
 
-    def schedule(release: Release) -> None:
-        decisions.schedule(release, user, moment, typed="1", shown=board_digest(release))
+    def schedule(release: Release, shown: str) -> None:
+        decisions.schedule(release, user, moment, typed="1", shown=shown)
 
     wanted = Wanted(ReleaseState.SCHEDULED, moment.instant, schedule)
     return _make_release(review, wanted, note=note, user=user)
@@ -53,8 +53,7 @@ def request_version(
     as `schedule_version`.
     """
 
-    def request(release: Release) -> None:
-        shown = board_digest(release)
+    def request(release: Release, shown: str) -> None:
         approving.request_approval(release, user, typed="1", shown=shown, moment=moment)
 
     due_at = moment.instant if moment else None
@@ -70,7 +69,8 @@ class Wanted:
 
     state: ReleaseState
     due_at: datetime | None
-    decide: Callable[[Release], None]
+    decide: Callable[[Release, str], None]
+    """With the digest of the board that was compared."""
 
 
 def _make_release(review: PublishReview, wanted: Wanted, *, note: str, user: User) -> Release:
@@ -84,13 +84,17 @@ def _make_release(review: PublishReview, wanted: Wanted, *, note: str, user: Use
         with transaction.atomic():
             _lock_audience(review)
             if same := _same_release(review, wanted):
-                release.delete()
+                drafting.discard(release, user)
                 return same
-            _require_as_reviewed(release.items.get(), review)
-            drafting.mark_reviewed(release.items.get(), user, reviewed=True)
-            wanted.decide(release)
+            # Locked before it is compared: a worker checks the draft, too, and may find another
+            # text.
+            with decisions.decide(release, ReleaseState.DRAFT):
+                item = release.items.get()
+                _require_as_reviewed(item, review)
+                drafting.mark_reviewed(item, user, reviewed=True, shown=item.digest)
+                wanted.decide(release, board_digest(release, [item]))
     except (ReleaseError, APIError):
-        release.delete()
+        drafting.discard(release, user)
         raise
     return release
 

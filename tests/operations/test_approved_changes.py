@@ -17,7 +17,7 @@ from dashboard.operations.approval_requests import ApprovalError
 from tests.conftest import person
 from tests.support import wire
 from tests.support.fake_service import FakeService
-from tests.support.webhook_service import WebhookService, away
+from tests.support.webhook_service import WebhookService, away, shows
 
 NEW_URL = {"url": "https://hooks.example/v2"}
 PAGE = {
@@ -71,6 +71,26 @@ def test_an_approved_change_is_sent_in_the_name_of_who_asked(
     assert operation
     assert (operation.actor_name, operation.outcome) == ("ada", Outcome.ACCEPTED)
     assert service.changes == [NEW_URL]
+
+
+def test_a_second_press_does_not_void_what_the_first_has_sent(
+    service: WebhookService, ada: User, alan: User
+) -> None:
+    request = ask(ada)
+    ApprovalRequest.objects.update(state=RequestState.APPROVED, decided_by=alan)
+    first, second = (ApprovalRequest.objects.get() for _ in range(2))
+
+    def sent_meanwhile(service: WebhookService, http_request: httpx.Request) -> httpx.Response:
+        service.reading = shows
+        approved_changes.send_approved(first)
+        return shows(service, http_request)
+
+    service.reading = sent_meanwhile
+    operation = approved_changes.send_approved(second)
+    assert operation
+    assert service.changes == [NEW_URL]
+    request.refresh_from_db()
+    assert request.state == RequestState.APPROVED
 
 
 def test_nothing_is_sent_before(service: WebhookService, ada: User) -> None:

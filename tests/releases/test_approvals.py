@@ -778,7 +778,7 @@ def test_what_is_edited_at_the_moment_of_the_approval_is_not_approved(
         lambda: approve(ApprovalRequest.objects.get(pk=request.pk), peter),
         lambda: drafting.set_name_and_note(Release.objects.get(pk=release.pk), "Name", "Other"),
         lambda: drafting.remove_item(release.items.all()[0]),
-        lambda: drafting.move_item(release.items.all()[1], 1),
+        lambda: drafting.move_item(release.items.all()[1], -1),
     ]
 
     def run(number: int) -> None:

@@ -68,7 +68,8 @@ def test_a_check_records_what_is_reviewed(draft: Draft, service: ManyAudiences) 
 
 def test_what_did_not_change_stays_reviewed(draft: Draft, paula: User) -> None:
     release = draft(1)
-    drafting.mark_reviewed(release.items.get(), paula, reviewed=True)
+    item = release.items.get()
+    drafting.mark_reviewed(item, paula, reviewed=True, shown=item.digest)
     assert change_of(release) == ""
     check_release(release)
     assert release.items.get().reviewed_by_name == "paula"
@@ -171,7 +172,8 @@ def test_each_change_since_the_review_has_its_sentence(
     draft: Draft, service: ManyAudiences, paula: User, edit: Any, sentence: str
 ) -> None:
     release = draft(1)
-    drafting.mark_reviewed(release.items.get(), paula, reviewed=True)
+    item = release.items.get()
+    drafting.mark_reviewed(item, paula, reviewed=True, shown=item.digest)
     edit(service)
     assert change_of(release) == sentence
     check_release(release)
@@ -334,7 +336,7 @@ def test_progress_is_reported_while_a_call_takes_long(
     monkeypatch.setattr(checking, "PROGRESS_INTERVAL_S", 0.01)
     service.before = lambda: time.sleep(0.02)
     reports: list[float] = []
-    check_release(release, lambda: reports.append(time.monotonic()))
+    read_items(release.items.all(), lambda: reports.append(time.monotonic()))
     assert len(reports) >= 4
 
 
@@ -349,7 +351,7 @@ def test_a_check_ends_if_progress_can_not_be_reported(
         raise ReleaseError("Lost.")
 
     with pytest.raises(ReleaseError, match="Lost"):
-        check_release(release, lost)
+        read_items(release.items.all(), lost)
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)

@@ -57,7 +57,7 @@ class Story:
 
     def move(self, number: int, position: int) -> None:
         if item := self.item(number):
-            drafting.move_item(item, position)
+            drafting.move_item(item, position - item.position)
             self.order.remove(item.audience_id)
             self.order.insert(max(position, 1) - 1, item.audience_id)
 
@@ -67,7 +67,7 @@ class Story:
 
     def review(self, number: int) -> None:
         if item := self.item(number):
-            drafting.mark_reviewed(item, self.user, reviewed=True)
+            drafting.mark_reviewed(item, self.user, reviewed=True, shown=item.digest)
             self.seen_at_review[item.audience_id] = self.shown(item)
 
     def check(self) -> None:

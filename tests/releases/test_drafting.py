@@ -158,11 +158,11 @@ def test_an_audience_already_in_the_release_is_not_added_again(draft: Draft, pau
 
 
 @pytest.mark.parametrize(
-    ("position", "order"), [(0, "312"), (1, "312"), (2, "132"), (3, "123"), (99, "123")]
+    ("by", "order"), [(-9, "312"), (-2, "312"), (-1, "132"), (0, "123"), (99, "123")]
 )
-def test_an_item_moves_to_a_position(draft: Draft, position: int, order: str) -> None:
+def test_an_item_moves_by_some_places(draft: Draft, by: int, order: str) -> None:
     release = draft(3)
-    drafting.move_item(release.items.get(audience_id="aud_3"), position)
+    drafting.move_item(release.items.get(audience_id="aud_3"), by)
     ids = release.items.values_list("audience_id", flat=True)
     assert "".join(each[-1] for each in ids) == order
 
@@ -179,7 +179,7 @@ def test_an_item_removed_by_someone_else_is_not_changed(draft: Draft, paula: Use
     item = release.items.get(audience_id="aud_1")
     drafting.remove_item(release.items.get(audience_id="aud_1"))
     for edit in (
-        lambda: drafting.move_item(item, 2),
+        lambda: drafting.move_item(item, 1),
         lambda: drafting.choose_version(item, "ver_aud_1_2"),
         lambda: drafting.mark_reviewed(item, paula, reviewed=True),
     ):
@@ -193,7 +193,7 @@ def test_choosing_a_version_leaves_the_order_that_another_tab_made(draft: Draft)
     item = release.items.get(audience_id="aud_1")
     drafting.choose_version(item, "ver_aud_1_2")
     stale = ReleaseItem.objects.get(pk=item.pk)
-    drafting.move_item(item, 2)
+    drafting.move_item(item, 1)
     drafting.choose_version(stale, "ver_aud_1_2")
     found = release.items.values_list("position", "audience_id")
     assert list(found) == [(1, "aud_2"), (2, "aud_1")]
@@ -205,7 +205,7 @@ def test_another_version_has_to_be_checked_and_reviewed(
     release = draft(1)
     key = ("page_1", "aud_1")
     item = release.items.get()
-    drafting.mark_reviewed(item, paula, reviewed=True)
+    drafting.mark_reviewed(item, paula, reviewed=True, shown=item.digest)
     service.change(key, latestVersion=service.version(key, 3))
     service.record()
     drafting.choose_version(item, "ver_aud_1_3")
@@ -242,7 +242,7 @@ def test_a_release_that_runs_can_no_longer_be_edited(
     for edit in (
         lambda: drafting.add_audiences(stale, service.add(1), paula),
         lambda: drafting.remove_item(item),
-        lambda: drafting.move_item(item, 2),
+        lambda: drafting.move_item(item, 1),
         lambda: drafting.set_name_and_note(stale, "Name", ""),
         lambda: drafting.choose_version(item, "ver_aud_1_1"),
         lambda: drafting.mark_reviewed(item, paula, reviewed=True),

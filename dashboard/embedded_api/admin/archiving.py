@@ -37,9 +37,9 @@ class ArchivingAdmin(PublishedStaysAdmin):
         changed = list(rows)
         columns = {field.name for field in self.model._meta.concrete_fields}
         dates = {"updated_at": uuid7_now()} if "updated_at" in columns else {}
-        rows.model._default_manager.filter(pk__in=[row.pk for row in changed]).update(
-            archived_at=mark, **dates
-        )
+        # Once more: somebody else may have done the same since.
+        same = rows.model._default_manager.filter(pk__in=[row.pk for row in changed])
+        same.filter(archived_at__isnull=mark is not None).update(archived_at=mark, **dates)
         for row in changed:
             self.log_change(request, row, f"{done}.")
         messages.success(request, f"{done}: {len(changed)}.")

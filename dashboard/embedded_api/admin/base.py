@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.utils import display_for_value
-from django.db import models
+from django.db import models, transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
@@ -13,7 +13,7 @@ from dashboard.contract.dates import read_date
 from dashboard.embedded_api.admin.forms import JsonField, ServiceForm, TextField
 from dashboard.embedded_api.ids import uuid7_now
 from dashboard.embedded_api.keys import default_tenant
-from dashboard.embedded_api.models import Conversation, Version
+from dashboard.embedded_api.models import Conversation, Page, Version
 from dashboard.redaction import redact_secret
 
 
@@ -88,6 +88,21 @@ class PublishedStaysAdmin(ServiceAdmin):
 
     path_from_version = ""
     """The path from a version to this model, for a query."""
+
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> Any:
+        """Return the row to show; for a change, as it is once no publish of its page is under way.
+
+        What may be changed or deleted depends on what is published.
+        """
+        row = super().get_object(request, object_id, from_field)
+        if row is None or not transaction.get_connection().in_atomic_block:
+            return row
+        versions = Version.objects.filter(**{self.path_from_version: row.pk})
+        # A publish locks the page, too.
+        list(Page.objects.select_for_update().filter(pk__in=versions.values("audience__page")))
+        return super().get_object(request, object_id, from_field)
 
     def get_deleted_objects(
         self, objs: "QuerySet[Any] | Iterable[Any]", request: HttpRequest

@@ -270,16 +270,16 @@ def _change_item(request: Request, item: ReleaseItem, action: str) -> None:
     """Do what a button of the item says. Raises ReleaseError."""
     match action:
         case "reviewed" | "unreviewed":
-            shown = request.POST.get("shown")
+            shown = request.POST.get("shown", "")
             is_reviewed = action == "reviewed"
             drafting.mark_reviewed(item, request.user, reviewed=is_reviewed, shown=shown)
         case "remove":
             drafting.remove_item(item)
             messages.success(request, f"Removed {item.audience_name} from this release.")
         case "up":
-            drafting.move_item(item, item.position - 1)
+            drafting.move_item(item, -1)
         case "down":
-            drafting.move_item(item, item.position + 1)
+            drafting.move_item(item, 1)
         case "version":
             drafting.choose_version(item, request.POST.get("version", ""))
         case "skip":

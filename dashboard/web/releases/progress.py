@@ -13,8 +13,8 @@ from dashboard.ledger.models.audiences import IN_FLIGHT
 from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState
 from dashboard.releases.next_drafts import (
     NOT_KNOWN_LIVE,
-    open_retry,
-    open_rollback,
+    open_retries,
+    open_rollbacks,
     restored_sentence,
     retry_problems,
     rollback_problems,
@@ -272,12 +272,13 @@ def preview_rollback(summary: ReleaseSummary) -> RollbackPreview:
         possible=[item for item in items if item.pk not in problems],
         restored=len(left) - len(impossible),
         impossible=impossible,
-        open=_listed(open_rollback(summary.release)),
+        open=_listed(open_rollbacks(summary.release)),
     )
 
 
-def _listed(release: Release | None) -> Release | None:
-    """Return a release unless it was only opened: pressing again opens it again."""
+def _listed(releases: QuerySet[Release]) -> Release | None:
+    """Return the first of these, unless it was only opened: pressing again opens it again."""
+    release = releases.first()
     return release if release and not release.is_provisional else None
 
 
@@ -304,5 +305,5 @@ def preview_retry(summary: ReleaseSummary) -> RetryPreview | None:
         failed=summary.count(ItemState.FAILED),
         possible=[item for item in found if item.pk not in problems],
         left_out=[(item, problems[item.pk]) for item in found if item.pk in problems],
-        open=_listed(open_retry(summary.release)),
+        open=_listed(open_retries(summary.release)),
     )

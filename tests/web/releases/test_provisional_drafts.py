@@ -37,7 +37,8 @@ def is_listed(client: Client) -> bool:
 
 DECISIONS: dict[str, Callable[[Client, Release], object]] = {
     "reviewed": lambda client, it: client.post(
-        url(it, "items", str(it.items.all()[0].pk)), {"action": "reviewed"}
+        url(it, "items", str(it.items.all()[0].pk)),
+        {"action": "reviewed", "shown": it.items.all()[0].digest},
     ),
     "named": lambda client, it: client.post(url(it, "edit"), {"name": "", "note": "Prices"}),
     "canceled": lambda client, it: client.post(url(it, "cancel")),
@@ -115,7 +116,9 @@ def test_a_scheduled_release_can_be_reviewed_and_rescheduled(
     assert "Reschedule…" in html
     assert hidden(html, "shown")
     item = release.items.all()[0]
-    as_publisher.post(url(release, "items", str(item.pk)), {"action": "reviewed"})
+    as_publisher.post(
+        url(release, "items", str(item.pk)), {"action": "reviewed", "shown": item.digest}
+    )
     item.refresh_from_db()
     assert item.reviewed_by_name == "paula"
     remove = as_publisher.post(url(release, "items", str(item.pk)), {"action": "remove"})

@@ -1,0 +1,174 @@
+"""Decisions, checks and the worker at the same moment: what is judged is what is written."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from datetime import timedelta
+from threading import Event
+from typing import Any
+
+import httpx
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.utils import timezone
+
+from dashboard.operations.checking import PublishTarget
+from dashboard.operations.publish_review import PublishReview, review_publish
+from dashboard.releases import drafting, next_drafts, scheduling
+from dashboard.releases.checking import check_release
+from dashboard.releases.drafting import create_release
+from dashboard.releases.errors import ReleaseError
+from dashboard.releases.models import Release, ReleaseState
+from dashboard.releases.schedules import ScheduledMoment
+from dashboard.releases.worker import run_pending, run_worker
+from tests.conftest import person
+from tests.releases.conftest import Draft, Publish, held
+from tests.support.fake_service import FakeService
+from tests.support.interleaving import (
+    PATIENCE_S,
+    Reach,
+    before_commit,
+    before_statement,
+    begun,
+    held_at,
+)
+from tests.support.release_service import PublishingAudiences
+
+THREADS = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+POSTGRESQL = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer")
+LOCKS_A_RELEASE = ('"releases_release"', "FOR UPDATE")
+
+
+@pytest.fixture
+def service(db: None, fake_service: FakeService) -> PublishingAudiences:
+    """A service that publishes at once."""
+    fake_service.answer = service = PublishingAudiences()
+    return service
+
+
+def make_due(release: Release) -> None:
+    now = timezone.now()
+    columns: dict[str, Any] = {"needs_check": False, "started_at": None}
+    Release.objects.filter(pk=release.pk).update(
+        state=ReleaseState.SCHEDULED, due_at=now, wake_at=now, **columns
+    )
+
+
+@THREADS
+@pytest.mark.parametrize("is_published", [False, True], ids=["a draft", "another release"])
+def test_a_due_schedule_waits_for_no_other_check(
+    publish: Publish,
+    service: PublishingAudiences,
+    fake_service: FakeService,
+    paula: User,
+    is_published: bool,
+) -> None:
+    scheduled = publish(1)
+    if is_published:
+        other = publish(1, pages=2)
+    else:
+        other = create_release(name="", note="", audiences=service.add(1), user=paula)
+    slow = {item.audience_id for item in other.items.all()}
+    make_due(scheduled)
+    sent = Event()
+
+    def respond(request: httpx.Request) -> httpx.Response:
+        if request.method == "POST":
+            sent.set()
+        elif request.url.path.endswith("/messages") and slow & {*request.url.path.split("/")}:
+            assert sent.wait(PATIENCE_S), "the schedule waits for the check"
+        return service(request)
+
+    fake_service.answer = respond
+    run_worker("worker", Event(), is_orphaned=sent.is_set)
+    assert service.audiences_sent[0] == scheduled.items.get().audience_id
+
+
+@pytest.mark.django_db
+def test_a_check_requested_during_a_check_is_made(
+    draft: Draft, service: PublishingAudiences
+) -> None:
+    release = draft()
+    [key] = service.audiences
+    drafting.request_check(release)
+
+    def press() -> None:
+        if service.paths[-1].endswith("/messages"):  # The lists have been read.
+            service.before = lambda: None
+            service.audiences[key]["latestVersion"]["supplementaryContext"] = "Corrected."
+            drafting.request_check(Release.objects.get(pk=release.pk))
+
+    service.before = press
+    run_pending("worker")
+    release.refresh_from_db()
+    assert release.items.get().version.supplementary_context == "Corrected."
+    assert not release.needs_check
+
+
+def schedule(review: PublishReview, user: User) -> object:
+    moment = ScheduledMoment(timezone.now() + timedelta(hours=1), "UTC", "")
+    return scheduling.schedule_version(review, moment=moment, note="", user=user)
+
+
+def request_approval(review: PublishReview, user: User) -> object:
+    return scheduling.request_version(review, moment=None, note="", user=user)
+
+
+@POSTGRESQL
+@THREADS
+@pytest.mark.parametrize("decide", [schedule, request_approval])
+def test_only_the_text_that_was_confirmed_is_scheduled(
+    service: PublishingAudiences, paula: User, decide: Callable[..., object]
+) -> None:
+    [key] = service.add()
+    review = review_publish(PublishTarget(*key, f"ver_{key[1]}_2"), with_conversation=True)
+    check = ExitStack()
+
+    def begin_check() -> None:
+        service.audiences[key]["latestVersion"]["supplementaryContext"] = "Not confirmed."
+        release = Release.objects.get()
+        check.enter_context(held_at(before_statement(*LOCKS_A_RELEASE), check_release, release))
+
+    def between(reach: Reach) -> None:
+        # A worker has read another text, and records it before the decision locks the release.
+        before_statement('"ledger_audiencerecord"', "FOR UPDATE")(begin_check)
+        before_statement(*LOCKS_A_RELEASE, nth=2)(check.close)
+        reach()
+
+    decision = begun(between, decide, review, paula)
+    with pytest.raises(ReleaseError, match="Something changed"):
+        decision.result(PATIENCE_S)
+    assert not Release.objects.exists()
+
+
+@POSTGRESQL
+@THREADS
+def test_a_draft_kept_at_the_same_moment_is_not_discarded(
+    service: PublishingAudiences, paula: User
+) -> None:
+    release = create_release(
+        name="", note="", audiences=service.add(), user=paula, is_provisional=True
+    )
+    with held_at(before_commit(), drafting.set_name_and_note, release, "Kept", ""):
+        discarding = begun(before_statement("FOR UPDATE"), drafting.discard, release, paula)
+    assert not discarding.result(PATIENCE_S)
+    assert Release.objects.get().name == "Kept"
+
+
+@POSTGRESQL
+@THREADS
+def test_a_rollback_discarded_at_the_same_moment_is_made_again(
+    draft: Draft, service: PublishingAudiences, paula: User
+) -> None:
+    release = draft()
+    release.items.update(state="live")
+    [key] = service.audiences
+    service.go_live(key, f"ver_{key[1]}_2")
+    service.record()
+    first, _ = next_drafts.roll_back(held(release), paula)
+    with held_at(before_commit(), drafting.discard, first, paula):
+        point = before_statement(*LOCKS_A_RELEASE, nth=2)
+        other = begun(point, next_drafts.roll_back, release, person("pia", "Publishers"))
+    second, _ = other.result(PATIENCE_S)
+    assert Release.objects.get(pk=second.pk).rolls_back == release
+    assert second.pk != first.pk
