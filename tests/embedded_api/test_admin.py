@@ -4,11 +4,13 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from typing import Any
 
 import pytest
 from django.contrib.admin.utils import quote
 from django.contrib.auth.models import Group, User
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
@@ -23,6 +25,7 @@ from dashboard.embedded_api.models import (
     Tenant,
     Version,
 )
+from dashboard.embedded_api.publishing import publish_version
 from tests.embedded_api.conftest import Caller
 from tests.support.embedded_api_factories import (
     ago,
@@ -36,6 +39,13 @@ from tests.support.embedded_api_factories import (
     other_tenant,
 )
 from tests.support.html import elements
+from tests.support.interleaving import (
+    PATIENCE_S,
+    before_commit,
+    before_statement,
+    begun,
+    held_at,
+)
 
 MODELS = (
     *("apikey", "audience", "conversation", "page", "person", "subscription", "tenant"),
@@ -283,6 +293,32 @@ def test_only_a_draft_can_be_edited(admin: Client) -> None:
     assert admin.get(url("version", "change", live.pk)).status_code == 200
     texts = Version.objects.values_list("pk", "supplementary_context")
     assert dict(texts) == {draft.pk: "New", live.pk: None}
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer")
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+@pytest.mark.parametrize("act", ["change", "delete", "delete_selected"])
+def test_a_draft_published_at_the_same_moment_stays_as_published(admin: Client, act: str) -> None:
+    version = make_version()
+    path = url("version") if act == "delete_selected" else url("version", act, version.pk)
+    body = {
+        "change": {"supplementary_context": "New"},
+        "delete": {"post": "yes"},
+        "delete_selected": {"action": act, "_selected_action": [version.pk], "post": "yes"},
+    }[act]
+    publish = partial(
+        publish_version,
+        tenant_id=version.tenant_id,
+        page_id=version.audience.page_id,
+        audience_id=version.audience_id,
+        version_id=version.pk,
+        operation_key=None,
+    )
+    with held_at(before_commit(), publish):
+        response = begun(before_statement("FOR UPDATE"), admin.post, path, body)
+    assert response.result(PATIENCE_S).status_code in (200, 403)
+    version.refresh_from_db()
+    assert (version.supplementary_context, version.queued_at is None) == (None, False)
 
 
 @pytest.mark.parametrize("model", ["page", "audience", "version"])

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.utils import display_for_value
+from django.core.exceptions import PermissionDenied
 from django.db import models, transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -99,18 +100,32 @@ class PublishedStaysAdmin(ServiceAdmin):
         row = super().get_object(request, object_id, from_field)
         if row is None or not transaction.get_connection().in_atomic_block:
             return row
-        versions = Version.objects.filter(**{self.path_from_version: row.pk})
-        # A publish locks the page, too.
-        list(Page.objects.select_for_update().filter(pk__in=versions.values("audience__page")))
+        self._lock_pages([row])
         return super().get_object(request, object_id, from_field)
+
+    @transaction.atomic
+    def delete_queryset(self, request: HttpRequest, queryset: "QuerySet[Any]") -> None:
+        """Delete rows, unless one was published since the user was asked."""
+        self._lock_pages(queryset)
+        if self.get_deleted_objects(queryset, request)[3]:
+            raise PermissionDenied("A version was published meanwhile. Nothing was deleted.")
+        super().delete_queryset(request, queryset)
+
+    def _lock_pages(self, rows: Iterable[Any]) -> None:
+        """Lock the pages of some rows in a transaction, as a publish does."""
+        versions = self._versions_of(rows).values("audience__page")
+        list(Page.objects.select_for_update().filter(pk__in=versions).order_by("pk"))
+
+    def _versions_of(self, rows: Iterable[Any]) -> "QuerySet[Version]":
+        ids = [row.pk for row in rows]
+        return Version.objects.filter(**{f"{self.path_from_version}__in": ids})
 
     def get_deleted_objects(
         self, objs: "QuerySet[Any] | Iterable[Any]", request: HttpRequest
     ) -> tuple[list[Any], dict[str, int], set[str], list[str]]:
         """Name each version that prevents the deletion."""
         deleted, counts, missing, protected = super().get_deleted_objects(objs, request)  # type: ignore[arg-type]
-        versions = Version.objects.filter(**{f"{self.path_from_version}__in": [o.pk for o in objs]})
-        queued = versions.filter(queued_at__isnull=False).select_related("audience")
+        queued = self._versions_of(objs).filter(queued_at__isnull=False).select_related("audience")
         reasons = [
             f"{version} of {version.audience} was published or queued, so it can't be deleted. "
             "Archive its audience or page instead."

@@ -130,7 +130,7 @@ def release_edit(request: Request, release_id: int) -> HttpResponse:
         fields = {name: resumed.get(name, "") for name in fields}
     context = {
         "here": "releases",
-        "release": Release.objects.get(pk=release_id),
+        "release": get_object_or_404(Release, pk=release_id),
         "fields": fields,
         "ticket": ticket_of(request),
         **_limits(),
@@ -221,7 +221,7 @@ def _show_schedule(
     error: ReleaseError | None = None,
     ambiguous: AmbiguousTimeError | None = None,
 ) -> HttpResponse:
-    release.refresh_from_db()
+    release = get_object_or_404(Release, pk=release.pk)
     context = {
         "here": "releases",
         "release": release,

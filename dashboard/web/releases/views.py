@@ -83,7 +83,7 @@ def show_board(
     error: ReleaseError | None = None,
 ) -> HttpResponse:
     """Show the review board; with the error of a decision that was refused."""
-    release.refresh_from_db()
+    release = get_object_or_404(_RELEASES, pk=release.pk)
     context = _board_context(request, release, params) | _typed(request, error)
     is_poll = wants_partial(request, ("check",))
     polls = int_param(request.GET.get("polls", "")) + 1 if is_poll else 0
@@ -190,7 +190,7 @@ def _decide(request: Request, release_id: int, decide: Callable[[Release], None]
     try:
         decide(release)
     except ReleaseError as error:
-        release.refresh_from_db()
+        release = get_object_or_404(_RELEASES, pk=release_id)
         if release.state in REVIEWABLE:
             return show_board(request, release, {}, error=error)
         return _show_progress(request, release, error=error)

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -94,6 +95,24 @@ def test_what_changed_since_the_page_was_opened_is_not_published(
     assert answer.status_code == 422
     assert "Something changed since you opened this page." in said(answer)
     assert state_of(release) == ReleaseState.DRAFT
+
+
+@pytest.mark.parametrize("step", ["publish", "request-approval", "cancel", "schedule", "edit"])
+def test_a_decision_on_what_was_just_removed_is_not_found(
+    draft: Draft, as_publisher: Client, step: str
+) -> None:
+    release = draft(1)
+    body = {"date": "2030-01-01", "time": "10:00", "zone": "UTC"}
+
+    def remove(execute: Any, sql: str, *arguments: Any) -> Any:
+        # The view has read it, and begins a transaction.
+        if sql.startswith("SAVEPOINT"):
+            connection.execute_wrappers.remove(remove)
+            Release.objects.filter(pk=release.pk).delete()
+        return execute(sql, *arguments)
+
+    connection.execute_wrappers.append(remove)
+    assert as_publisher.post(url(release, step), body).status_code == 404
 
 
 @pytest.mark.parametrize(
