@@ -147,7 +147,8 @@ TEMPLATES: list[dict[str, Any]] = [
 ]
 
 # Data. SQLite has one writer at a time: IMMEDIATE transactions wait at their start instead of
-# failing at their end.
+# failing at their end. A statement, with its wait for a lock, ends after so many seconds.
+DATABASE_TIMEOUT_S = 20
 VAR_DIR.mkdir(mode=0o700, exist_ok=True)
 DATABASES: dict[str, Any] = {
     "default": dj_database_url.parse(env.database_url, conn_max_age=60, conn_health_checks=True)
@@ -161,7 +162,7 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
         create_private(Path(DATABASES["default"]["NAME"]))
     DATABASES["default"]["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
-        "timeout": 20,
+        "timeout": DATABASE_TIMEOUT_S,
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     }
 CACHES: dict[str, Any] = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}

@@ -14,7 +14,8 @@ CODE = ROOT / "dashboard"
 
 LEAVES = {
     *("compiled_query", "encryption", "folding", "invisible_characters", "outgoing_webhooks"),
-    *("rate_limits", "redaction", "spreadsheet_cells", "text_diff", "word_alignment", "work"),
+    *("rate_limits", "redaction", "spreadsheet_cells", "text_diff", "time_limits"),
+    *("word_alignment", "work"),
 }
 """Modules that any room may import, and the room of the worker; they import no other room."""
 

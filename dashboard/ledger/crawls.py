@@ -10,7 +10,8 @@ from typing import Any
 from django.db.models import QuerySet
 
 from dashboard.ledger.models import Crawl, CrawlState
-from dashboard.work.claims import CLAIM, Claim, claim_next
+from dashboard.time_limits import CLAIM
+from dashboard.work.claims import Claim, claim_next
 
 INTERVAL = timedelta(hours=1)
 """From the end of a crawl to the start of the next. Source: our choice, as the next."""

@@ -9,11 +9,10 @@ import json
 import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from textwrap import wrap
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -24,14 +23,12 @@ from dashboard.ledger.models import ApprovalRequest, Attempt, Installation, Oper
 from dashboard.ledger.models.operations import OperationKind, Outcome, actor_name
 from dashboard.ledger.signals import emergency_begun, operation_ended
 from dashboard.redaction import redact_secret
+from dashboard.time_limits import interrupted_after
 
 OPEN = (Outcome.SENDING, Outcome.UNKNOWN)
 """Outcomes that may still change."""
 
 MAX_RESPONSE_CHARACTERS = 20_000
-
-MARGIN = timedelta(seconds=20)
-"""Beyond the time limit of a call, to record that it was sent, and its outcome."""
 
 
 @dataclass(frozen=True)
@@ -230,14 +227,9 @@ def settle(operation: Operation, outcome: Outcome, *, found: str, page_id: str =
     return operation
 
 
-def attempt_time_limit() -> timedelta:
-    """Return the time after which an attempt can no longer be waiting for a response."""
-    return timedelta(seconds=settings.SERVICE_TIMEOUT_S) + MARGIN
-
-
 def in_flight_since(now: datetime) -> datetime:
     """Return when a call that may still be in flight began at the earliest."""
-    return now - attempt_time_limit()
+    return now - interrupted_after()
 
 
 def interrupted(since: datetime | None = None) -> Q:
@@ -259,7 +251,7 @@ def show_interrupted(operation: Operation, attempts: Sequence[Attempt]) -> None:
     """Set an interrupted operation and its attempt to unknown in memory. Writes nothing."""
     if operation.outcome != Outcome.SENDING:
         return
-    since = timezone.now() - attempt_time_limit()
+    since = timezone.now() - interrupted_after()
     without_end = [attempt for attempt in attempts if attempt.ended_at is None]
     if without_end and all(attempt.sent_at < since for attempt in without_end):
         operation.outcome = Outcome.UNKNOWN
@@ -273,7 +265,7 @@ def mark_interrupted_unknown() -> int:
     A process killed while it waits for the response leaves such attempts. A response that arrives
     all the same, in a process that was only suspended, still counts. Writes: not for a GET.
     """
-    return mark_unknown(Attempt.objects.filter(sent_at__lt=timezone.now() - attempt_time_limit()))
+    return mark_unknown(Attempt.objects.filter(sent_at__lt=timezone.now() - interrupted_after()))
 
 
 def mark_unknown(attempts: QuerySet[Attempt]) -> int:

@@ -17,7 +17,6 @@ from dashboard.notifications.models import Follow, Followed
 from dashboard.notifications.recording import Subject, record_event
 from dashboard.notifications.snapshots import (
     PAGE,
-    SLOWEST_READ,
     Change,
     compare,
     counted,
@@ -26,6 +25,7 @@ from dashboard.notifications.snapshots import (
     rows_of,
     snapshot_of,
 )
+from dashboard.time_limits import recorded_after
 from dashboard.work.tasks import attempt_each
 
 
@@ -67,8 +67,8 @@ def _changed_query() -> "QuerySet[Followed, Any]":
 _CHANGED = CompiledQuery(_changed_query)
 
 
-VIEW_PAUSE = SLOWEST_READ + timedelta(minutes=1)
-"""A saved view is compared at most once a minute, as its rows are a query of all of its list."""
+VIEW_PAUSE = timedelta(minutes=1)
+"""Between two times that a saved view is compared: its rows are a query of all of its list."""
 PATHS_OF_LISTS = {
     ListName.PAGES: "page-list",
     ListName.AUDIENCES: "audience-list",
@@ -84,14 +84,16 @@ def _compare(pk: int, now: datetime) -> None:
         skip_locked=connection.features.has_select_for_update_skip_locked, no_key=True
     )
     followed = unlocked.filter(pk=pk).first()
-    if followed is None or (followed.is_view and now < followed.compare_since + VIEW_PAUSE):
+    if followed is None or (
+        followed.is_view and now < followed.compare_since + recorded_after() + VIEW_PAUSE
+    ):
         return
     before, since = followed.snapshot, followed.compare_since
     # Counted first: one that is removed meanwhile is noticed the next time.
     followed.subscriptions = SubscriptionRecord.objects.count()
     rows = rows_of(followed)
     followed.snapshot = snapshot_of(rows, page_of(followed))
-    followed.compare_since = now - SLOWEST_READ
+    followed.compare_since = now - recorded_after()
     changes = compare(
         before,
         followed.snapshot,

@@ -9,7 +9,8 @@ from dashboard.ledger.models import SavedView, SubscriptionRecord
 from dashboard.ledger.models.saved_views import ListName
 from dashboard.notifications.errors import NotificationError
 from dashboard.notifications.models import Follow, Followed
-from dashboard.notifications.snapshots import SLOWEST_READ, take_snapshot
+from dashboard.notifications.snapshots import take_snapshot
+from dashboard.time_limits import recorded_after
 
 MAX_FOLLOWS = 200
 """Per user. Source: our choice."""
@@ -34,7 +35,7 @@ def follow(
     )
     if is_new or not followed.follows.exists():
         # What changed while it had no followers is not news.
-        followed.compare_since = now - SLOWEST_READ
+        followed.compare_since = now - recorded_after()
         followed.view_query = view.query if view else ""
         followed.subscriptions = SubscriptionRecord.objects.count()
         followed.snapshot = take_snapshot(followed)

@@ -1,13 +1,20 @@
-"""How long the service has been unreachable, and whether that was reported. Pure."""
+"""How long the service has been unreachable, and whether that was reported."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Self
 
+from dashboard.time_limits import call_limit
+
 UNREACHABLE_AFTER = timedelta(minutes=5)
 """Source: our choice."""
-FORGOTTEN_AFTER = timedelta(minutes=3)
-"""Without a check for so long, a failure before says nothing of the time between."""
+INTERVAL = timedelta(minutes=1)
+"""Between two checks, beside what each takes."""
+
+
+def forgotten_after() -> timedelta:
+    """Return how long without a check a failure says nothing of the time between any more."""
+    return 2 * (INTERVAL + call_limit())
 
 
 @dataclass(frozen=True)
@@ -48,7 +55,7 @@ class Outage:
 
 def after_failure(outage: Outage | None, now: datetime, reason: str = "") -> Outage:
     """Return the outage after another check that failed; it is reported once it is long enough."""
-    if outage is None or now - outage.last_failure_at > FORGOTTEN_AFTER:
+    if outage is None or now - outage.last_failure_at > forgotten_after():
         return Outage(since=now, last_failure_at=now, reason=reason)
     is_long = now - outage.since >= UNREACHABLE_AFTER
     return replace(

@@ -15,8 +15,6 @@ from dashboard.notifications.rows import AudienceRow, OperationRow, Row, Subscri
 
 MAX_ROWS = 2_000
 """Of one snapshot; of more rows, the rest is not followed. Source: our choice."""
-SLOWEST_READ = timedelta(minutes=6)
-"""A change has the time at which its read began: it may be recorded so much later."""
 MAX_NAMES = 3
 """Of changed audiences in a sentence; the others are counted."""
 NEW_FOR = timedelta(days=1)

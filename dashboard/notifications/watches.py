@@ -27,7 +27,7 @@ from dashboard.ledger.receiver import get_receiver
 from dashboard.notifications.digests import make_digests
 from dashboard.notifications.followed_changes import compare_followed
 from dashboard.notifications.models import Event, WatchState
-from dashboard.notifications.outages import FORGOTTEN_AFTER, Outage, after_failure
+from dashboard.notifications.outages import INTERVAL, Outage, after_failure, forgotten_after
 from dashboard.notifications.receivers import (
     facts_of,
     record_expired,
@@ -44,7 +44,7 @@ from dashboard.service.client import publishing_client
 from dashboard.service.health import MAX_REASON_CHARACTERS
 from dashboard.work.tasks import WorkerTask, attempt_each
 
-WATCH_S = 60.0
+WATCH_S = INTERVAL.total_seconds()
 SERVICE = "service"
 """The name of the row of `WatchState` about the service."""
 FOLLOWED_FOR = timedelta(hours=2)
@@ -194,7 +194,7 @@ def ongoing_outage(now: datetime) -> Outage | None:
     """Return the outage that a worker has noticed in its latest check; one query."""
     value = WatchState.objects.filter(name=SERVICE).values_list("value", flat=True).first()
     outage = Outage.from_json(value or {})
-    return outage if outage and now - outage.last_failure_at <= FORGOTTEN_AFTER else None
+    return outage if outage and now - outage.last_failure_at <= forgotten_after() else None
 
 
 def note_service(now: datetime, *, is_reachable: bool, reason: str = "") -> None:

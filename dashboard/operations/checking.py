@@ -10,7 +10,7 @@ from dashboard.client import APIError
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.ledger.models import Operation, PageRecord
 from dashboard.ledger.models.operations import OperationKind, Outcome
-from dashboard.ledger.operations import OPEN, attempt_time_limit, settle
+from dashboard.ledger.operations import OPEN, settle
 from dashboard.ledger.queries.audiences import audience_last_known, version_last_known
 from dashboard.operations.verdicts import (
     page_identity,
@@ -20,6 +20,7 @@ from dashboard.operations.verdicts import (
 )
 from dashboard.service.reading import AudienceLookup, ReadResult, read_audience, read_pages
 from dashboard.service.subscriptions import fetch_subscription, record_if_listed
+from dashboard.time_limits import interrupted_after
 
 FINAL_STATUS_CODES = (400, 404, 409, 410, 422)
 """Statuses that reject this request for good, unlike 401, 403 and 429."""
@@ -189,4 +190,4 @@ def _was_rejected(operation: Operation) -> bool:
         if attempt.outcome == Outcome.REJECTED and attempt.status_code in FINAL_STATUS_CODES
     ]
     lost = [attempt.sent_at for attempt in attempts if attempt.outcome == Outcome.UNKNOWN]
-    return bool(rejected and lost) and max(rejected) >= max(lost) + attempt_time_limit()
+    return bool(rejected and lost) and max(rejected) >= max(lost) + interrupted_after()

@@ -1,15 +1,21 @@
 """Send an operation to the service and record its outcome."""
 
 import logging
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
 from django.utils import timezone
 
-from dashboard.client import APIError, ConnectError, InvalidResponseError, StatusError
+from dashboard.client import (
+    APIError,
+    ConnectError,
+    InvalidResponseError,
+    StatusError,
+    deadline_counted_from,
+)
 from dashboard.client.errors import Executed
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.contract.pages import Page, PageRequest
@@ -31,10 +37,8 @@ from dashboard.observability.request_context import (
 from dashboard.operations.approvals import refusal
 from dashboard.service.client import capture_call_reports, publishing_client
 from dashboard.service.subscriptions import record_if_listed, update_subscription
+from dashboard.time_limits import MAX_DELAY
 
-MAX_DELAY = timedelta(seconds=10)
-"""From the record of an attempt to its call. If the process was suspended for longer, what was
-checked before is too old, and the claim of a worker may have ended. Source: our choice."""
 TOO_LATE = "Pressroom was suspended before the call, so nothing was sent. Try again."
 
 _logger = logging.getLogger("dashboard.operations")
@@ -76,12 +80,14 @@ def send(operation: Operation, attempt: Attempt) -> ExecutionResult:
     if reason := refusal(operation, attempt):
         result = AttemptResult(Outcome.NOT_SENT, reason)
         return ExecutionResult(_record_result(attempt, result), None, None, reason)
+    # Taken before the age: if the process is suspended from here on, the call's time passes, too.
+    begun = time.monotonic()
     if timezone.now() - attempt.sent_at > MAX_DELAY:
         result = AttemptResult(Outcome.NOT_SENT, TOO_LATE)
         return ExecutionResult(_record_result(attempt, result), None, None)
     set_unsettled_operation(operation)
     began_at = timezone.now()
-    with capture_call_reports() as reports:
+    with capture_call_reports() as reports, deadline_counted_from(begun):
         try:
             response = _call_service(operation)
         except APIError as error:

@@ -15,19 +15,20 @@ from dashboard.client import APIError, NotFoundError, RateLimitedError
 from dashboard.contract.audiences import Audience
 from dashboard.contract.envelope import ListEnvelope
 from dashboard.ledger.hints import (
-    ClaimedHint,
     claim_hints,
     delete_idle_hints,
     earliest_hint,
     put_off,
     record_read,
 )
+from dashboard.ledger.models import PageHint
 from dashboard.releases.checking import MAX_PARALLEL_CALLS
 from dashboard.releases.following import audience_changed, wake_releases
 from dashboard.releases.models import ItemState, ReleaseItem
 from dashboard.service.client import publishing_client
 from dashboard.service.concurrency import run_concurrently
 from dashboard.service.reading import read_audiences
+from dashboard.work.claims import Claim, all_renewed
 from dashboard.work.tasks import WorkerTask, attempt_each
 
 PACE_S = 0.5
@@ -51,39 +52,42 @@ def read_hinted(worker_id: str) -> float | None:
     Returns None if none was due.
     """
     read_at = timezone.now()
-    hints = claim_hints(worker_id, read_at, at_most=MAX_PARALLEL_CALLS)
-    if not hints:
+    claims = claim_hints(worker_id, read_at, at_most=MAX_PARALLEL_CALLS)
+    if not claims:
         return None
     audiences = publishing_client().audiences
-    calls = [(hint, run_concurrently(partial(audiences.list, hint.page_id))) for hint in hints]
     pauses_s = [0.0]
-    attempt_each(
-        calls,
-        lambda call: pauses_s.append(_read(*call, read_at)),
-        lambda call: put_off(call[0], timezone.now() + RETRY_AFTER),
-    )
+    with all_renewed(claims):
+        attempt_each(
+            [
+                (claim, run_concurrently(partial(audiences.list, claim.row.page_id)))
+                for claim in claims
+            ],
+            lambda call: pauses_s.append(_read(*call, read_at)),
+            lambda call: put_off(call[0], timezone.now() + RETRY_AFTER),
+        )
     delete_idle_hints(read_at)
     return max(pauses_s)
 
 
 def _read(
-    hint: ClaimedHint, call: Callable[[], ListEnvelope[Audience]], read_at: datetime
+    claim: Claim[PageHint], call: Callable[[], ListEnvelope[Audience]], read_at: datetime
 ) -> float:
     """Record a page's list, and wake what waits for a change; return for how long to pause."""
     try:
-        reading = read_audiences(hint.page_id, listing=call, read_at=read_at)
+        reading = read_audiences(claim.row.page_id, listing=call, read_at=read_at)
         error = reading.error
     except NotFoundError:
-        record_read(hint, read_at=read_at, is_complete=False)
+        record_read(claim, read_at=read_at, is_complete=False)
         return 0.0
     except APIError as raised:
         error = raised
     if error:
-        put_off(hint, timezone.now() + RETRY_AFTER)
+        put_off(claim, timezone.now() + RETRY_AFTER)
         return _pause_s(error)
     is_complete = not (reading.value.has_more or reading.value.unreadable_items)
-    record_read(hint, read_at=read_at, is_complete=is_complete)
-    in_progress = ReleaseItem.objects.filter(page_id=hint.page_id, state=ItemState.IN_PROGRESS)
+    record_read(claim, read_at=read_at, is_complete=is_complete)
+    in_progress = ReleaseItem.objects.filter(page_id=claim.row.page_id, state=ItemState.IN_PROGRESS)
     wake_releases(in_progress.filter(audience_changed()), timezone.now())
     return 0.0
 

@@ -24,12 +24,12 @@ from dashboard.releases.following import unknown_and_changed, wake_releases
 from dashboard.releases.holding import PLANNED, fail
 from dashboard.releases.models import Release, ReleaseItem, ReleaseState, WorkerHeartbeat
 from dashboard.releases.running import advance
-from dashboard.releases.worker_schedule import Schedule
+from dashboard.releases.worker_schedule import HEARTBEAT_S, Schedule
 from dashboard.service.client import close_publishing_client
 from dashboard.work.claims import Claim, ClaimLostError, claim_next
 from dashboard.work.tasks import WorkerTask, work_through
 
-MISSING_AFTER = timedelta(seconds=60)
+MISSING_AFTER = timedelta(seconds=3 * HEARTBEAT_S)
 """Without a heartbeat. Source: DESIGN.md, Releases."""
 
 _logger = logging.getLogger("dashboard.worker")

@@ -23,10 +23,10 @@ from gunicorn.glogging import Logger
 from gunicorn.workers.gthread import ThreadWorker
 
 from config.environment import BASE_DIR
-from dashboard.ledger.operations import attempt_time_limit
 from dashboard.observability.metrics import SHARED_FOLDER
 from dashboard.observability.tracing import flush_spans
 from dashboard.server.static_files import collect_static
+from dashboard.time_limits import request_limit
 
 REQUEST_S = 10.0
 """How long a request may take to arrive, head and body, in seconds. Source: our choice."""
@@ -227,11 +227,8 @@ def serve(
             worker_class=Worker,
             workers=processes,
             threads=threads,
-            # A publish first reads, then sends, and each may take the whole of SERVICE_TIMEOUT_S.
-            # Cutting it short would leave its outcome unknown.
-            graceful_timeout=ceil(
-                settings.SERVICE_TIMEOUT_S + attempt_time_limit().total_seconds()
-            ),
+            # Cutting a publish short would leave its outcome unknown.
+            graceful_timeout=ceil(request_limit().total_seconds()),
             # Above the minute for which proxies keep a connection: one that is closed at the very
             # moment it is used again is a lost request.
             keepalive=75,

@@ -18,6 +18,7 @@ from django.core.cache import cache
 
 from dashboard.client import APIError, Call, ConnectError, InvalidURLError, NoResponseError
 from dashboard.observability.metrics import count_held_back
+from dashboard.time_limits import recorded_after
 
 FAILURE_THRESHOLD = 3
 """Calls without a response in a row that open the circuit."""
@@ -142,7 +143,7 @@ def _rejection_reason(operation: str, state: CircuitState) -> str:
         return "others are still waiting for a response." if hangs else ""
     remaining_s = state.remaining_s(time.time())
     # The claim expires, because a killed process never reports the result of its probe.
-    probe_s = settings.SERVICE_TIMEOUT_S + 5
+    probe_s = recorded_after().total_seconds()
     if not remaining_s and cache.add(_probe_key(operation), 1, timeout=probe_s):
         return ""
     when = f"in {remaining_s:.0f} s" if remaining_s >= 1 else "in a moment"

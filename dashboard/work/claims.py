@@ -5,7 +5,7 @@ takes it away: another worker does once it has ended, and so does a person who d
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -14,11 +14,11 @@ from typing import Any, Generic, TypeVar
 
 from django.db import Error, close_old_connections, connection, models, transaction
 from django.db.models import QuerySet
+from django.db.models.expressions import Combinable
 from django.utils import timezone
 
-CLAIM = timedelta(seconds=15)
-"""Longer than the clocks of two machines differ. A killed worker's row waits as long."""
-RENEWED_AFTER = timedelta(seconds=5)
+from dashboard.time_limits import CLAIM, RENEWED_AFTER
+
 BACK_OFF = (
     *(timedelta(seconds=5), timedelta(seconds=30), timedelta(minutes=2)),
     *(timedelta(minutes=10), timedelta(minutes=30), timedelta(hours=1)),
@@ -104,29 +104,10 @@ class Claim(Generic[RowT]):
     @contextmanager
     def renewed(self) -> Iterator[None]:
         """Renew the claim while the block runs, however long its calls take."""
-        has_ended = Event()
-        thread = Thread(target=self._renew_until, args=(has_ended,), daemon=True)
-        thread.start()
-        try:
+        with all_renewed([self]):
             yield
-        finally:
-            has_ended.set()
-            thread.join()
 
-    def _renew_until(self, has_ended: Event) -> None:
-        try:
-            while not has_ended.wait(RENEWED_AFTER.total_seconds()):
-                try:
-                    self.renew()
-                except Error:
-                    _logger.exception("A claim could not be renewed")
-                    close_old_connections()
-        except ClaimLostError:
-            pass  # The block notices it with its next change of the row.
-        finally:
-            connection.close()
-
-    def let_go(self, wake_at: datetime | None, **columns: Any) -> bool:
+    def let_go(self, wake_at: datetime | Combinable | None, **columns: Any) -> bool:
         """Give the row back, changed, with the time of its next step.
 
         Returns whether the claim still held; if not, nothing was changed.
@@ -137,6 +118,35 @@ class Claim(Generic[RowT]):
     def _rows(self) -> QuerySet[RowT]:
         rows: QuerySet[RowT] = type(self.row)._default_manager.all()
         return rows.filter(pk=self.row.pk, worker_id=self.worker_id, wake_at=self.until)
+
+
+@contextmanager
+def all_renewed(claims: Iterable[Claim[Any]]) -> Iterator[None]:
+    """Renew claims while the block runs, in one other thread."""
+    has_ended = Event()
+    thread = Thread(target=_renew_until, args=(has_ended, [*claims]), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        has_ended.set()
+        thread.join()
+
+
+def _renew_until(has_ended: Event, claims: list[Claim[Any]]) -> None:
+    try:
+        while not has_ended.wait(RENEWED_AFTER.total_seconds()):
+            for claim in [*claims]:
+                try:
+                    claim.renew()
+                except ClaimLostError:
+                    # The block notices it with its next change of the row.
+                    claims.remove(claim)
+                except Error:
+                    _logger.exception("A claim could not be renewed")
+                    close_old_connections()
+    finally:
+        connection.close()
 
 
 def claim_next(rows: QuerySet[RowT], worker_id: str, now: datetime) -> Claim[RowT] | None:

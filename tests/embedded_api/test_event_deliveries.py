@@ -24,7 +24,8 @@ from dashboard.embedded_api.models import (
     WebhookDelivery,
     WebhookEvent,
 )
-from dashboard.work.claims import BACK_OFF, CLAIM, claim_next
+from dashboard.time_limits import CLAIM
+from dashboard.work.claims import BACK_OFF, claim_next
 from tests.conftest import logged_in
 from tests.support.clock import Clock, stopped
 from tests.support.embedded_api_factories import make_subscription, make_version

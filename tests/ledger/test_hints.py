@@ -6,11 +6,9 @@ import pytest
 from django.utils import timezone
 
 from dashboard.ledger.hints import (
-    CLAIM,
     MAX_WAIT,
     MAX_WAITING,
     MIN_INTERVAL,
-    ClaimedHint,
     claim_hints,
     delete_idle_hints,
     put_off,
@@ -18,6 +16,8 @@ from dashboard.ledger.hints import (
     take_hint,
 )
 from dashboard.ledger.models import HintResult, PageHint
+from dashboard.time_limits import CLAIM
+from dashboard.work.claims import Claim
 from tests.support.many_audiences import ManyAudiences
 
 READ, NOT_KNOWN = HintResult.READ, HintResult.NOT_KNOWN
@@ -33,7 +33,7 @@ def now(db: None) -> datetime:
     return timezone.now()
 
 
-def claim(now: datetime, worker_id: str = "worker", at_most: int = 5) -> list[ClaimedHint]:
+def claim(now: datetime, worker_id: str = "worker", at_most: int = 5) -> list[Claim[PageHint]]:
     return claim_hints(worker_id, now, at_most=at_most)
 
 
@@ -67,7 +67,7 @@ def test_an_audience_id_of_two_pages_names_none(now: datetime) -> None:
 def test_any_number_of_events_of_a_page_is_one_read(now: datetime) -> None:
     for number in range(100):
         take_hint("page_1", f"aud_{number % 3}", now)
-    assert [hint.page_id for hint in claim(now)] == ["page_1"]
+    assert [hint.row.page_id for hint in claim(now)] == ["page_1"]
     assert PageHint.objects.count() == 1
 
 
@@ -99,7 +99,7 @@ def test_two_workers_claim_different_pages(now: datetime) -> None:
     take_hint("page_1", "aud_1", now)
     take_hint("page_2", "aud_3", now)
     first, second = claim(now, "one", at_most=1), claim(now, "two", at_most=5)
-    assert {hint.page_id for hint in (*first, *second)} == {"page_1", "page_2"}
+    assert {hint.row.page_id for hint in (*first, *second)} == {"page_1", "page_2"}
     assert claim(now, "three") == []
 
 
@@ -110,7 +110,7 @@ def test_the_page_of_a_killed_worker_is_read_by_another(now: datetime) -> None:
     record_read(lost, read_at=now, is_complete=True)  # it was suspended, and returns too late
     assert PageHint.objects.get().worker_id == "another"
     record_read(hint, read_at=now + CLAIM, is_complete=True)
-    assert PageHint.objects.get().due_at is None
+    assert PageHint.objects.get().wake_at is None
 
 
 def test_what_can_not_be_read_is_dropped_after_a_minute(now: datetime) -> None:
@@ -120,13 +120,13 @@ def test_what_can_not_be_read_is_dropped_after_a_minute(now: datetime) -> None:
     [hint] = claim(now + MAX_WAIT)
     put_off(hint, now + MAX_WAIT + SECOND)
     assert claim(now + MAX_WAIT + SECOND) == []
-    assert PageHint.objects.get().due_at is None
+    assert PageHint.objects.get().wake_at is None
     assert take_hint("page_1", "aud_1", now + 2 * MAX_WAIT) == READ
     assert len(claim(now + 2 * MAX_WAIT)) == 1
 
 
 def test_a_thousand_pages_wait_at_most(now: datetime) -> None:
-    times = {"waiting_since": now, "due_at": now, "not_before": now}
+    times = {"waiting_since": now, "wake_at": now, "not_before": now}
     others = [PageHint(page_id=f"other_{number}", **times) for number in range(MAX_WAITING - 1)]
     PageHint.objects.bulk_create(others)
     assert take_hint("page_1", "aud_1", now) == READ
@@ -143,4 +143,4 @@ def test_rows_of_pages_at_rest_are_deleted(now: datetime) -> None:
     delete_idle_hints(now + MAX_WAIT / 2)
     assert PageHint.objects.count() == 2
     delete_idle_hints(now + 2 * MAX_WAIT)
-    assert [row.due_at for row in PageHint.objects.all()] == [now]
+    assert [row.wake_at for row in PageHint.objects.all()] == [now]

@@ -20,7 +20,8 @@ from dashboard.notifications.models import (
 )
 from dashboard.notifications.outbox import bundle
 from dashboard.notifications.sending import deliver_pending, send
-from dashboard.work.claims import CLAIM, claim_next
+from dashboard.time_limits import CLAIM
+from dashboard.work.claims import claim_next
 from tests.notifications.conftest import Fail, Work
 from tests.support.clock import Clock
 from tests.support.hook_receiver import HookReceiver

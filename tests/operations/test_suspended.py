@@ -5,8 +5,9 @@ from django.contrib.auth.models import User
 
 from dashboard.ledger.models.operations import Outcome
 from dashboard.operations.checking import PublishTarget
-from dashboard.operations.execution import MAX_DELAY, TOO_LATE, send
+from dashboard.operations.execution import TOO_LATE, send
 from dashboard.operations.publish import begin_publish
+from dashboard.time_limits import MAX_DELAY
 from tests.support.clock import stopped
 from tests.support.fake_service import FakeService
 from tests.support.release_service import PublishingAudiences

@@ -8,8 +8,9 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from dashboard.releases.models import Release
+from dashboard.time_limits import CLAIM
 from dashboard.work import claims
-from dashboard.work.claims import CLAIM, Claim, ClaimLostError, claim_next
+from dashboard.work.claims import Claim, ClaimLostError, claim_next
 from tests.support.clock import Clock, stopped
 
 pytestmark = pytest.mark.django_db

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from threading import Event as Signal
 from threading import Thread
@@ -33,6 +33,7 @@ from dashboard.releases.worker import run_pending, run_worker
 from dashboard.service.client import close_publishing_client
 from dashboard.web.webhooks.deliveries import MAX_PER_MINUTE, MAX_SIGNED_PER_MINUTE
 from dashboard.web.webhooks.receiver_views import hook
+from dashboard.work import claims
 from tests.releases.conftest import Publish
 from tests.support.clock import Clock
 from tests.support.fake_service import FakeService
@@ -296,7 +297,7 @@ def test_a_silent_service_has_its_pages_read_later_and_not_for_long(
         read_hinted("worker")
         clock.advance(5)
     assert len(fake_service.sent) < 60
-    assert not PageHint.objects.filter(due_at__isnull=False).exists()
+    assert not PageHint.objects.filter(wake_at__isnull=False).exists()
 
 
 def test_a_service_that_limits_the_rate_makes_the_worker_pause(
@@ -307,7 +308,7 @@ def test_a_service_that_limits_the_rate_makes_the_worker_pause(
     assert read_hinted("worker") == 40
     service.responses[LIST] = httpx.Response(429, headers={"Retry-After": "4000"})
     send()
-    PageHint.objects.update(due_at=timezone.now())
+    PageHint.objects.update(wake_at=timezone.now())
     assert read_hinted("worker") == 60
 
 
@@ -323,6 +324,29 @@ def test_a_page_that_is_gone_is_left_alone(
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_a_page_is_claimed_for_as_long_as_its_read_takes(
+    service: PublishingAudiences, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claims, "RENEWED_AFTER", timedelta(seconds=0.05))
+    service.add(1, page_id="page_0")
+    take_hint("page_0", "aud_1", timezone.now())
+
+    def wait_for_a_renewal() -> None:
+        until, tick = PageHint.objects.get().wake_at, Signal()
+        clock.advance(1)
+        for _ in range(2_000):
+            if PageHint.objects.get().wake_at != until:
+                return
+            tick.wait(0.01)
+        raise AssertionError("the claim was not renewed")
+
+    service.before = wait_for_a_renewal
+    read_hinted("slow")
+    assert PageHint.objects.get().wake_at is None
+    assert PageHint.objects.get().read_at
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
 def test_the_worker_reads_in_a_thread_until_it_is_stopped(service: PublishingAudiences) -> None:
     service.add(1, page_id="page_0")
     stop, arrived = Signal(), Signal()
@@ -334,4 +358,4 @@ def test_the_worker_reads_in_a_thread_until_it_is_stopped(service: PublishingAud
     stop.set()
     thread.join(30)
     assert not thread.is_alive()
-    assert PageHint.objects.get().due_at is None
+    assert PageHint.objects.get().wake_at is None

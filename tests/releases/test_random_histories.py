@@ -33,7 +33,7 @@ from dashboard.releases.holding import TOLERANCE
 from dashboard.releases.models import ENDED, ItemState, Release, ReleaseItem, ReleaseState
 from dashboard.releases.reviewing import board_digest, reviewed_fields
 from dashboard.releases.worker import run_pending
-from dashboard.work.claims import CLAIM
+from dashboard.time_limits import CLAIM
 from tests.support.clock import Clock, stopped
 from tests.support.fake_service import FakeService
 from tests.support.many_audiences import Key

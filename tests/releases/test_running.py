@@ -20,7 +20,7 @@ from dashboard.releases.holding import hold_restored
 from dashboard.releases.models import HoldKind, ItemState, Release, ReleaseState
 from dashboard.releases.reviewing import risks
 from dashboard.releases.worker import run_pending
-from dashboard.work.claims import CLAIM
+from dashboard.time_limits import CLAIM
 from tests.releases.conftest import Publish
 from tests.support.clock import Clock
 from tests.support.fake_service import FakeService

@@ -232,7 +232,7 @@ def test_the_server_responds_without_a_worker_and_stops_on_a_signal(tmp_path: Pa
         workers = commands_with(f"--parent={server.pid}")
         misled = httpx.get(address, headers=misleading, timeout=20, verify=NO_TLS)
         server.send_signal(signal.SIGTERM)
-        # With nothing to finish it waits for nothing; else for up to 80 s.
+        # With nothing to finish it waits for nothing; else for up to 90 s.
         code = server.wait(timeout=40)
 
     assert said == f"Pressroom is running on http://127.0.0.1:{port}/. Press Ctrl+C to stop.\n"

@@ -183,7 +183,7 @@ def test_no_hint_stops_the_others(clock: Clock, fake_service: FakeService) -> No
     fake_service.answer = broken_for_bad(service)
     service.add(1, page_id="page_good")
     for page_id in (BAD, "page_good"):
-        PageHint.objects.create(page_id=page_id, due_at=now, not_before=now, waiting_since=now)
+        PageHint.objects.create(page_id=page_id, wake_at=now, not_before=now, waiting_since=now)
     read_hinted("worker-1")
     good, bad = (PageHint.objects.get(page_id=page_id) for page_id in ("page_good", BAD))
     assert (good.read_at, good.due_at) == (now, None)

@@ -304,16 +304,16 @@ class Migration(migrations.Migration):
             name='PageHint',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('wake_at', models.DateTimeField(null=True)),
+                ('worker_id', models.CharField(blank=True, max_length=64)),
                 ('page_id', models.TextField(unique=True)),
                 ('waiting_since', models.DateTimeField(null=True)),
-                ('due_at', models.DateTimeField(null=True)),
                 ('not_before', models.DateTimeField()),
-                ('worker_id', models.CharField(blank=True, max_length=64)),
                 ('read_at', models.DateTimeField(null=True)),
             ],
             options={
                 'default_permissions': (),
-                'indexes': [models.Index(fields=['due_at'], name='ledger_page_due_at_20e34f_idx')],
+                'indexes': [models.Index(fields=['wake_at'], name='ledger_page_wake_at_b8b907_idx')],
             },
         ),
         migrations.CreateModel(

@@ -5,6 +5,7 @@ import secrets
 from django.db import models
 
 from dashboard.encryption import EncryptedText
+from dashboard.work.claims import ClaimedRow
 
 
 def new_secret() -> str:
@@ -91,7 +92,7 @@ class Delivery(models.Model):
         return f"delivery {self.pk}"
 
 
-class PageHint(models.Model):
+class PageHint(ClaimedRow):
     """A page to read again, as an event was about it, or one that was just read for that.
 
     One row per page: the service has one list for all audiences of a page.
@@ -100,18 +101,14 @@ class PageHint(models.Model):
     page_id = models.TextField(unique=True)
     waiting_since = models.DateTimeField(null=True)
     """When the first event arrived since the last read began; null if none did."""
-    due_at = models.DateTimeField(null=True)
-    """When to read it next; while a worker does, when its claim ends. Null: never."""
     not_before = models.DateTimeField()
     """A second after the last read began."""
-    worker_id = models.CharField(max_length=64, blank=True)
-    """The worker that is reading it."""
     read_at = models.DateTimeField(null=True)
     """When the last successful read of the whole list began, if the service returned all of it."""
 
     class Meta:
         default_permissions = ()
-        indexes = [models.Index(fields=["due_at"])]
+        indexes = [models.Index(fields=["wake_at"])]
 
     def __str__(self) -> str:
         return f"hint of page {self.page_id}"
