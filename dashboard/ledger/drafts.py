@@ -84,4 +84,8 @@ def _delete_surplus(user_id: int) -> None:
     mine = PageDraft.objects.filter(user_id=user_id)
     newest = mine.values_list("pk", flat=True)[:MAX_DRAFTS]
     mine.exclude(pk__in=list(newest)).delete()
-    mine.filter(saved_at__lt=timezone.now() - DRAFT_LIFETIME).delete()
+
+
+def delete_old_drafts() -> None:
+    """Delete drafts that are no longer offered."""
+    PageDraft.objects.filter(saved_at__lt=timezone.now() - DRAFT_LIFETIME).delete()

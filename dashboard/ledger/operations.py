@@ -15,7 +15,15 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import (
+    DateTimeField,
+    Exists,
+    ExpressionWrapper,
+    F,
+    OuterRef,
+    Q,
+    QuerySet,
+)
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
@@ -24,6 +32,7 @@ from dashboard.ledger.models.operations import OperationKind, Outcome, actor_nam
 from dashboard.ledger.signals import emergency_begun, operation_ended
 from dashboard.redaction import redact_secret
 from dashboard.time_limits import interrupted_after
+from dashboard.work.tasks import WorkerTask
 
 OPEN = (Outcome.SENDING, Outcome.UNKNOWN)
 """Outcomes that may still change."""
@@ -235,7 +244,7 @@ def in_flight_since(now: datetime) -> datetime:
 def interrupted(since: datetime | None = None) -> Q:
     """Match operations in flight for longer than a call can take: their outcome is unknown.
 
-    `mark_interrupted_unknown` records that with the next change. Until then they are only shown so.
+    Until a worker or a change has recorded that, they are only shown so.
     `since` is when a call that may still be in flight began, `in_flight_since` of now.
     """
     sending = Attempt.objects.filter(operation=OuterRef("pk"), outcome=Outcome.SENDING)
@@ -265,7 +274,17 @@ def mark_interrupted_unknown() -> int:
     A process killed while it waits for the response leaves such attempts. A response that arrives
     all the same, in a process that was only suspended, still counts. Writes: not for a GET.
     """
-    return mark_unknown(Attempt.objects.filter(sent_at__lt=timezone.now() - interrupted_after()))
+    return mark_unknown(Attempt.objects.filter(sent_at__lte=timezone.now() - interrupted_after()))
+
+
+def earliest_interruption() -> "QuerySet[Attempt, Any]":
+    """Return the time when the oldest attempt in flight counts as interrupted."""
+    in_flight = Attempt.objects.filter(outcome=Outcome.SENDING).order_by("sent_at")
+    at = ExpressionWrapper(F("sent_at") + interrupted_after(), output_field=DateTimeField())
+    return in_flight.annotate(at=at).values_list("at", named=True)[:1]
+
+
+MARK_INTERRUPTED = WorkerTask(lambda *_: mark_interrupted_unknown(), due=(earliest_interruption,))
 
 
 def mark_unknown(attempts: QuerySet[Attempt]) -> int:

@@ -14,12 +14,22 @@ from typing import Any
 
 from django.db.models import QuerySet
 
+from dashboard.ledger.drafts import delete_old_drafts
 from dashboard.ledger.models import Attempt, Operation, PageDraft
 from dashboard.ledger.models.operations import OperationKind
 from dashboard.ledger.operations import OPEN
+from dashboard.ledger.receiver import delete_old_deliveries
+from dashboard.work.tasks import WorkerTask, attempt_each
 
 BATCH_SIZE = 500
 """Rows per transaction: SQLite blocks all other writes meanwhile."""
+
+
+DELETE_EXPIRED = WorkerTask(
+    lambda *_: attempt_each((delete_old_deliveries, delete_old_drafts), lambda delete: delete()),
+    every_s=3_600.0,
+)
+"""Delete what has a lifetime, also if nothing is written that deletes it."""
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ def record_delivery(delivery: Delivery) -> Delivery:
 
 
 def delete_old_deliveries() -> None:
-    """Delete deliveries older than 30 days: on each write, at a start and by `prune`."""
+    """Delete deliveries older than 30 days: on each write, by a worker and by `prune`."""
     Delivery.objects.filter(received_at__lt=timezone.now() - DELIVERY_LIFETIME).delete()
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from threading import Event as Signal
 
 import httpx
 import pytest
@@ -13,12 +14,12 @@ from dashboard.ledger.deviations import ContractDeviation, record_browser_report
 from dashboard.ledger.models import ApprovalRule, Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import (
+    MARK_INTERRUPTED,
     AttemptResult,
     Target,
     begin,
     begin_retry,
     end,
-    mark_interrupted_unknown,
     settle,
 )
 from dashboard.notifications.following import follow
@@ -29,6 +30,8 @@ from dashboard.releases.checking import check_release
 from dashboard.releases.drafting import create_release
 from dashboard.releases.models import Release, ReleaseState
 from dashboard.releases.reviewing import board_digest
+from dashboard.releases.worker_schedule import Schedule
+from dashboard.time_limits import interrupted_after
 from tests.conftest import person
 from tests.support import wire
 from tests.support.clock import Clock
@@ -122,15 +125,20 @@ def test_an_unknown_outcome_is_reported_once_and_so_is_what_follows(
     assert list(kinds) == ["publish_unknown", "publish_failed"]
 
 
-def test_what_a_killed_process_leaves_is_reported_as_unknown(paula: User, clock: Clock) -> None:
+def test_a_worker_notices_what_a_killed_process_leaves(paula: User, clock: Clock) -> None:
     target = Target("page_1", "aud_1", "ver_2", 2, target_name="Brightwater Foods")
     kind = OperationKind.PUBLISH_VERSION
     begin(operation_key="pr-1", kind=kind, actor=paula, target=target, body={})
-    clock.advance(300)
-    assert mark_interrupted_unknown() == 1
+    worker = Schedule("worker", (MARK_INTERRUPTED,))
+    clock.advance(interrupted_after().total_seconds() - 0.5)
+    assert worker.check() == ([], 0.5)
+    clock.advance(0.5)
+    [task], _ = worker.check()
+    task.run("worker", Signal())
     assert notices_of(paula) == [
         "Publishing version 2 of Brightwater Foods has an unknown outcome."
     ]
+    assert worker.check()[0] == []
 
 
 def test_a_page_or_webhook_that_was_changed_is_no_news_but_a_failure_is(

@@ -16,6 +16,8 @@ from dashboard.embedded_api.models import SigningSecret, Subscription, WebhookDe
 from dashboard.encryption import encrypt
 from dashboard.ledger.crawls import schedule_first_crawl
 from dashboard.ledger.models import Crawl, CrawlState, PageHint
+from dashboard.ledger.operations import MARK_INTERRUPTED
+from dashboard.ledger.pruning import DELETE_EXPIRED
 from dashboard.notifications import sending, watches
 from dashboard.notifications.following import follow
 from dashboard.notifications.models import Delivery, DeliveryState, Event, Followed
@@ -186,12 +188,12 @@ def test_no_hint_stops_the_others(clock: Clock, fake_service: FakeService) -> No
         PageHint.objects.create(page_id=page_id, wake_at=now, not_before=now, waiting_since=now)
     read_hinted("worker-1")
     good, bad = (PageHint.objects.get(page_id=page_id) for page_id in ("page_good", BAD))
-    assert (good.read_at, good.due_at) == (now, None)
-    assert (bad.worker_id, bad.due_at) == ("", now + RETRY_AFTER)
+    assert (good.read_at, good.wake_at) == (now, None)
+    assert (bad.worker_id, bad.wake_at) == ("", now + RETRY_AFTER)
     clock.advance(61)
     read_hinted("worker-1")
     bad.refresh_from_db()
-    assert bad.due_at is None
+    assert bad.wake_at is None
 
 
 @pytest.mark.django_db
@@ -238,6 +240,8 @@ def test_each_task_of_a_worker_is_tested_here(settings: Any) -> None:
             sending.DELIVER_WEBHOOKS,
             WATCH,
             FOLLOW_HINTS,
+            MARK_INTERRUPTED,
+            DELETE_EXPIRED,
             *RELEASE_TASKS,
             CRAWL,
         ),

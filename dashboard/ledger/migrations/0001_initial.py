@@ -447,6 +447,10 @@ class Migration(migrations.Migration):
             model_name='operation',
             index=models.Index(fields=['subscription_id'], name='ledger_oper_subscri_27ad33_idx'),
         ),
+        migrations.AddIndex(
+            model_name='attempt',
+            index=models.Index(fields=['outcome', 'sent_at'], name='ledger_atte_outcome_4420f4_idx'),
+        ),
         migrations.AddConstraint(
             model_name='attempt',
             constraint=models.UniqueConstraint(fields=('operation', 'number'), name='one_attempt_a_number'),

@@ -122,6 +122,7 @@ class Attempt(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["operation", "number"], name="one_attempt_a_number")
         ]
+        indexes = [models.Index(fields=["outcome", "sent_at"])]
 
     def __str__(self) -> str:
         return f"attempt {self.number} of {self.operation_id}"

@@ -7,8 +7,6 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from dashboard.accounts.overview import unreadable_second_factors
-from dashboard.ledger.operations import mark_interrupted_unknown
-from dashboard.ledger.receiver import delete_old_deliveries
 from dashboard.server.checks import deployment_warnings, environment_warnings, start_errors
 from dashboard.server.gunicorn import serve
 from dashboard.server.options import count, host, port
@@ -51,8 +49,6 @@ class Command(BaseCommand):
             raise CommandError(" ".join(errors))
         for warning in (*environment_warnings(), *deployment_warnings()):
             _logger.warning("%s", warning)
-        mark_interrupted_unknown()
-        delete_old_deliveries()
         if unreadable := unreadable_second_factors():
             _logger.warning(
                 "Neither SECRET_KEY nor SECRET_KEY_FALLBACKS can decrypt the second factor of %s.",

@@ -14,6 +14,8 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from dashboard.ledger.crawls import schedule_first_crawl
+from dashboard.ledger.operations import MARK_INTERRUPTED
+from dashboard.ledger.pruning import DELETE_EXPIRED
 from dashboard.notifications.sending import DELIVER_EMAILS, DELIVER_WEBHOOKS
 from dashboard.notifications.watches import WATCH
 from dashboard.releases.hinted_reads import FOLLOW_HINTS
@@ -65,6 +67,7 @@ def tasks_beside_releases() -> tuple[WorkerTask, ...]:
     """Return what a worker does beside releases, by the settings."""
     return (
         *(DELIVER_EMAILS, DELIVER_WEBHOOKS, WATCH, FOLLOW_HINTS),
+        *(MARK_INTERRUPTED, DELETE_EXPIRED),
         *((CRAWL,) if settings.CRAWL_RATE else ()),
         *map(import_string, settings.WORKER_TASKS),
     )

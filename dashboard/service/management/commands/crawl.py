@@ -14,7 +14,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from dashboard.ledger.crawls import RETRY_AFTER, let_go_of_crawl, save_crawl, take_crawl
 from dashboard.ledger.models import Crawl
-from dashboard.ledger.operations import mark_interrupted_unknown
 from dashboard.service.crawl_task import end_crawl
 from dashboard.service.crawling import Crawler, suppress_call_reports
 from dashboard.work.claims import Claim, ClaimLostError
@@ -40,7 +39,6 @@ class Command(BaseCommand):
 
     def handle(self, *, rate: float, verbosity: int, **options: Any) -> None:
         """Crawl; raises CommandError, so that the exit code is 1, if something was not read."""
-        mark_interrupted_unknown()
         process_id = f"{socket.gethostname()[:40]}-{os.getpid()}"
         claim = take_crawl(process_id, timezone.now())
         crawl = claim.row
