@@ -157,6 +157,16 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
     # PgBouncer in transaction mode gives each transaction any connection, and a cursor belongs to
     # one. What is large is read in steps instead.
     DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True
+    # Seconds, but milliseconds of the second: a server that disappears is noticed after 20. The
+    # query string of DATABASE_URL overrides each. See also dashboard/server/database_limits.py.
+    DATABASES["default"]["OPTIONS"] = {
+        "connect_timeout": 5,
+        "tcp_user_timeout": DATABASE_TIMEOUT_S * 1000,
+        "keepalives_idle": 10,
+        "keepalives_interval": 5,
+        "keepalives_count": 2,
+        **DATABASES["default"].get("OPTIONS", {}),
+    }
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     if ":memory:" not in DATABASES["default"]["NAME"]:
         create_private(Path(DATABASES["default"]["NAME"]))

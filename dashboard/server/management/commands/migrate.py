@@ -7,6 +7,8 @@ from django.core.management.commands import migrate
 from django.db import Error, OperationalError
 from django.db.migrations.exceptions import MigrationSchemaMissing
 
+from dashboard.server.database_limits import unlimited_waits
+
 _REFUSED = {"25006", "42501"}
 """PostgreSQL's codes: the database is read-only, or the role lacks the privilege."""
 
@@ -17,7 +19,8 @@ class Command(migrate.Command):
     def handle(self, *args: Any, **options: Any) -> None:
         """Migrate; raises CommandError if the database can't be reached or written."""
         try:
-            super().handle(*args, **options)
+            with unlimited_waits():
+                super().handle(*args, **options)
         except Error as error:
             refused = getattr(error.__cause__, "sqlstate", None) in _REFUSED
             if not (refused or isinstance(error, OperationalError | MigrationSchemaMissing)):

@@ -1,0 +1,59 @@
+"""Limit how long a statement waits for PostgreSQL, whatever became of it.
+
+The settings of libpq notice a machine that is gone; these also a database that hangs, or one behind
+a proxy that goes on.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import psycopg
+from django.conf import settings
+from django.db import connection
+from django.db.backends.signals import connection_created
+from psycopg.pq import TransactionStatus
+
+
+def limit_waits() -> None:
+    """Limit the statements of all connections that this process, or a fork of it, opens."""
+    connection_created.connect(_limit)
+
+
+@contextmanager
+def unlimited_waits() -> Iterator[None]:
+    """Let statements of the block take as long as they need: building an index may."""
+    connection_created.disconnect(_limit)
+    _reconnect()
+    try:
+        yield
+    finally:
+        limit_waits()
+        _reconnect()
+
+
+def _reconnect() -> None:
+    if connection.vendor == "postgresql" and not connection.in_atomic_block:
+        connection.close()
+
+
+def _limit(connection: Any, **_: object) -> None:
+    if connection.vendor != "postgresql":
+        return
+    limit_s = settings.DATABASE_TIMEOUT_S
+    # By a statement, as PgBouncer takes no options when connecting.
+    limits = "SET statement_timeout = %s; SET idle_in_transaction_session_timeout = %s"
+    with connection.cursor() as cursor:
+        cursor.execute(limits, [limit_s * 1000, limit_s * 3000])
+    inner = connection.connection
+    inner.wait = partial(_wait, inner, inner.wait, limit_s * 1.5)
+
+
+def _wait(inner: "psycopg.Connection[Any]", wait: Any, limit_s: float, *args: Any) -> Any:
+    try:
+        return wait(*args, timeout=limit_s)
+    except psycopg.OperationalError:
+        if inner.pgconn.transaction_status == TransactionStatus.ACTIVE:
+            inner.close()
+        raise
