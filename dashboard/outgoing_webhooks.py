@@ -7,7 +7,6 @@ Source: our choice; signatures: standardwebhooks.com.
 """
 
 import ssl
-import threading
 import time
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
@@ -22,14 +21,14 @@ from ipaddress import (
     ip_address,
     ip_network,
 )
-from queue import Empty, SimpleQueue
 from secrets import token_bytes
-from socket import SOCK_STREAM, getaddrinfo
 from typing import Any, NamedTuple
 
 import httpcore
 import httpx
 from standardwebhooks import Webhook
+
+from dashboard.name_lookup import look_up
 
 TIME_LIMIT_S = 10.0
 MAX_RESPONSE_BYTES = 64 * 1024
@@ -227,26 +226,13 @@ def _require_allowed(
 
 
 def _resolve(host: str, port: int, deadline: float) -> list[str]:
-    """Return the addresses of a host, one or more. Raises WebhookError.
-
-    In a thread, as a look-up can't be cut short otherwise.
-    """
-    results = SimpleQueue[list[Any] | Exception]()
-
-    def look_up() -> None:
-        try:
-            results.put(getaddrinfo(host, port, type=SOCK_STREAM))
-        except (OSError, UnicodeError) as error:
-            results.put(error)
-
-    threading.Thread(target=look_up, name="resolver", daemon=True).start()
+    """Return the addresses of a host, one or more. Raises WebhookError."""
     try:
-        found = results.get(timeout=max(0.0, deadline - time.monotonic()))
-    except Empty:
+        return look_up(host, port, timeout_s=deadline - time.monotonic())
+    except TimeoutError:
         raise WebhookError(f"The address of {host} wasn’t found in time.") from None
-    if isinstance(found, Exception) or not found:
-        raise WebhookError(f"The address of {host} wasn’t found.")
-    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+    except OSError:
+        raise WebhookError(f"The address of {host} wasn’t found.") from None
 
 
 class _PinnedBackend(httpcore.NetworkBackend):

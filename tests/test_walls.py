@@ -13,7 +13,8 @@ ROOT = Path(__file__).parent.parent
 CODE = ROOT / "dashboard"
 
 LEAVES = {
-    *("compiled_query", "encryption", "folding", "invisible_characters", "outgoing_webhooks"),
+    *("compiled_query", "encryption", "folding", "invisible_characters", "name_lookup"),
+    "outgoing_webhooks",
     *("rate_limits", "redaction", "spreadsheet_cells", "text_diff", "time_limits"),
     *("word_alignment", "work"),
 }

@@ -4,7 +4,6 @@ httpx limits each read and each write; a service that sends one byte a second pa
 each is limited to what remains of the call's time.
 """
 
-import socket
 import ssl
 import time
 from collections import deque
@@ -18,6 +17,8 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpcore
 import httpx
+
+from dashboard.name_lookup import look_up
 
 KEEPALIVE_S = 4.0
 """Many servers close an idle connection after 5 s."""
@@ -214,7 +215,10 @@ class _DeadlineBackend(httpcore.NetworkBackend):
     ) -> httpcore.NetworkStream:
         """Try the host's addresses in turn; one that is silent leaves the others their share."""
         until = time.monotonic() + _limited(timeout, httpcore.ConnectTimeout)
-        addresses = _addresses(host, port)
+        try:
+            addresses = look_up(host, port, timeout_s=until - time.monotonic())
+        except OSError as error:
+            raise httpcore.ConnectError(str(error)) from error
         for left in range(len(addresses), 0, -1):
             share = max(0.001, (until - time.monotonic()) / left)
             try:
@@ -233,13 +237,17 @@ class _DeadlineStream(httpcore.NetworkStream):
 
     def __init__(self, stream: httpcore.NetworkStream) -> None:
         self._stream = stream
+        self._is_fresh = True
+        """Whether nothing of a request was sent by it."""
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         return self._stream.read(max_bytes, _limited(timeout, httpcore.ReadTimeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         for chunk in _chunks(buffer):
-            self._stream.write(chunk, _limited(timeout, httpcore.WriteTimeout))
+            late = httpcore.ConnectTimeout if self._is_fresh else httpcore.WriteTimeout
+            limit, self._is_fresh = _limited(timeout, late), False
+            self._stream.write(chunk, limit)
 
     def close(self) -> None:
         self._stream.close()
@@ -268,15 +276,6 @@ def _limited(timeout: float | None, error: type[httpcore.TimeoutException]) -> f
 def _chunks(data: bytes) -> Iterator[bytes]:
     """Return the data in chunks of 16 KiB, so that the deadline is checked between them."""
     return (data[start : start + _CHUNK] for start in range(0, len(data), _CHUNK))
-
-
-def _addresses(host: str, port: int) -> list[str]:
-    # The system's own resolver limits bound this look-up; Python has no way to cut it short.
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        raise httpcore.ConnectError(str(error)) from error
-    return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
 def _core_url(url: httpx.URL) -> httpcore.URL:

@@ -1,6 +1,5 @@
 """Convert httpx's transport errors to our error tree, with messages for the user."""
 
-import socket
 import ssl
 
 import httpx
@@ -57,8 +56,6 @@ def _why_no_connection(failure: BaseException, host: str) -> str:
     cause: BaseException | None = failure
     while cause is not None:
         match cause:
-            case socket.gaierror() | UnicodeError():
-                return f"unknown host {host}"
             case ConnectionRefusedError():
                 return f"{host} refused the connection"
             case ssl.SSLCertVerificationError():

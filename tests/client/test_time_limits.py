@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Timer
+from threading import Event, Timer
+from typing import Any
 
 import pytest
 
 from dashboard.client import APIError, ConnectError, Executed, ResponseLostError
 from tests.support.api_clients import PAGE_REQUEST, PEOPLE, client_of, client_of_server, error_of
 from tests.support.clock import Clock
-from tests.support.small_server import answer, dribbles, says
+from tests.support.small_server import answer, dribbles, says, serving
 
 LIMIT_S = 1.0
 """Enough to connect and send in, on a busy machine too."""
@@ -113,6 +114,46 @@ def test_the_limit_holds_while_a_request_is_sent() -> None:
         ):
             error = error_of(ResponseLostError, client.pages.create, huge)
     assert error.executed is Executed.MAYBE
+
+
+def test_a_look_up_that_hangs_ends_with_the_limit_and_sends_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hangs, look_up = Event(), socket.getaddrinfo
+    with (
+        serving(says()) as server,
+        client_of(f"http://localhost:{server.port}", timeout_s=LIMIT_S) as client,
+    ):
+
+        def look_up_slowly(host: str, *args: Any, **options: Any) -> list[Any]:
+            if host == "localhost":
+                hangs.wait(2 * SOON_S)
+            return look_up("127.0.0.1", *args, **options)
+
+        monkeypatch.setattr(socket, "getaddrinfo", look_up_slowly)
+        with within(SOON_S, hangs.set):
+            error = error_of(ConnectError, client.pages.create, PAGE_REQUEST)
+        hangs.set()
+    why = "Couldn't reach the service: the address of localhost wasn't found in time."
+    assert (str(error), error.executed) == (why, Executed.NO)
+    assert server.requests == []
+
+
+def test_a_connection_made_too_late_sends_nothing(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect = socket.create_connection
+
+    def connect_late(*args: Any, **options: Any) -> socket.socket:
+        connection = connect(*args, **options)
+        clock.advance(SOON_S)
+        return connection
+
+    with client_of_server(says(), timeout_s=SOON_S) as (client, server):
+        monkeypatch.setattr(socket, "create_connection", connect_late)
+        error = error_of(ConnectError, client.pages.create, PAGE_REQUEST)
+    assert error.executed is Executed.NO
+    assert server.requests == []
 
 
 def test_the_limit_holds_over_retries() -> None:
