@@ -255,11 +255,13 @@ PUBLIC_URL = env.public_url or env.default_public_url
 HAS_PUBLIC_URL = env.public_url is not None
 EMAIL_IS_ON = env.email_url is not None
 _email = dj_email_url.parse(env.email_url or "dummy:")
-EMAIL_BACKEND = _email["EMAIL_BACKEND"]
+EMAIL_BACKEND = _email["EMAIL_BACKEND"].replace(
+    "django.core.mail.backends.smtp.EmailBackend", "dashboard.notifications.email.SMTPBackend"
+)
 EMAIL_HOST, EMAIL_PORT = _email["EMAIL_HOST"], _email["EMAIL_PORT"]
 EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _email["EMAIL_HOST_USER"], _email["EMAIL_HOST_PASSWORD"]
 EMAIL_USE_TLS, EMAIL_USE_SSL = _email["EMAIL_USE_TLS"], _email["EMAIL_USE_SSL"]
-EMAIL_TIMEOUT = 10  # seconds, of each step of a conversation with the mail server
+EMAIL_TIMEOUT = 10  # seconds, of each step with the mail server; the whole takes thrice as long
 if env.email_from:
     DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.email_from
 # Seconds that events wait for further ones to be in the same message: after the last, at most.

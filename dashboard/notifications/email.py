@@ -1,11 +1,14 @@
 """E-mails: whether they are on, and how one is made and sent."""
 
 import smtplib
+import time
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.mail import EmailMessage
+from django.core.mail.backends import smtp
 
 from dashboard.ledger.preferences import email_address_of
 from dashboard.notifications.messages import Message, link_to, link_to_page, words_of
@@ -13,8 +16,61 @@ from dashboard.notifications.outbox import Failure
 
 MAX_SUBJECT = 150
 """Characters."""
+STEPS = 3
+"""A whole conversation with the mail server takes at most so many times EMAIL_TIMEOUT."""
 SETTINGS_PAGE, HISTORY_PAGE = "notification-settings", "notification-list"
 """Names of URLs."""
+
+
+class _Replies:
+    """Reads the lines that a mail server sends, until a deadline."""
+
+    def __init__(self, connection: Any, deadline: float) -> None:
+        self._connection, self._deadline = connection, deadline
+        self._read = b""
+
+    def readline(self, limit: int) -> bytes:
+        """Return a line, or what there is of it at the end. Raises TimeoutError."""
+        while b"\n" not in self._read and len(self._read) < limit:
+            remaining = self._deadline - time.monotonic()
+            if remaining <= 0:
+                raise TimeoutError
+            self._connection.settimeout(min(remaining, settings.EMAIL_TIMEOUT))
+            data = self._connection.recv(4096)
+            if not data:
+                break
+            self._read += data
+        end = min(self._read.find(b"\n") + 1 or limit, limit)
+        line, self._read = self._read[:end], self._read[end:]
+        return line
+
+    def close(self) -> None:
+        """Leave the connection to its owner."""
+
+
+class _InTimeMixin(smtplib.SMTP):
+    """Ends a conversation in time, also with a server that sends a byte at a time."""
+
+    def connect(self, *args: Any, **options: Any) -> tuple[int, bytes]:
+        self._deadline = time.monotonic() + STEPS * settings.EMAIL_TIMEOUT
+        return super().connect(*args, **options)
+
+    def getreply(self) -> tuple[int, bytes]:
+        if self.file is None and self.sock:
+            self.file = _Replies(self.sock, self._deadline)
+        return super().getreply()
+
+
+class _SecureSMTP(_InTimeMixin, smtplib.SMTP_SSL):
+    pass
+
+
+class SMTPBackend(smtp.EmailBackend):
+    """Django's, with a time limit for the whole of a conversation."""
+
+    @property
+    def connection_class(self) -> type[smtplib.SMTP]:
+        return _SecureSMTP if self.use_ssl else _InTimeMixin
 
 
 def is_email_on() -> bool:

@@ -50,7 +50,7 @@ def _email_on(settings: Any) -> None:
 def mail_server(settings: Any, _email_on: None) -> Iterator[MailServer]:
     """A real mail server, running, to which e-mails go."""
     server = MailServer()
-    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_BACKEND = "dashboard.notifications.email.SMTPBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", server.port
     server.start()
     yield server

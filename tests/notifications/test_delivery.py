@@ -1,6 +1,8 @@
 """Delivery to a real mail server and a real receiver, killed and started again."""
 
+import time
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -25,7 +27,7 @@ from dashboard.work.claims import claim_next
 from tests.notifications.conftest import Fail, Work
 from tests.support.clock import Clock
 from tests.support.hook_receiver import HookReceiver
-from tests.support.mail_server import MailServer
+from tests.support.mail_server import MailServer, dribbling_mail_server
 
 STANDARD, SLACK = WebhookFormat.STANDARD, WebhookFormat.SLACK
 
@@ -70,6 +72,19 @@ def test_what_comes_without_end_is_not_held_back_for_longer_than_a_minute(
         fail(number)
         work(1 / 12)
     assert len(mail_server.received) == 2
+
+
+@pytest.mark.usefixtures("mail_server")
+def test_a_mail_server_that_sends_a_byte_at_a_time_is_left(
+    fail: Fail, work: Work, settings: Any
+) -> None:
+    settings.EMAIL_TIMEOUT, soon_s = 0.2, 5
+    fail()
+    with dribbling_mail_server(at_most_s=2 * soon_s) as settings.EMAIL_PORT:
+        began = time.monotonic()
+        work()
+        assert time.monotonic() - began < soon_s
+    assert Delivery.objects.get().problem == "The mail server can’t be reached."
 
 
 def test_an_hour_without_the_mail_server_loses_nothing(

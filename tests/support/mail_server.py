@@ -1,7 +1,11 @@
 """A real SMTP server on loopback, which can be killed and started again on the same port."""
 
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from email import message_from_bytes, policy
 from email.message import EmailMessage
+from threading import Event, Thread
 from typing import Any, cast
 
 from aiosmtpd.controller import Controller
@@ -50,3 +54,23 @@ class MailServer:
     def subjects(self) -> list[str]:
         """The subjects of what was received."""
         return [each["Subject"] for each in self.received]
+
+
+@contextmanager
+def dribbling_mail_server(*, at_most_s: float) -> Iterator[int]:
+    """Run a server that greets with a byte at a time, and return its port."""
+    ended = Event()
+
+    def serve(listener: socket.socket) -> None:
+        with suppress(OSError), listener.accept()[0] as connection:
+            for _ in range(int(at_most_s / 0.05)):
+                connection.sendall(b"2")
+                if ended.wait(0.05):
+                    return
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = Thread(target=serve, args=(listener,), daemon=True)
+        thread.start()
+        yield listener.getsockname()[1]
+        ended.set()
+        thread.join()

@@ -116,7 +116,7 @@ def test_links_are_not_sent_in_masses(as_viewer: Client, vera: User) -> None:
 def test_a_mail_server_that_refuses_changes_nothing(
     as_viewer: Client, vera: User, settings: Any
 ) -> None:
-    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_BACKEND = "dashboard.notifications.email.SMTPBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 9
     response = as_viewer.post(CHANGE, {"email": "vera@new.example"})
     assert response.status_code == 422
