@@ -6,7 +6,8 @@ silences; the spec shows only the old and the new text of a change.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,8 @@ from dashboard.web.conversations.tool_calls import ShownCall
 
 MIN_EXCERPT = 12
 """The minimum length of a text to search for within a field: shorter ones match anything."""
+SAMPLE, SAMPLES_APART = 7, 6
+"""Characters. A text of MIN_EXCERPT has a whole sample in it, wherever it begins."""
 MAX_NAME = 40
 """Characters of a text that may be a field's name."""
 
@@ -59,11 +62,96 @@ class MatchedChange:
         return ("part of " if self.is_part else "") + " or ".join(self.fields)
 
 
+class CurrentTexts:
+    """The current texts of the fields, each split and indexed once for all changes."""
+
+    def __init__(self, context: ConversationContext) -> None:
+        texts = {
+            SUPPLEMENTARY_CONTEXT: context.current_supplementary_context,
+            META_TITLE: context.current_meta_title,
+            META_DESCRIPTION: context.current_meta_description,
+            META_KEYWORDS: context.current_meta_keywords,
+            PAGE_CONTEXT: context.page_context,
+        }
+        is_empty = all(text is None for text in texts.values())
+        self._texts = {} if is_empty else {name: _plain(text) for name, text in texts.items()}
+        self._samples: dict[str, set[str]] = {}
+
+    def fields(self, written: str) -> tuple[str, ...]:
+        """Return the fields to compare: the one that a tool has written, or all."""
+        return (written,) if written in self._texts else tuple(self._texts)
+
+    def equal(self, text: str, fields: Iterable[str]) -> tuple[str, ...]:
+        """Return those of the fields that have this text."""
+        return tuple(name for name in fields if self._texts[name] == text)
+
+    def containing(self, text: str, fields: Iterable[str]) -> tuple[str, ...]:
+        """Return those of the fields that contain this text."""
+        if len(text) < MIN_EXCERPT:
+            return ()
+        return tuple(name for name in fields if self._contains(name, text))
+
+    def _contains(self, name: str, text: str) -> bool:
+        whole = self._texts[name]
+        if name not in self._samples:
+            starts = range(0, len(whole), SAMPLES_APART)
+            self._samples[name] = {whole[start : start + SAMPLE] for start in starts}
+        samples = self._samples[name]
+        # Wherever the text is, the samples that begin within it are from its start or a little on.
+        # To search a megabyte for each of a thousand texts would take seconds.
+        may_contain = any(
+            all(
+                text[start : start + SAMPLE] in samples
+                for start in range(first, len(text) - SAMPLE + 1, SAMPLES_APART)
+            )
+            for first in range(SAMPLES_APART)
+        )
+        return may_contain and text in whole
+
+
+class CallTexts:
+    """What the tool calls of a message say of fields, read once for all of its changes."""
+
+    def __init__(self, calls: Sequence[ShownCall]) -> None:
+        self._calls_with: defaultdict[str, set[int]] = defaultdict(set)
+        """The calls whose arguments or result have a text, by that."""
+        self._by_argument: defaultdict[str, set[str]] = defaultdict(set)
+        self._by_name = [{_field_of(call.name)} - {""} for call in calls]
+        self._by_value: list[set[str]] = []
+        for number, call in enumerate(calls):
+            arguments = list(_texts(call.arguments))
+            for key, text in arguments:
+                self._by_argument[text] |= {_field_of(key, is_key=True)} - {""}
+            for _, text in (*arguments, *_texts(call.result)):
+                self._calls_with[text].add(number)
+            self._by_value.append({_named(text) for _, text in arguments} - {""})
+        self._of_all = self._fields(range(len(calls)))
+
+    def written_field(self, change: Change) -> str:
+        """Return the one field that they say they changed; empty if they name none or several."""
+        marks = [mark for mark in (change.new_value, change.change_id) if mark]
+        related = set[int]().union(*(self._calls_with.get(mark, ()) for mark in marks))
+        by_argument = self._by_argument.get(change.new_value, set()) if change.new_value else set()
+        for fields in (by_argument, *(self._fields(related) if related else self._of_all)):
+            if fields:
+                return next(iter(fields)) if len(fields) == 1 else ""
+        return ""
+
+    def _fields(self, calls: Iterable[int]) -> tuple[set[str], set[str]]:
+        """Return the fields that the calls name by the tool's name, and by a value."""
+        numbers = list(calls)
+        by_name = set[str]().union(*(self._by_name[number] for number in numbers))
+        return by_name, set[str]().union(*(self._by_value[number] for number in numbers))
+
+
+NO_CALLS = CallTexts(())
+
+
 def match_change(
     change: Change,
-    context: ConversationContext,
+    current: CurrentTexts,
     *,
-    calls: Sequence[ShownCall] = (),
+    calls: CallTexts = NO_CALLS,
     unreadable: Sequence[UnreadableValue] = (),
 ) -> MatchedChange:
     """Infer the state and the fields of a change from the tool calls beside it and the context.
@@ -73,16 +161,14 @@ def match_change(
     text is a sign only if the tool names the field. Whitespace does not count, and a missing text
     counts as empty (our choice).
     """
-    written = _written_field(change, calls)
+    written = calls.written_field(change)
     fields = (written,) if written else ()
     old, new = _plain(change.previous_value), _plain(change.new_value)
-    current = _current_texts(context)
-    if written in current:
-        current = {written: current[written]}
-    if unreadable or not current:
+    compared = current.fields(written)
+    if unreadable or not compared:
         return MatchedChange(change, ChangeState.UNKNOWN, fields, unreadable=unreadable)
-    whole_old, whole_new = _equal(old, current), _equal(new, current)
-    part_old, part_new = _containing(old, current), _containing(new, current)
+    whole_old, whole_new = current.equal(old, compared), current.equal(new, compared)
+    part_old, part_new = current.containing(old, compared), current.containing(new, compared)
     is_same = old == new
     signs = (
         (bool(old or written) and not is_same, whole_old, ChangeState.READY, False),
@@ -97,32 +183,6 @@ def match_change(
     return MatchedChange(
         change, ChangeState.UNKNOWN if proves_nothing else ChangeState.MOVED, fields
     )
-
-
-def _written_field(change: Change, calls: Sequence[ShownCall]) -> str:
-    """Return the one field that the calls say they changed; empty if they name none or several."""
-    related = [call for call in calls if _is_related(call, change)] or calls
-    by_argument = {
-        field
-        for call in related
-        for key, text in _texts(call.arguments)
-        if change.new_value and text == change.new_value and (field := _field_of(key, is_key=True))
-    }
-    by_name = {field for call in related if (field := _field_of(call.name))}
-    by_value = {
-        field for call in related for _, text in _texts(call.arguments) if (field := _named(text))
-    }
-    for fields in (by_argument, by_name, by_value):
-        if fields:
-            return next(iter(fields)) if len(fields) == 1 else ""
-    return ""
-
-
-def _is_related(call: ShownCall, change: Change) -> bool:
-    """Whether a call's arguments or result mention the change's new text or its id."""
-    marks = {mark for mark in (change.new_value, change.change_id) if mark}
-    texts = (*_texts(call.arguments), *_texts(call.result))
-    return any(text in marks for _, text in texts)
 
 
 def _texts(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
@@ -151,28 +211,5 @@ def _named(text: str) -> str:
     return _field_of(text, is_key=True) if len(text) <= MAX_NAME else ""
 
 
-def _current_texts(context: ConversationContext) -> dict[str, str]:
-    texts = {
-        SUPPLEMENTARY_CONTEXT: context.current_supplementary_context,
-        META_TITLE: context.current_meta_title,
-        META_DESCRIPTION: context.current_meta_description,
-        META_KEYWORDS: context.current_meta_keywords,
-        PAGE_CONTEXT: context.page_context,
-    }
-    if all(text is None for text in texts.values()):
-        return {}
-    return {name: _plain(text) for name, text in texts.items()}
-
-
 def _plain(text: str | None) -> str:
     return " ".join((text or "").split())
-
-
-def _equal(text: str, current: dict[str, str]) -> tuple[str, ...]:
-    return tuple(name for name, value in current.items() if value == text)
-
-
-def _containing(text: str, current: dict[str, str]) -> tuple[str, ...]:
-    if len(text) < MIN_EXCERPT:
-        return ()
-    return tuple(name for name, value in current.items() if text in value)

@@ -14,7 +14,14 @@ from pydantic import ValidationError
 from dashboard.contract.conversations import Change, ContentPart, Conversation, Message
 from dashboard.contract.dates import read_timestamp
 from dashboard.contract.resource import UnreadableValue, below
-from dashboard.web.conversations.change_matching import ChangeState, MatchedChange, match_change
+from dashboard.web.conversations.change_matching import (
+    NO_CALLS,
+    CallTexts,
+    ChangeState,
+    CurrentTexts,
+    MatchedChange,
+    match_change,
+)
 from dashboard.web.conversations.tool_calls import ShownCall
 
 IDLE_AFTER = timedelta(hours=1)
@@ -80,6 +87,7 @@ class ShownMessage:
     """The time since the message before, if it is an hour or more."""
     calls: list[ShownCall]
     """Its tool calls, in order."""
+    call_texts: CallTexts
     changes: list[ShownChange]
     is_published_line: bool
     """Whether the conversation was published up to this message."""
@@ -234,7 +242,8 @@ def show_conversation(conversation: Conversation) -> ShownConversation:
     """Prepare a conversation for rendering. Days are those of the current time zone."""
     pending_ids = list(_pending_ids(conversation))
     places = {change.change_id: place for change, place in pending_ids if change.change_id}
-    messages = list(_messages(conversation, places))
+    current = CurrentTexts(conversation.context)
+    messages = list(_messages(conversation, places, current))
     makers = {
         made.matched.change.change_id: message for message in messages for made in message.changes
     }
@@ -243,8 +252,8 @@ def show_conversation(conversation: Conversation) -> ShownConversation:
         maker = makers.get(change.change_id) if change.change_id else None
         matched = match_change(
             change,
-            conversation.context,
-            calls=maker.calls if maker else (),
+            current,
+            calls=maker.call_texts if maker else NO_CALLS,
             unreadable=below(conversation.unreadable, "pendingChanges", index),
         )
         pending.append(PendingChange(matched, maker, place))
@@ -261,7 +270,9 @@ def _pending_ids(conversation: Conversation) -> Iterator[tuple[Change, str]]:
         yield change, f"pending-{mark}" if seen[mark] == 1 else f"pending-{mark}-{seen[mark]}"
 
 
-def _messages(conversation: Conversation, pending_places: dict[str, str]) -> Iterator[ShownMessage]:
+def _messages(
+    conversation: Conversation, pending_places: dict[str, str], current: CurrentTexts
+) -> Iterator[ShownMessage]:
     ids = Counter(message.message_id for message in conversation.messages)
     published_id = conversation.conversation.published_message_id
     before: datetime | None = None
@@ -276,6 +287,7 @@ def _messages(conversation: Conversation, pending_places: dict[str, str]) -> Ite
         idle = moment - before if moment and before else None
         in_message = below(unreadable.get(number - 1, ()), "messages", number - 1)
         calls = _calls(message, in_message, place=f"m{number}")
+        call_texts = CallTexts(calls) if message.changes else NO_CALLS
         is_published_line = bool(published_id) and message.message_id == published_id
         yield ShownMessage(
             number=number,
@@ -288,8 +300,8 @@ def _messages(conversation: Conversation, pending_places: dict[str, str]) -> Ite
                 ShownChange(
                     match_change(
                         change,
-                        conversation.context,
-                        calls=calls,
+                        current,
+                        calls=call_texts,
                         unreadable=below(in_message, "changes", index),
                     ),
                     pending_places.get(change.change_id or "", ""),
@@ -298,6 +310,7 @@ def _messages(conversation: Conversation, pending_places: dict[str, str]) -> Ite
             ],
             is_published_line=is_published_line,
             calls=calls,
+            call_texts=call_texts,
             unreadable=in_message,
         )
         # If messages share the id, the first one has the line.
