@@ -1,16 +1,25 @@
 """Publish a version: validate the form, and record the operation."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.utils import timezone
 
 from dashboard.contract.audiences import AudienceVersion
-from dashboard.ledger.models import Attempt, Operation
+from dashboard.ledger.models import Attempt, AudienceRecord, Operation
 from dashboard.ledger.models.audiences import IN_FLIGHT
 from dashboard.ledger.models.operations import OperationKind, Outcome
-from dashboard.ledger.operations import NO_CLEARANCE, AttemptResult, Clearance, Target, begin, end
-from dashboard.ledger.queries.operations import operation_by_key
+from dashboard.ledger.operations import (
+    NO_CLEARANCE,
+    OPEN,
+    AttemptResult,
+    Clearance,
+    Target,
+    begin,
+    end,
+)
+from dashboard.ledger.queries.operations import operation_by_key, publishes_of
 from dashboard.operations.checking import PublishTarget
 from dashboard.operations.publish_progress import POLLING_PERIOD
 from dashboard.operations.publish_review import PublishReview
@@ -49,18 +58,48 @@ def begin_publish(
     )
 
 
+class OvertakenError(Exception):
+    """Another version of the audience was published since the review: nothing was recorded."""
+
+
 def begin_reviewed_publish(
     review: PublishReview, *, actor: User, emergency_reason: str = ""
 ) -> tuple[Operation, Attempt | None]:
-    """Record the publish that a user has just reviewed, as `begin_publish`."""
-    return begin_publish(
-        review.target,
-        operation_key=review.operation_key,
-        version=review.snapshot.version,
-        audience_name=review.audience.name or "",
-        actor=actor,
-        clearance=Clearance(digest=review.content_digest, emergency_reason=emergency_reason),
+    """Record the publish that a user has just reviewed, as `begin_publish`.
+
+    Raises OvertakenError.
+    """
+    with transaction.atomic():
+        if is_other_published_since(review.target, review.reading.as_of):
+            raise OvertakenError
+        return begin_publish(
+            review.target,
+            operation_key=review.operation_key,
+            version=review.snapshot.version,
+            audience_name=review.audience.name or "",
+            actor=actor,
+            clearance=Clearance(digest=review.content_digest, emergency_reason=emergency_reason),
+        )
+
+
+def is_other_published_since(target: PublishTarget, since: datetime | None) -> bool:
+    """Return whether another version of the audience was published since it was read.
+
+    Call this in the transaction that records a publish: it locks the audience, so that of two
+    versions at the same moment the second one sees the first.
+    """
+    lock_audience(target)
+    publishes = publishes_of(target.page_id, target.audience_id).filter(requested_at__gte=since)
+    others = publishes.exclude(version_id=target.version_id)
+    return others.filter(outcome__in=(*OPEN, Outcome.ACCEPTED)).exists()
+
+
+def lock_audience(target: PublishTarget) -> None:
+    """Lock the record of an audience in a transaction."""
+    audiences = AudienceRecord.objects.select_for_update().filter(
+        page_id=target.page_id, audience_id=target.audience_id
     )
+    list(audiences.values_list("pk"))
 
 
 def record_not_sent(review: PublishReview, *, actor: User) -> Operation:

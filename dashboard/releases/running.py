@@ -18,12 +18,12 @@ from django.utils import timezone
 from dashboard.client import APIError, RateLimitedError
 from dashboard.ledger.models import Attempt, Operation
 from dashboard.ledger.models.operations import Outcome
-from dashboard.ledger.operations import OPEN, mark_interrupted_unknown, mark_unknown, publish_key
+from dashboard.ledger.operations import mark_interrupted_unknown, mark_unknown, publish_key
 from dashboard.ledger.queries.audiences import version_last_known
 from dashboard.ledger.queries.operations import operation_by_key, publishes_of
 from dashboard.operations.checking import PublishTarget
 from dashboard.operations.execution import send
-from dashboard.operations.publish import LIST_LAG, begin_publish
+from dashboard.operations.publish import LIST_LAG, begin_publish, is_other_published_since
 from dashboard.operations.verdicts import is_unchanged
 from dashboard.releases.approvals import clearance_of
 from dashboard.releases.approving import (
@@ -267,7 +267,7 @@ def _send(claim: Claim, item_pk: int) -> datetime:
         is_running = release.state == ReleaseState.RUNNING and not release.stop_requested_at
         if not is_running or item.state != ItemState.WAITING or release.owner is None:
             return now
-        if _is_other_published_since(item):
+        if is_other_published_since(_target(item), item.checked_at):
             release.needs_check = True
             release.save(update_fields=["needs_check"])
             return now
@@ -283,16 +283,13 @@ def _send(claim: Claim, item_pk: int) -> datetime:
     return _take_outcome(claim, item, error)
 
 
-def _is_other_published_since(item: ReleaseItem) -> bool:
-    """Return whether another version of the audience was published since the item was read."""
-    since = publishes_of(item.page_id, item.audience_id).filter(requested_at__gte=item.checked_at)
-    others = since.exclude(version_id=item.version_id)
-    return others.filter(outcome__in=(*OPEN, Outcome.ACCEPTED)).exists()
+def _target(item: ReleaseItem) -> PublishTarget:
+    return PublishTarget(item.page_id, item.audience_id, item.version_id)
 
 
 def _begin(item: ReleaseItem, owner: User) -> tuple[Operation, Attempt | None]:
     """Record the publish of an item; without an attempt, one by somebody else is in progress."""
-    target = PublishTarget(item.page_id, item.audience_id, item.version_id)
+    target = _target(item)
     publishes = publishes_of(item.page_id, item.audience_id).filter(version_id=item.version_id)
     last = publishes.order_by("-requested_at", "-pk").first()
     if last and _may_not_be_listed(last, item):

@@ -12,7 +12,8 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from dashboard.client import APIError
-from dashboard.ledger.models import ApprovalRequest, AudienceRecord
+from dashboard.ledger.models import ApprovalRequest
+from dashboard.operations.publish import lock_audience
 from dashboard.operations.publish_preflight import Severity
 from dashboard.operations.publish_review import PublishReview, reviewed_fields
 from dashboard.releases import approving, decisions, drafting
@@ -82,7 +83,7 @@ def _make_release(review: PublishReview, wanted: Wanted, *, note: str, user: Use
     try:
         check_release(release)
         with transaction.atomic():
-            _lock_audience(review)
+            lock_audience(review.target)
             if same := _same_release(review, wanted):
                 drafting.discard(release, user)
                 return same
@@ -130,14 +131,6 @@ def _how(planned: Any) -> str:
     if planned.release_state == ReleaseState.WAITING_FOR_APPROVAL:
         return "waiting for an approval"
     return "scheduled" if planned.due_at else "waiting to be sent"
-
-
-def _lock_audience(review: PublishReview) -> None:
-    """Lock the audience's record: of two presses at once, the second sees the first."""
-    audiences = AudienceRecord.objects.select_for_update().filter(
-        page_id=review.target.page_id, audience_id=review.target.audience_id
-    )
-    list(audiences.values_list("pk"))
 
 
 def _differs(item: ReleaseItem, review: PublishReview) -> bool:

@@ -167,16 +167,16 @@ def send_a_requested_page(world: World) -> None:
 
 
 PATHS: dict[str, Callable[[World], None]] = {
-    "dashboard.web.publishing.views._submit": publish_now,
+    "dashboard.web.publishing.views._publish_now": publish_now,
     "dashboard.web.webhooks.edit_views._save": edit_a_webhook,
     "dashboard.web.pages.create_views._create": create_a_page,
     "dashboard.releases.running._send": run_a_release,
     "dashboard.operations.resending.resend": send_again,
     "dashboard.operations.subscription_update.execute_switch": switch_a_webhook,
-    "dashboard.operations.approved_changes._send_update": send_a_requested_update,
-    "dashboard.operations.approved_changes._send_page": send_a_requested_page,
+    "dashboard.operations.approved_changes.send_approved": send_a_requested_update,
+    "dashboard.operations.approved_changes.send_approved (page)": send_a_requested_page,
 }
-"""How each function that calls the door is reached."""
+"""How each function that calls the door is reached; one of them in two ways."""
 
 
 @pytest.fixture
@@ -293,7 +293,7 @@ def test_a_webhook_is_read_by_an_empty_change() -> None:
 
 
 def test_every_caller_of_the_door_has_a_way_to_be_tried() -> None:
-    assert callers_of(DOOR) == set(PATHS)
+    assert callers_of(DOOR) == {path.split()[0] for path in PATHS}
 
 
 @pytest.mark.parametrize("path", PATHS)

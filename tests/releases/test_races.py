@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import timedelta
+from functools import partial
 from threading import Event
 from typing import Any
 
@@ -10,9 +11,12 @@ import httpx
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
+from django.test import Client
 from django.utils import timezone
 
+from dashboard.ledger.models import Operation
 from dashboard.operations.checking import PublishTarget
+from dashboard.operations.publish import OvertakenError, begin_reviewed_publish
 from dashboard.operations.publish_review import PublishReview, review_publish
 from dashboard.releases import drafting, next_drafts, scheduling
 from dashboard.releases.checking import check_release
@@ -24,6 +28,7 @@ from dashboard.releases.worker import run_pending, run_worker
 from tests.conftest import person
 from tests.releases.conftest import Draft, Publish, held
 from tests.support.fake_service import FakeService
+from tests.support.html import text
 from tests.support.interleaving import (
     PATIENCE_S,
     Reach,
@@ -33,6 +38,7 @@ from tests.support.interleaving import (
     held_at,
 )
 from tests.support.release_service import PublishingAudiences
+from tests.web.releases.conftest import hidden
 
 THREADS = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 POSTGRESQL = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer")
@@ -172,3 +178,51 @@ def test_a_rollback_discarded_at_the_same_moment_is_made_again(
     second, _ = other.result(PATIENCE_S)
     assert Release.objects.get(pk=second.pk).rolls_back == release
     assert second.pk != first.pk
+
+
+@THREADS
+def test_a_version_published_since_the_review_is_shown_before_another(
+    service: PublishingAudiences, as_publisher: Client
+) -> None:
+    [key] = service.add()
+    service.edit(key)
+    service.record()
+    earlier, latest = (
+        f"/pages/{key[0]}/audiences/{key[1]}/versions/ver_{key[1]}_{number}/publish/"
+        for number in (2, 3)
+    )
+    forms = {address: filled_in(as_publisher, address) for address in (earlier, latest)}
+    # It was reviewed once more, and is recorded next.
+    with held_at(
+        before_statement("ledger_approvalrule"), as_publisher.post, earlier, forms[earlier]
+    ) as response:
+        as_publisher.post(latest, forms[latest])
+    assert response.result().status_code == 422
+    assert "You can roll back to version 3." in text(response.result().content.decode())
+    assert [operation.version_number for operation in Operation.objects.all()] == [3]
+
+
+def filled_in(client: Client, address: str) -> dict[str, str]:
+    html = client.get(address).content.decode()
+    form = {name: hidden(html, name) for name in ("operation_key", "shown")}
+    return form | {"number": address.rsplit("_", maxsplit=1)[-1][0]}
+
+
+@POSTGRESQL
+@THREADS
+def test_of_two_versions_published_at_once_one_is_recorded(
+    service: PublishingAudiences, paula: User
+) -> None:
+    [key] = service.add()
+    service.edit(key)
+    service.record()
+    first, second = (
+        review_publish(PublishTarget(*key, f"ver_{key[1]}_{number}"), with_conversation=False)
+        for number in (2, 3)
+    )
+    publish = partial(begin_reviewed_publish, actor=paula)
+    with held_at(before_commit(), publish, first):
+        other = begun(before_statement("FOR UPDATE"), publish, second)
+    with pytest.raises(OvertakenError):
+        other.result(PATIENCE_S)
+    assert Operation.objects.get().version_number == 2

@@ -39,6 +39,7 @@ from dashboard.operations.checking import (
 )
 from dashboard.operations.execution import send
 from dashboard.operations.publish import (
+    OvertakenError,
     begin_reviewed_publish,
     find_publish,
     has_changed,
@@ -164,11 +165,22 @@ def _submit(request: Request, target: PublishTarget) -> HttpResponse:
         return _make_release(request, review, form, typed=typed)
     if not review.reading.is_live:
         return _show_not_sent(request, review)
+    return _publish_now(request, review, typed=typed)
+
+
+def _publish_now(request: Request, review: PublishReview, *, typed: str) -> HttpResponse:
+    """Record and send the reviewed version; or show the form with what stands in its way."""
     try:
         reason = _emergency_reason(request, review)
     except ApprovalError as error:
         return _confirm(request, review, problem=str(error), typed=typed, status=422)
-    operation, attempt = begin_reviewed_publish(review, actor=request.user, emergency_reason=reason)
+    try:
+        operation, attempt = begin_reviewed_publish(
+            review, actor=request.user, emergency_reason=reason
+        )
+    except OvertakenError:
+        review = review_publish(review.target, with_conversation=True)
+        return _confirm(request, review, problem=CHANGED, status=422)
     if attempt is not None:
         operation = send(operation, attempt).operation
     return _show_result(request, operation)

@@ -62,15 +62,6 @@ class ItemRow:
     is_next: bool = False
 
     @property
-    def settled_since(self) -> str:
-        """What a check has found of an unknown outcome since the release gave it up, or ""."""
-        item, operation = self.item, self.item.operation
-        if item.state != ItemState.UNKNOWN or operation is None or not operation.settled_at:
-            return ""
-        is_later = item.settled_at and operation.settled_at > item.settled_at
-        return operation.get_outcome_display() if is_later else ""
-
-    @property
     def lasted(self) -> timedelta | None:
         """The time from sending until it was settled; None before."""
         item = self.item
