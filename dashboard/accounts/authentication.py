@@ -31,7 +31,7 @@ def _user_query(user_id: int) -> "QuerySet[User, Any]":
     users = User.objects.filter(pk=user_id).annotate(
         has_second_factor=Exists(factors),
         is_rule_on=Exists(rule),
-        last_sign_out=Subquery(ends.order_by("-at").values("pk")[:1]),
+        last_sign_out=Subquery(ends.order_by("-pk").values("pk")[:1]),
         **preferences,
     )
     return users.values_list(*_USER, *_FLAGS, *preferences, named=True)

@@ -54,7 +54,7 @@ def list_sign_in_events() -> QuerySet[SignInEvent]:
 
 def last_sign_out_id(user: User) -> int:
     """Return the id of the last event that signed the user out everywhere; 0 for none."""
-    ends = SignInEvent.objects.filter(user=user, kind__in=SIGN_OUT_KINDS).order_by("-at")
+    ends = SignInEvent.objects.filter(user=user, kind__in=SIGN_OUT_KINDS).order_by("-pk")
     return ends.values_list("pk", flat=True).first() or 0
 
 

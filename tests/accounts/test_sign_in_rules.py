@@ -11,6 +11,7 @@ from dashboard.ledger.models import SignInEvent, SignInPolicy
 from dashboard.ledger.sign_in import require_second_factor_for_publishers
 from dashboard.web.shell.sidebar_counts import side_counts
 from tests.conftest import logged_in, person
+from tests.support.clock import stopped
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, text
 from tests.support.publishing_service import PublishingService
@@ -229,6 +230,19 @@ def test_a_reset_signs_the_person_out_everywhere(
     assert is_in(as_administrator)
     sign_in(browser, "paula")
     assert is_in(browser)
+
+
+def test_a_reset_signs_out_although_the_clock_was_set_back(
+    as_administrator: Client, ada: User, paula: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    confirm(as_administrator, ada)
+    clock = stopped(monkeypatch)
+    for ahead_s in (40, -40):
+        clock.advance(ahead_s)
+        browser = with_a_second_factor(paula)
+        assert is_in(browser)
+        reset(as_administrator, paula)
+        assert not is_in(browser)
 
 
 def test_a_reset_of_ones_own_leaves_this_browser_alone_signed_in(ada: User) -> None:
